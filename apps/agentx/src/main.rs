@@ -1,0 +1,2 @@
+//! The agentx program.
+fn main() {}

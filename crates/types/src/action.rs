@@ -1,0 +1,149 @@
+//! What an agent wants done: plain data. An effector performs it on the environment and answers with events whose
+//! `cause` is the action's id.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ActionId, AgentStateId, ContentPart, ModelRequest, RunId, ToolCallId, ToolStatus};
+
+/// An action with its context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Action {
+    /// Events that answer it carry this as their `cause`.
+    pub action_id: ActionId,
+    /// Which agent wants it.
+    pub agent_state_id: AgentStateId,
+    /// In which run.
+    pub run_id: Option<RunId>,
+    /// What is wanted.
+    pub body: ActionBody,
+}
+
+/// What is wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionBody {
+    /// Ask the model. Answered by `stream_start` … `stream_end`.
+    CallModel(CallModel),
+    /// Run a tool. Answered by one `tool_result`.
+    CallTool(CallTool),
+    /// Answer a tool call without running anything. Answered by one `tool_result`.
+    AnswerCall(AnswerCall),
+    /// Wake the agent later. Answered by one `timer_fired`.
+    StartTimer(StartTimer),
+    /// Stop an action that is under way. Answered by whatever that action still says.
+    Cancel(Cancel),
+    /// Put on record why the run ends. Answered by one `interrupted` or `error`.
+    Report(Report),
+}
+
+impl ActionBody {
+    /// The kind of this action.
+    pub fn kind(&self) -> ActionKind {
+        match self {
+            Self::CallModel(_) => ActionKind::CallModel,
+            Self::CallTool(_) => ActionKind::CallTool,
+            Self::AnswerCall(_) => ActionKind::AnswerCall,
+            Self::StartTimer(_) => ActionKind::StartTimer,
+            Self::Cancel(_) => ActionKind::Cancel,
+            Self::Report(_) => ActionKind::Report,
+        }
+    }
+}
+
+/// The kinds of actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionKind {
+    /// See [`ActionBody::CallModel`].
+    CallModel,
+    /// See [`ActionBody::CallTool`].
+    CallTool,
+    /// See [`ActionBody::AnswerCall`].
+    AnswerCall,
+    /// See [`ActionBody::StartTimer`].
+    StartTimer,
+    /// See [`ActionBody::Cancel`].
+    Cancel,
+    /// See [`ActionBody::Report`].
+    Report,
+}
+
+/// Ask the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallModel {
+    /// The whole request.
+    pub request: Arc<ModelRequest>,
+}
+
+/// Run a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallTool {
+    /// Which call of the model this performs.
+    pub tool_call_id: ToolCallId,
+    /// Which tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: Value,
+    /// Whether it may touch what lies outside the workspace: a rule or a person said so.
+    pub outside_workspace: bool,
+    /// Whether it may be repeated after a crash.
+    pub idempotent: bool,
+}
+
+/// Answer a tool call without running anything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnswerCall {
+    /// Which call.
+    pub tool_call_id: ToolCallId,
+    /// Why nothing is run.
+    pub status: ToolStatus,
+    /// What the model is told.
+    pub content: Vec<ContentPart>,
+}
+
+/// Wake the agent later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartTimer {
+    /// Milliseconds from now.
+    pub after_ms: u64,
+    /// What it is for.
+    pub timer: Timer,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer {
+    /// The run's wall time is used up.
+    RunLimit,
+    /// A sign of life is due.
+    Heartbeat,
+}
+
+/// Stop an action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancel {
+    /// Which.
+    pub action_id: ActionId,
+}
+
+/// Put on record why the run ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// It was stopped from outside.
+    Interrupted {
+        /// By what.
+        reason: String,
+    },
+    /// It cannot go on.
+    Error {
+        /// Stable, for programs: `iteration_limit`, `cost_limit`, …
+        code: String,
+        /// For people.
+        message: String,
+    },
+}

@@ -1,0 +1,135 @@
+//! The resolved configuration of an agent. It is part of `session_opened`, so a log needs no other file to be
+//! understood; every later change of it is an event too.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ModelParams, ModelSpec, NanoUsd, ToolSpec};
+
+/// Which machine drives the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    /// Think, call tools, continue, end.
+    #[default]
+    React,
+}
+
+/// Everything that shapes what an agent does, as it was when the session was opened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentConfig {
+    /// Which machine drives the agent.
+    pub kind: AgentKind,
+    /// What people call this agent.
+    pub name: String,
+    /// The model that it asks.
+    pub model: ModelSpec,
+    /// Settings of each model call.
+    pub params: ModelParams,
+    /// Standing instructions.
+    pub system_prompt: Arc<str>,
+    /// Files such as AGENTS.md, as they were read.
+    pub instructions: Vec<Instructions>,
+    /// The directory that the agent works in, absolute, with symbolic links resolved.
+    pub workspace: String,
+    /// The tools on offer.
+    pub tools: Arc<[ToolSpec]>,
+    /// Who decides about calls.
+    pub approval: ApprovalMode,
+    /// Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever the order.
+    pub rules: Vec<Rule>,
+    /// When a run has to end.
+    pub limits: Limits,
+}
+
+/// A file of instructions that was read when the session was opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// Where it was.
+    pub path: String,
+    /// What it said.
+    pub text: Arc<str>,
+}
+
+/// When a run has to end. `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// How many times in one run the model may be answered with tool results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// Tokens in one run, read and written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Money in one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<NanoUsd>,
+    /// Milliseconds from the start of a run to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_wall_ms: Option<u64>,
+}
+
+/// Who decides about a call that no rule allows or denies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// A person is asked.
+    #[default]
+    Ask,
+    /// It is done.
+    Auto,
+    /// It is refused, and the model is told so.
+    Deny,
+}
+
+/// What a rule says about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleEffect {
+    /// Do it.
+    Allow,
+    /// Ask a person.
+    Ask,
+    /// Refuse it.
+    Deny,
+}
+
+/// An approval rule. What is `None` matches everything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// What it says.
+    pub effect: RuleEffect,
+    /// The tool's name; `*` stands for any run of characters.
+    pub tool: String,
+    /// The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run of characters. A
+    /// command line of several commands is allowed only if each of them is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// One change of an agent's configuration while its session goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigChange {
+    /// Another model from the next call on.
+    Model(ModelSpec),
+    /// Other settings from the next call on.
+    Params(ModelParams),
+    /// Other limits, also for the run that is under way.
+    Limits(Limits),
+    /// Another way to decide.
+    Approval(ApprovalMode),
+    /// One rule more.
+    RuleAdded(Rule),
+    /// All the rules.
+    Rules(Vec<Rule>),
+    /// Other tools from the next call on (a newer program offers others).
+    Tools(Arc<[ToolSpec]>),
+    /// Instructions, read again.
+    Instructions(Vec<Instructions>),
+}

@@ -1,0 +1,181 @@
+//! An event with its context, and the one form in which it leaves the process: the frame
+//! `{"seq":…,"at":…,"source":…,"session_id":…,…,"event":tag,"payload":{…}}`, live and exported alike.
+
+use std::borrow::Cow;
+
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::{ActionId, AgentStateId, RunId, SessionId, Timestamp, Vocabulary};
+
+/// Where an event comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A person.
+    User,
+    /// An agent.
+    Agent,
+    /// Models, tools, clocks, the network.
+    Environment,
+    /// The runtime itself.
+    System,
+}
+
+/// An event with its context. `seq` is dense and strictly increasing in its session, from 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Envelope<E> {
+    /// Its place in the session. Derived events carry that of the event that they come from.
+    pub seq: u64,
+    /// For derived events: which of those that come from the same `seq`, from 0.
+    pub index: Option<u32>,
+    /// When it was taken into the log.
+    pub at: Timestamp,
+    /// Where it comes from.
+    pub source: Source,
+    /// Which session.
+    pub session_id: SessionId,
+    /// Which agent it is addressed to or comes from; `None` where it concerns the session.
+    pub agent_state_id: Option<AgentStateId>,
+    /// In which run.
+    pub run_id: Option<RunId>,
+    /// The action that it answers.
+    pub cause: Option<ActionId>,
+    /// The event.
+    pub event: E,
+}
+
+/// An event before it is in a log: all of an [`Envelope`] but what the sequencer adds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft<E> {
+    /// Where it comes from.
+    pub source: Source,
+    /// Which agent it is addressed to.
+    pub agent_state_id: Option<AgentStateId>,
+    /// In which run.
+    pub run_id: Option<RunId>,
+    /// The action that it answers.
+    pub cause: Option<ActionId>,
+    /// The event.
+    pub event: E,
+}
+
+impl<E> Draft<E> {
+    /// An event of the system or a person that belongs to no action.
+    pub fn new(source: Source, agent_state_id: Option<AgentStateId>, event: impl Into<E>) -> Self {
+        Self { source, agent_state_id, run_id: None, cause: None, event: event.into() }
+    }
+
+    /// Takes its place in a session.
+    pub fn into_envelope(self, session_id: SessionId, seq: u64, at: Timestamp) -> Envelope<E> {
+        Envelope {
+            seq,
+            index: None,
+            at,
+            source: self.source,
+            session_id,
+            agent_state_id: self.agent_state_id,
+            run_id: self.run_id,
+            cause: self.cause,
+            event: self.event,
+        }
+    }
+}
+
+impl<E> Envelope<E> {
+    /// The same context around what follows from this event.
+    pub fn derive<D>(&self, index: u32, event: D) -> Envelope<D> {
+        Envelope {
+            seq: self.seq,
+            index: Some(index),
+            at: self.at,
+            source: self.source,
+            session_id: self.session_id.clone(),
+            agent_state_id: self.agent_state_id.clone(),
+            run_id: self.run_id.clone(),
+            cause: self.cause.clone(),
+            event,
+        }
+    }
+}
+
+impl<E: Vocabulary> Serialize for Envelope<E> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let optional = [self.index.is_some(), self.agent_state_id.is_some(), self.run_id.is_some(), self.cause.is_some()];
+        let mut frame = serializer.serialize_struct("Frame", 6 + optional.iter().filter(|on| **on).count())?;
+        frame.serialize_field("seq", &self.seq)?;
+        if let Some(index) = self.index {
+            frame.serialize_field("index", &index)?;
+        }
+        frame.serialize_field("at", &self.at)?;
+        frame.serialize_field("source", &self.source)?;
+        frame.serialize_field("session_id", &self.session_id)?;
+        if let Some(id) = &self.agent_state_id {
+            frame.serialize_field("agent_state_id", id)?;
+        }
+        if let Some(id) = &self.run_id {
+            frame.serialize_field("run_id", id)?;
+        }
+        if let Some(id) = &self.cause {
+            frame.serialize_field("cause", id)?;
+        }
+        frame.serialize_field("event", self.event.tag())?;
+        frame.serialize_field("payload", &PayloadOf(&self.event))?;
+        frame.end()
+    }
+}
+
+impl<'de, E: Vocabulary> Deserialize<'de> for Envelope<E> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let frame = RawFrame::deserialize(deserializer)?;
+        let event = E::from_parts(&frame.event, &frame.payload).map_err(serde::de::Error::custom)?;
+        Ok(Self {
+            seq: frame.seq,
+            index: frame.index,
+            at: frame.at,
+            source: frame.source,
+            session_id: frame.session_id,
+            agent_state_id: frame.agent_state_id,
+            run_id: frame.run_id,
+            cause: frame.cause,
+            event,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct RawFrame<'a> {
+    seq: u64,
+    #[serde(default)]
+    index: Option<u32>,
+    at: Timestamp,
+    source: Source,
+    session_id: SessionId,
+    #[serde(default)]
+    agent_state_id: Option<AgentStateId>,
+    #[serde(default)]
+    run_id: Option<RunId>,
+    #[serde(default)]
+    cause: Option<ActionId>,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    payload: Box<RawValue>,
+}
+
+/// The two parts of an event on the wire.
+#[derive(Deserialize)]
+pub(crate) struct EventParts<'a> {
+    #[serde(borrow)]
+    pub(crate) event: Cow<'a, str>,
+    pub(crate) payload: Box<RawValue>,
+}
+
+/// Serialises the payload of an event without its tag.
+pub(crate) struct PayloadOf<'a, E>(pub(crate) &'a E);
+
+impl<E: Vocabulary> Serialize for PayloadOf<'_, E> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_payload(serializer)
+    }
+}

@@ -1,0 +1,437 @@
+//! EnvironmentEvents: what came from outside. The only thing that a session log holds.
+//!
+//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that
+//! is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call or a
+//! `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::vocabulary::{payloads, vocabulary};
+use crate::{
+    ActionKind, AgentConfig, AgentStateId, ConfigChange, ContentPart, MessageId, OwnerId, Rule, SessionId, Timer, ToolCallId,
+    Usage,
+};
+
+vocabulary! {
+    /// What came from outside: people, models, tools, transports, clocks, the system.
+    pub enum EnvironmentEvent {
+        /// A person says something.
+        UserMessage = "user_message",
+        /// A person wants what runs to stop.
+        InterruptRequested = "interrupt_requested",
+        /// A person decides about a tool call.
+        Approval = "approval",
+        /// A person gives the system a command.
+        SystemCommand = "system_command",
+        /// A model begins to answer.
+        StreamStart = "stream_start",
+        /// Words of the answer.
+        TextChunk = "text_chunk",
+        /// Words of the model's reasoning.
+        ThinkingChunk = "thinking_chunk",
+        /// The open part ends, and the next of the same kind is another one.
+        PartEnd = "part_end",
+        /// A model begins to ask for a tool; the arguments follow.
+        ToolCallStart = "tool_call_start",
+        /// A piece of the arguments, as text.
+        ToolCallChunk = "tool_call_chunk",
+        /// A model asks for a tool: the whole call.
+        ToolCall = "tool_call",
+        /// Something that only the provider understands.
+        ProviderPart = "provider_part",
+        /// What the call costs so far, in tokens; a later one replaces an earlier one of the same stream.
+        UsageReport = "usage",
+        /// A model has ended its answer.
+        StreamEnd = "stream_end",
+        /// An attempt to reach a model came to nothing.
+        AttemptFailed = "attempt_failed",
+        /// An action is about to be performed: written before any of its effects.
+        ActionStarted = "action_started",
+        /// Output of a tool while it runs.
+        ToolOutputChunk = "tool_output_chunk",
+        /// The outcome of a tool call: one for each call.
+        ToolResult = "tool_result",
+        /// A transport is up.
+        Connected = "connected",
+        /// A transport is down.
+        Disconnected = "disconnected",
+        /// A timer is due.
+        TimerFired = "timer_fired",
+        /// A session begins.
+        SessionOpened = "session_opened",
+        /// A process became the session's writer. Whatever was under way before has ended.
+        WriterAttached = "writer_attached",
+        /// The session goes on from a point in another one.
+        SessionForked = "session_forked",
+        /// The session has a title.
+        SessionTitled = "session_titled",
+        /// The session is over.
+        SessionClosed = "session_closed",
+        /// The agent's configuration changes.
+        ConfigChanged = "config_changed",
+        /// An agent comes into being.
+        AgentSpawned = "agent_spawned",
+        /// An agent is gone.
+        AgentClosed = "agent_closed",
+        /// A range of the conversation is represented by a summary.
+        ContextCondensed = "context_condensed",
+        /// A run was stopped from outside.
+        Interrupted = "interrupted",
+        /// Something went wrong that ends the run. Data, not an exception.
+        ErrorOccurred = "error",
+    }
+}
+
+/// When an input is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputMode {
+    /// After the run that is under way.
+    #[default]
+    Queue,
+    /// Before the next model call of the run that is under way.
+    Steer,
+    /// Now: the run that is under way is stopped.
+    Interrupt,
+}
+
+/// What a person decides about a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalDecision {
+    /// Do it, this once.
+    Once,
+    /// Do it, and the like for the rest of the session.
+    Session,
+    /// Do it, and the like from now on.
+    Always,
+    /// Do not.
+    Deny,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It said all it had to say.
+    EndTurn,
+    /// It wants tools.
+    ToolUse,
+    /// The answer reached its longest length.
+    MaxTokens,
+    /// A stop sequence came.
+    StopSequence,
+    /// The provider paused a long turn; asking again goes on with it.
+    PauseTurn,
+    /// The provider or the model declined.
+    Refusal,
+    /// The context window is full.
+    ContextWindow,
+    /// The stream broke off: what came before is partial.
+    Broken,
+    /// It was stopped from outside.
+    Interrupted,
+    /// Something else; `raw` has the provider's word.
+    Other,
+}
+
+/// How a tool call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolStatus {
+    /// It did what was asked.
+    Success,
+    /// It failed; the result says how.
+    Failed,
+    /// The arguments or the name made no sense.
+    Invalid,
+    /// A rule or a person refused it.
+    Denied,
+    /// A limit of the run refused it.
+    Refused,
+    /// It took too long and was stopped.
+    TimedOut,
+    /// It was stopped from outside.
+    Interrupted,
+    /// The program died while it ran: it may or may not have had its effect.
+    Unknown,
+}
+
+/// Where a piece of tool output came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputChannel {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// A note about how it goes.
+    Progress,
+}
+
+/// Arguments of a tool call that are not JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvalidInput {
+    /// As the model wrote them.
+    pub raw: String,
+    /// What is wrong.
+    pub error: String,
+}
+
+payloads! {
+    /// A person says something.
+    UserMessage {
+        /// Unique in the session.
+        message_id: MessageId,
+        /// What is said.
+        content: Vec<ContentPart>,
+        /// When it is looked at.
+        #[serde(default)]
+        mode: InputMode,
+        /// A second message with the same key is the same message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idempotency_key: Option<String>,
+    }
+    /// A person wants what runs to stop.
+    InterruptRequested {
+        /// Why, if it was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+    /// A person decides about a tool call.
+    Approval {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// What was decided.
+        decision: ApprovalDecision,
+        /// A word to the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        /// For `session` and `always`: the rule that is kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Rule>,
+    }
+    /// A person gives the system a command.
+    SystemCommand {
+        /// Its name, without a slash.
+        command: String,
+        /// Its arguments.
+        args: Value,
+    }
+    /// A model begins to answer.
+    StreamStart {
+        /// The provider's id of the answer, or one made from the action's id.
+        message_id: MessageId,
+        /// The model as the provider names it.
+        model: String,
+        /// Which attempt this is, from 1.
+        attempt: u32,
+    }
+    /// Words of the answer.
+    TextChunk {
+        /// As they came.
+        text: String,
+    }
+    /// Words of the model's reasoning.
+    ThinkingChunk {
+        /// As they came.
+        text: String,
+    }
+    /// The open part ends.
+    PartEnd {}
+    /// A model begins to ask for a tool.
+    ToolCallStart {
+        /// The model's name for this call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+    }
+    /// A piece of the arguments.
+    ToolCallChunk {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// A piece of JSON text.
+        json: String,
+    }
+    /// A model asks for a tool.
+    ToolCall {
+        /// The model's name for this call, unique in the session.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// The arguments; `{}` where none came or they are not JSON.
+        input: Value,
+        /// Set where the arguments are not JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        invalid: Option<InvalidInput>,
+    }
+    /// Something that only the provider understands.
+    ProviderPart {
+        /// Which API it belongs to.
+        api: String,
+        /// Whether it belongs to the part before it; else it is a part of its own.
+        attach: bool,
+        /// As it came.
+        data: Value,
+    }
+    /// What the call costs so far.
+    UsageReport {
+        /// Tokens since the stream began.
+        usage: Usage,
+    }
+    /// A model has ended its answer.
+    StreamEnd {
+        /// Why.
+        stop_reason: StopReason,
+        /// The provider's own word, where it says more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw: Option<String>,
+    }
+    /// An attempt to reach a model came to nothing.
+    AttemptFailed {
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, …
+        code: String,
+        /// For people.
+        message: String,
+        /// The HTTP status, if there was an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+        /// Milliseconds until the next attempt; `None` where there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_in_ms: Option<u64>,
+    }
+    /// An action is about to be performed. The envelope's `cause` is its id.
+    ActionStarted {
+        /// What kind of action.
+        kind: ActionKind,
+        /// Which call, for tools.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<ToolCallId>,
+    }
+    /// Output of a tool while it runs.
+    ToolOutputChunk {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Where it came out.
+        channel: OutputChannel,
+        /// The output; bytes that are not UTF-8 are replaced.
+        text: String,
+    }
+    /// The outcome of a tool call.
+    ToolResult {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// What the model is told.
+        result: Vec<ContentPart>,
+        /// Whether the model should read it as a failure.
+        is_error: bool,
+        /// How it ended.
+        status: ToolStatus,
+        /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+    }
+    /// A transport is up.
+    Connected {
+        /// To where, without secrets.
+        endpoint: String,
+    }
+    /// A transport is down.
+    Disconnected {
+        /// From where, without secrets.
+        endpoint: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Milliseconds until it is tried again; `None` where it is not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_in_ms: Option<u64>,
+    }
+    /// A timer is due. The envelope's `cause` is the action that started it.
+    TimerFired {
+        /// What it is for.
+        timer: Timer,
+    }
+    /// A session begins. The envelope's `agent_state_id` is its first agent.
+    SessionOpened {
+        /// Whose it is.
+        owner: OwnerId,
+        /// The agent, resolved.
+        config: AgentConfig,
+        /// The program that opened it, with its version.
+        program: String,
+    }
+    /// A process became the session's writer.
+    WriterAttached {
+        /// Counts the writers of this session, from 1; a writer with a smaller one is refused.
+        epoch: u64,
+        /// The program, with its version.
+        program: String,
+        /// Its process id.
+        process: u32,
+    }
+    /// The session goes on from a point in another one.
+    SessionForked {
+        /// The other one.
+        parent: SessionId,
+        /// The last event that both have.
+        at_seq: u64,
+    }
+    /// The session has a title.
+    SessionTitled {
+        /// What people see in lists.
+        title: String,
+    }
+    /// The session is over.
+    SessionClosed {
+        /// Why.
+        reason: String,
+    }
+    /// The agent's configuration changes.
+    ConfigChanged {
+        /// What changes.
+        change: ConfigChange,
+    }
+    /// An agent comes into being.
+    AgentSpawned {
+        /// Its id.
+        agent_state_id: AgentStateId,
+        /// The agent that made it.
+        parent: AgentStateId,
+        /// What it is.
+        config: AgentConfig,
+    }
+    /// An agent is gone.
+    AgentClosed {
+        /// Which.
+        agent_state_id: AgentStateId,
+        /// Why.
+        reason: String,
+    }
+    /// A range of the conversation is represented by a summary; the range itself stays in the log.
+    ContextCondensed {
+        /// The first event of the range.
+        from_seq: u64,
+        /// The last event of the range.
+        to_seq: u64,
+        /// What stands for it.
+        summary: String,
+    }
+    /// A run was stopped from outside.
+    Interrupted {
+        /// By what.
+        reason: String,
+    }
+    /// Something went wrong that ends the run.
+    ErrorOccurred {
+        /// Stable, for programs.
+        code: String,
+        /// For people.
+        message: String,
+        /// Whether the session can go on.
+        recoverable: bool,
+    }
+}

@@ -1,0 +1,106 @@
+//! Identifiers as distinct types, so that a run can never be passed where a session is meant.
+//!
+//! Ids are cheap to clone (a shared string): every envelope carries several. This crate never makes one up: ids of
+//! sessions and agents are minted by a runtime, ids of runs and actions follow from the `seq` of the event that caused
+//! them, so that a fold over the same log gives the same ids.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// What ids of this kind begin with, where AgentX mints them.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Takes the id as it is written.
+            pub fn new(id: impl AsRef<str>) -> Self {
+                Self(Arc::from(id.as_ref()))
+            }
+
+            /// The prefix of this kind, then `rest`.
+            ///
+            /// ```
+            #[doc = concat!("let id = agentx_types::", stringify!($name), "::with_suffix(\"7\");")]
+            #[doc = concat!("assert_eq!(id.as_str(), \"", $prefix, "7\");")]
+            /// ```
+            pub fn with_suffix(rest: impl fmt::Display) -> Self {
+                Self(Arc::from(format!("{}{rest}", $prefix).as_str()))
+            }
+
+            /// The id as it is written.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(id: &str) -> Self {
+                Self::new(id)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                std::borrow::Cow::<str>::deserialize(deserializer).map(|id| Self(Arc::from(id.as_ref())))
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// One durable log: owner, agents, runs.
+    SessionId = "ses_";
+    /// One living agent instance in a session.
+    AgentStateId = "agt_";
+    /// One input of the user until its last answer: `run_` and the `seq` of that input.
+    RunId = "run_";
+    /// Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there.
+    ActionId = "act_";
+    /// A call of a tool, as the model named it.
+    ToolCallId = "call_";
+    /// A message of a conversation.
+    MessageId = "msg_";
+    /// A content-addressed blob: `b3_` and the BLAKE3 hash of its bytes in hexadecimal.
+    BlobId = "b3_";
+    /// Whose session it is. One owner never sees another's data.
+    OwnerId = "own_";
+}
+
+impl RunId {
+    /// The run that the user's input with this `seq` opens.
+    pub fn of_input(seq: u64) -> Self {
+        Self::with_suffix(seq)
+    }
+}
+
+impl ActionId {
+    /// The action number `index` that follows from the event with this `seq`.
+    pub fn following(seq: u64, index: usize) -> Self {
+        Self::with_suffix(format_args!("{seq}_{index}"))
+    }
+}

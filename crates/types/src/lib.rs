@@ -1,0 +1,45 @@
+//! The words of AgentX, as types.
+//!
+//! Everything that more than one crate speaks of is here: [ids](SessionId), the three event vocabularies
+//! ([`EnvironmentEvent`], [`RuntimeEvent`], [`AgentOutput`]), the [`Envelope`] around an event, [messages](Message),
+//! [actions](Action) and the resolved [configuration](AgentConfig) of an agent. The crate is pure: plain data, no I/O,
+//! no clock, no randomness.
+//!
+//! ```
+//! use agentx_types::{Draft, EnvironmentEvent, SessionId, Source, TextChunk, Timestamp};
+//!
+//! let draft = Draft::<EnvironmentEvent>::new(Source::Environment, None, TextChunk { text: "你好".into() });
+//! let envelope = draft.into_envelope(SessionId::new("ses_1"), 17, Timestamp(1_763_629_200_123_456));
+//! let frame = serde_json::to_string(&envelope).unwrap();
+//! assert_eq!(
+//!     frame,
+//!     r#"{"seq":17,"at":1763629200123456,"source":"environment","session_id":"ses_1","event":"text_chunk","payload":{"text":"你好"}}"#
+//! );
+//! ```
+
+mod action;
+mod config;
+mod content;
+pub mod envelope;
+mod environment;
+mod ids;
+mod model;
+mod output;
+mod runtime_event;
+mod time;
+pub mod topic;
+mod usage;
+mod vocabulary;
+
+pub use action::*;
+pub use config::*;
+pub use content::*;
+pub use envelope::{Draft, Envelope, Source};
+pub use environment::*;
+pub use ids::*;
+pub use model::*;
+pub use output::*;
+pub use runtime_event::*;
+pub use time::Timestamp;
+pub use usage::{NanoUsd, Prices, Usage};
+pub use vocabulary::{UnknownEvent, Vocabulary};

@@ -1,0 +1,120 @@
+//! What a model call is, before any wire format: the model as the catalog knows it, the tools it may call, and the
+//! whole request. `agentx-llm` turns a [`ModelRequest`] into the bytes of one API.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Message, Prices};
+
+/// Which wire protocol a model is spoken to in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Api {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions, and servers compatible with it.
+    OpenaiChat,
+    /// The built-in scripted environment: no network, no model.
+    Scripted,
+}
+
+impl Api {
+    /// As it is written in files and flags.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenaiChat => "openai-chat",
+            Self::Scripted => "scripted",
+        }
+    }
+}
+
+/// A catalog entry, resolved: all that shapes a request to this model, without any secret or address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelSpec {
+    /// The id that the API expects.
+    pub id: String,
+    /// Which configured provider serves it, for example `anthropic` or `ollama`.
+    pub provider: String,
+    /// The protocol.
+    pub api: Api,
+    /// Tokens that fit into one call, answer included.
+    pub context_window: u64,
+    /// The longest answer in tokens.
+    pub max_output_tokens: u64,
+    /// What its tokens cost.
+    #[serde(default)]
+    pub prices: Prices,
+}
+
+/// Settings of one model call. What is `None` is left to the provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelParams {
+    /// The longest answer in tokens, within the model's own limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    /// 0 to 2, as the provider understands it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// How many tokens the model may spend on reasoning; `None` asks for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_tokens: Option<u64>,
+}
+
+/// What using a tool touches; approval rules start from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Nothing outside the session.
+    Internal,
+    /// Reads files.
+    Read,
+    /// Changes files.
+    Change,
+    /// Runs programs.
+    Run,
+}
+
+/// A tool as the model and the approval rules see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Unique among the tools of an agent.
+    pub name: String,
+    /// For the model: when to use it and how.
+    pub description: String,
+    /// JSON Schema (2020-12) of the arguments.
+    pub input_schema: Value,
+    /// What using it touches.
+    pub access: Access,
+    /// The argument that holds a path, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_argument: Option<String>,
+    /// The argument that holds a command line, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_argument: Option<String>,
+    /// Whether doing it twice is the same as doing it once: such a call is made again after a crash, any other is
+    /// answered with an unknown outcome.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// Whether a successful call ends the run.
+    #[serde(default)]
+    pub quit: bool,
+}
+
+/// Everything that is sent to the model in one call, independent of its API.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelRequest {
+    /// Which model.
+    pub model: ModelSpec,
+    /// Settings.
+    pub params: ModelParams,
+    /// Standing instructions, in order; the same in every call of a session, so that providers can cache them.
+    pub system: Vec<Arc<str>>,
+    /// The conversation so far.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools on offer.
+    pub tools: Arc<[ToolSpec]>,
+}

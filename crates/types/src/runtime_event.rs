@@ -1,0 +1,439 @@
+//! RuntimeEvents: what EnvironmentEvents mean to the system. Derived, never stored as truth; for UIs, logs, monitors.
+//! Each has exactly one emitter, named in the comment of its group.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::vocabulary::{payloads, vocabulary};
+use crate::{
+    ContentPart, Message, MessageId, NanoUsd, OutputChannel, RunId, RunStatus, SessionId, StopReason, ToolCallId, ToolStatus, Usage,
+};
+
+vocabulary! {
+    /// What an EnvironmentEvent means to the system.
+    pub enum RuntimeEvent {
+        /// StreamReceptor: a model begins an answer.
+        MessageStart = "message_start",
+        /// StreamReceptor: words of the answer.
+        TextDelta = "text_delta",
+        /// StreamReceptor: words of the reasoning.
+        ThinkingDelta = "thinking_delta",
+        /// StreamReceptor: the model asks for a tool.
+        ToolCallRequested = "tool_call",
+        /// StreamReceptor: the model will read this about its call.
+        ToolCallAnswered = "tool_result",
+        /// StreamReceptor: the answer has ended.
+        MessageStop = "message_stop",
+        /// StreamReceptor: a run was stopped from outside.
+        RunInterrupted = "interrupted",
+        /// ToolReceptor: the model has begun to ask for a tool.
+        ToolPlanned = "tool_planned",
+        /// ToolReceptor: the tool runs.
+        ToolExecuting = "tool_executing",
+        /// ToolReceptor: the tool says something while it runs.
+        ToolOutput = "tool_output",
+        /// ToolReceptor: the tool did what was asked.
+        ToolCompleted = "tool_completed",
+        /// ToolReceptor: it did not.
+        ToolFailed = "tool_failed",
+        /// ConversationReceptor: an input waits.
+        ConversationQueued = "conversation_queued",
+        /// ConversationReceptor: an input is taken up.
+        ConversationStart = "conversation_start",
+        /// ConversationReceptor: the model was asked.
+        ConversationThinking = "conversation_thinking",
+        /// ConversationReceptor: the first words of an answer.
+        ConversationResponding = "conversation_responding",
+        /// ConversationReceptor: the last answer was given.
+        ConversationEnd = "conversation_end",
+        /// ConversationReceptor: it was stopped.
+        ConversationInterrupted = "conversation_interrupted",
+        /// AgentReceptor: an agent exists.
+        AgentStarted = "agent_started",
+        /// AgentReceptor: an agent takes input.
+        AgentReady = "agent_ready",
+        /// AgentReceptor: an agent is gone.
+        AgentDestroyed = "agent_destroyed",
+        /// SessionReceptor: a session begins.
+        SessionCreated = "session_created",
+        /// SessionReceptor: a session goes on in another process.
+        SessionResumed = "session_resumed",
+        /// SessionReceptor: title or configuration changed.
+        SessionUpdated = "session_updated",
+        /// SessionReceptor: the session goes on from another one.
+        ForkCreated = "session_forked",
+        /// SessionReceptor: the session is over.
+        SessionDeleted = "session_deleted",
+        /// TransportReceptor: a transport is up.
+        ConnectionEstablished = "connection_established",
+        /// TransportReceptor: a transport is down.
+        ConnectionLost = "connection_lost",
+        /// TransportReceptor: it will be tried again.
+        Reconnecting = "reconnecting",
+        /// TransportReceptor: a sign of life.
+        Heartbeat = "heartbeat",
+        /// ErrorReceptor: something went wrong.
+        ErrorRaised = "error",
+        /// AgentBridge: a run begins.
+        RunStarted = "run_started",
+        /// AgentBridge: a run is in another state.
+        RunStatusChanged = "run_status",
+        /// AgentBridge: a run has ended.
+        RunFinished = "run_finished",
+        /// AgentBridge: a person has to decide about a call.
+        ApprovalRequested = "approval_requested",
+        /// AgentBridge: a whole piece of an agent's output stream, one medium at a time.
+        Chunk = "chunk",
+        /// AgentBridge: an agent's output stream has nothing more to say to this input.
+        Eof = "eof",
+        /// AgentBridge: an agent's output stream has ended for good.
+        Closed = "closed",
+        /// AgentBridge, Message layer: an input joined the conversation.
+        UserMessageAdded = "user_message",
+        /// AgentBridge, Message layer: the model's answer, whole.
+        AssistantMessageAdded = "assistant_message",
+        /// AgentBridge, Message layer: the calls in that answer, for those that follow tools alone.
+        ToolCallMessageAdded = "tool_call_message",
+        /// AgentBridge, Message layer: the outcome of a call joined the conversation.
+        ToolResultMessageAdded = "tool_result_message",
+        /// AgentBridge, Turn layer: a person's request.
+        TurnRequest = "turn_request",
+        /// AgentBridge, Turn layer: the answer to it, with what it cost.
+        TurnResponse = "turn_response",
+    }
+}
+
+/// What an agent's output stream is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Medium {
+    /// Words for the person.
+    Text,
+    /// Reasoning.
+    Thinking,
+}
+
+/// What changed about a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionChange {
+    /// Its title.
+    Title(String),
+    /// The named part of its agent's configuration.
+    Config(String),
+    /// A part of its conversation is represented by a summary.
+    Condensed,
+}
+
+payloads! {
+    /// A model begins an answer.
+    MessageStart {
+        /// The answer's id.
+        message_id: MessageId,
+        /// The model as the provider names it.
+        model: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+    }
+    /// Words of the answer.
+    TextDelta {
+        /// As they came.
+        text: String,
+    }
+    /// Words of the reasoning.
+    ThinkingDelta {
+        /// As they came.
+        text: String,
+    }
+    /// The model asks for a tool.
+    ToolCallRequested {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// The arguments.
+        input: Value,
+    }
+    /// The model will read this about its call.
+    ToolCallAnswered {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// What it reads.
+        result: Vec<ContentPart>,
+        /// Whether as a failure.
+        is_error: bool,
+    }
+    /// The answer has ended.
+    MessageStop {
+        /// The answer's id.
+        message_id: MessageId,
+        /// Why.
+        stop_reason: StopReason,
+        /// What it cost in tokens.
+        usage: Usage,
+    }
+    /// A run was stopped from outside.
+    RunInterrupted {
+        /// By what.
+        reason: String,
+    }
+    /// The model has begun to ask for a tool.
+    ToolPlanned {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+    }
+    /// The tool runs.
+    ToolExecuting {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// With these arguments.
+        input: Value,
+    }
+    /// The tool says something while it runs.
+    ToolOutput {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Where it came out.
+        channel: OutputChannel,
+        /// What.
+        text: String,
+    }
+    /// The tool did what was asked.
+    ToolCompleted {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// Milliseconds that it ran; 0 where it never ran.
+        duration_ms: u64,
+        /// For people and programs: exit code, diff, …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+    }
+    /// The tool did not do what was asked.
+    ToolFailed {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// How it ended.
+        status: ToolStatus,
+        /// What the model is told, in short.
+        error: String,
+        /// Milliseconds that it ran; 0 where it never ran.
+        duration_ms: u64,
+        /// For people and programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+    }
+    /// An input waits.
+    ConversationQueued {
+        /// The input.
+        message_id: MessageId,
+        /// How many wait, this one included.
+        position: u32,
+    }
+    /// An input is taken up.
+    ConversationStart {
+        /// The input, where a person gave it.
+        message_id: MessageId,
+    }
+    /// The model was asked.
+    ConversationThinking {}
+    /// The first words of an answer.
+    ConversationResponding {}
+    /// The last answer was given.
+    ConversationEnd {
+        /// Why it ended: the last stop reason or the code of the error.
+        reason: String,
+    }
+    /// It was stopped.
+    ConversationInterrupted {
+        /// By what.
+        reason: String,
+    }
+    /// An agent exists.
+    AgentStarted {
+        /// What people call it.
+        name: String,
+    }
+    /// An agent takes input.
+    AgentReady {}
+    /// An agent is gone.
+    AgentDestroyed {
+        /// Why.
+        reason: String,
+    }
+    /// A session begins.
+    SessionCreated {
+        /// The model it begins with.
+        model: String,
+        /// The directory it works in.
+        workspace: String,
+    }
+    /// A session goes on in another process.
+    SessionResumed {
+        /// Counts its writers.
+        epoch: u64,
+    }
+    /// Title or configuration changed.
+    SessionUpdated {
+        /// What.
+        change: SessionChange,
+    }
+    /// The session goes on from another one.
+    ForkCreated {
+        /// The other one.
+        parent: SessionId,
+        /// The last event that both have.
+        at_seq: u64,
+    }
+    /// The session is over.
+    SessionDeleted {
+        /// Why.
+        reason: String,
+    }
+    /// A transport is up.
+    ConnectionEstablished {
+        /// To where.
+        endpoint: String,
+    }
+    /// A transport is down.
+    ConnectionLost {
+        /// From where.
+        endpoint: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+    /// It will be tried again.
+    Reconnecting {
+        /// To where.
+        endpoint: String,
+        /// Milliseconds until then.
+        retry_in_ms: u64,
+    }
+    /// A sign of life.
+    Heartbeat {}
+    /// Something went wrong.
+    ErrorRaised {
+        /// Stable, for programs.
+        code: String,
+        /// For people.
+        message: String,
+        /// Whether the session can go on.
+        recoverable: bool,
+        /// Milliseconds until it is tried again by itself; `None` where it is not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_in_ms: Option<u64>,
+    }
+    /// A run begins.
+    RunStarted {
+        /// Which.
+        run_id: RunId,
+        /// The input that it answers.
+        message_id: MessageId,
+    }
+    /// A run is in another state.
+    RunStatusChanged {
+        /// Which run.
+        run_id: RunId,
+        /// Its state.
+        status: RunStatus,
+        /// How often the model was answered with tool results.
+        iterations: u32,
+    }
+    /// A run has ended.
+    RunFinished {
+        /// Which.
+        run_id: RunId,
+        /// How.
+        status: RunStatus,
+        /// Why, where it is not `completed`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// How often the model was answered with tool results.
+        iterations: u32,
+    }
+    /// A person has to decide about a call.
+    ApprovalRequested {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// With these arguments.
+        input: Value,
+        /// Which rule or default asks.
+        reason: String,
+        /// The rule that `session` or `always` would keep.
+        suggested: crate::Rule,
+    }
+    /// A whole piece of an agent's output stream.
+    Chunk {
+        /// Of which medium.
+        medium: Medium,
+        /// The piece.
+        text: String,
+    }
+    /// Nothing more to say to this input.
+    Eof {
+        /// Which run has ended.
+        run_id: RunId,
+    }
+    /// The stream has ended for good.
+    Closed {
+        /// Why.
+        reason: String,
+    }
+    /// An input joined the conversation.
+    UserMessageAdded {
+        /// It.
+        message: Message,
+    }
+    /// The model's answer, whole.
+    AssistantMessageAdded {
+        /// It.
+        message: Message,
+        /// Whether the stream broke off before its end.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        partial: bool,
+    }
+    /// The calls in an answer.
+    ToolCallMessageAdded {
+        /// The answer that they are in.
+        message_id: MessageId,
+        /// Which calls.
+        tool_call_ids: Vec<ToolCallId>,
+    }
+    /// The outcome of a call joined the conversation.
+    ToolResultMessageAdded {
+        /// It.
+        message: Message,
+    }
+    /// A person's request.
+    TurnRequest {
+        /// Which run answers it.
+        run_id: RunId,
+        /// What was said, as text.
+        text: String,
+    }
+    /// The answer to it.
+    TurnResponse {
+        /// Which run.
+        run_id: RunId,
+        /// The last answer, as text.
+        text: String,
+        /// Milliseconds from the start of the run to its end.
+        duration_ms: u64,
+        /// Tokens of all its model calls.
+        usage: Usage,
+        /// Money of all its model calls.
+        cost: NanoUsd,
+        /// How many model calls.
+        model_calls: u32,
+    }
+}

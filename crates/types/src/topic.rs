@@ -1,0 +1,55 @@
+//! Topics: the dotted names by which subscribers on a bus tell apart what they care about.
+
+use crate::{ActionKind, EnvironmentEvent, RuntimeEvent};
+
+/// The topic of an action that is about to be performed.
+pub fn of_action(kind: ActionKind) -> &'static str {
+    match kind {
+        ActionKind::CallModel => "llm.requests",
+        ActionKind::CallTool | ActionKind::AnswerCall => "tools.requests",
+        ActionKind::StartTimer => "timers.requests",
+        ActionKind::Cancel => "actions.cancel",
+        ActionKind::Report => "runs.report",
+    }
+}
+
+/// The topic of a fact.
+pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
+    use EnvironmentEvent as E;
+    match event {
+        E::UserMessage(_) => "runs.new",
+        E::InterruptRequested(_) | E::Approval(_) => "runs.control",
+        E::SystemCommand(_) => "system.command",
+        E::StreamStart(_)
+        | E::TextChunk(_)
+        | E::ThinkingChunk(_)
+        | E::PartEnd(_)
+        | E::ToolCallStart(_)
+        | E::ToolCallChunk(_)
+        | E::ToolCall(_)
+        | E::ProviderPart(_)
+        | E::UsageReport(_)
+        | E::StreamEnd(_)
+        | E::AttemptFailed(_) => "llm.results",
+        E::ActionStarted(_) => "actions.started",
+        E::ToolOutputChunk(_) => "tools.output",
+        E::ToolResult(_) => "tools.results",
+        E::Connected(_) | E::Disconnected(_) => "transport",
+        E::TimerFired(_) => "timers.fired",
+        E::SessionOpened(_) | E::WriterAttached(_) | E::SessionForked(_) | E::SessionTitled(_) | E::SessionClosed(_) => {
+            "sessions.lifecycle"
+        }
+        E::ConfigChanged(_) | E::ContextCondensed(_) => "context.changed",
+        E::AgentSpawned(_) | E::AgentClosed(_) => "agents.lifecycle",
+        E::Interrupted(_) | E::ErrorOccurred(_) => "runs.ended",
+        E::Unknown(_) => "unknown",
+    }
+}
+
+/// The topic of a derived event.
+pub fn of_runtime(event: &RuntimeEvent) -> &'static str {
+    match event {
+        RuntimeEvent::Unknown(_) => "unknown",
+        _ => "ui.events",
+    }
+}

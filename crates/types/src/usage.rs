@@ -1,0 +1,105 @@
+//! Tokens and money. Money is counted in whole nano-dollars, so that sums are exact and the same everywhere.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part of
+/// `output`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read at the full price.
+    pub input_tokens: u64,
+    /// Written by the model, reasoning included.
+    pub output_tokens: u64,
+    /// Read from the provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read_tokens: u64,
+    /// Written into the provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// How much of the output was reasoning.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Usage {
+    /// All tokens that filled the context window in this call.
+    pub fn context_tokens(&self) -> u64 {
+        self.input_tokens
+            .saturating_add(self.cache_read_tokens)
+            .saturating_add(self.cache_write_tokens)
+            .saturating_add(self.output_tokens)
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cache_read_tokens = self.cache_read_tokens.saturating_add(other.cache_read_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+    }
+}
+
+/// Money: billionths of a US dollar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NanoUsd(pub u64);
+
+impl NanoUsd {
+    /// From dollars; negative and non-finite amounts become 0.
+    pub fn from_usd(usd: f64) -> Self {
+        Self((usd * 1e9).round() as u64)
+    }
+
+    /// In dollars, for people.
+    pub fn as_usd(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl AddAssign for NanoUsd {
+    fn add_assign(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
+
+/// Prices of a model in nano-dollars per token (dollars per million tokens × 1,000).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Prices {
+    /// Per token read at the full price.
+    pub input: u64,
+    /// Per token written.
+    pub output: u64,
+    /// Per token read from the cache.
+    pub cache_read: u64,
+    /// Per token written into the cache.
+    pub cache_write: u64,
+}
+
+impl Prices {
+    /// What a call with this usage costs.
+    ///
+    /// ```
+    /// use agentx_types::{NanoUsd, Prices, Usage};
+    /// let prices = Prices { input: 3_000, output: 15_000, cache_read: 300, cache_write: 3_750 };
+    /// let usage = Usage { input_tokens: 1_000, output_tokens: 100, ..Usage::default() };
+    /// assert_eq!(prices.cost(&usage), NanoUsd(4_500_000)); // 0.0045 dollars
+    /// ```
+    pub fn cost(&self, usage: &Usage) -> NanoUsd {
+        let parts = [
+            (usage.input_tokens, self.input),
+            (usage.output_tokens, self.output),
+            (usage.cache_read_tokens, self.cache_read),
+            (usage.cache_write_tokens, self.cache_write),
+        ];
+        NanoUsd(parts.iter().fold(0u64, |sum, (tokens, price)| sum.saturating_add(tokens.saturating_mul(*price))))
+    }
+}

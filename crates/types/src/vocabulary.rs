@@ -1,0 +1,124 @@
+//! How event enums are written and read: one tag, one payload struct a variant, and a place for tags that this version
+//! does not know.
+
+use serde::Serializer;
+use serde_json::value::RawValue;
+
+/// A closed set of events, each with a frozen tag.
+pub trait Vocabulary: Sized {
+    /// Every tag that this version knows, in the order of the enum.
+    const TAGS: &'static [&'static str];
+
+    /// The tag of this event.
+    fn tag(&self) -> &str;
+
+    /// Writes the payload alone.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    fn serialize_payload<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// Reads an event from its two parts. A tag that this version does not know is kept whole.
+    ///
+    /// # Errors
+    /// Where the tag is known but the payload is not of its shape.
+    fn from_parts(tag: &str, payload: &RawValue) -> Result<Self, serde_json::Error>;
+
+    /// The payload as JSON text.
+    fn payload_json(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(128);
+        // Payloads are plain data with string keys; writing them to memory has no way to fail.
+        let _ = self.serialize_payload(&mut serde_json::Serializer::new(&mut out));
+        out
+    }
+}
+
+/// An event of a newer version, kept as it came and passed on.
+#[derive(Clone, Debug)]
+pub struct UnknownEvent {
+    /// Its tag.
+    pub tag: String,
+    /// Its payload, untouched.
+    pub payload: Box<RawValue>,
+}
+
+impl PartialEq for UnknownEvent {
+    fn eq(&self, other: &Self) -> bool {
+        self.tag == other.tag && self.payload.get() == other.payload.get()
+    }
+}
+
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* pub enum $enum:ident { $($(#[$vdoc:meta])* $variant:ident = $tag:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $enum {
+            $($(#[$vdoc])* $variant($variant),)*
+            /// An event of a newer version, kept whole.
+            Unknown($crate::UnknownEvent),
+        }
+
+        impl $crate::Vocabulary for $enum {
+            const TAGS: &'static [&'static str] = &[$($tag,)*];
+
+            fn tag(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $tag,)*
+                    Self::Unknown(event) => &event.tag,
+                }
+            }
+
+            fn serialize_payload<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::Serialize as _;
+                match self {
+                    $(Self::$variant(payload) => payload.serialize(serializer),)*
+                    Self::Unknown(event) => event.payload.serialize(serializer),
+                }
+            }
+
+            fn from_parts(tag: &str, payload: &serde_json::value::RawValue) -> Result<Self, serde_json::Error> {
+                Ok(match tag {
+                    $($tag => Self::$variant(serde_json::from_str(payload.get())?),)*
+                    _ => Self::Unknown($crate::UnknownEvent { tag: tag.to_owned(), payload: payload.to_owned() }),
+                })
+            }
+        }
+
+        impl serde::Serialize for $enum {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct as _;
+                use $crate::Vocabulary as _;
+                let mut frame = serializer.serialize_struct(stringify!($enum), 2)?;
+                frame.serialize_field("event", self.tag())?;
+                frame.serialize_field("payload", &$crate::envelope::PayloadOf(self))?;
+                frame.end()
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $enum {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let parts = $crate::envelope::EventParts::deserialize(deserializer)?;
+                <Self as $crate::Vocabulary>::from_parts(&parts.event, &parts.payload).map_err(serde::de::Error::custom)
+            }
+        }
+
+        $(impl From<$variant> for $enum {
+            fn from(payload: $variant) -> Self {
+                Self::$variant(payload)
+            }
+        })*
+    };
+}
+
+/// Payload structs of a vocabulary: public data with one derive list.
+macro_rules! payloads {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        pub struct $name {
+            $($(#[$fdoc])* pub $field: $ty,)*
+        }
+    )*};
+}
+
+pub(crate) use {payloads, vocabulary};
