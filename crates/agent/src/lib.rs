@@ -1,0 +1,1 @@
+//! The pure agent machines: ReAct, its run state, tool ledger, limits, approvals and context assembly.

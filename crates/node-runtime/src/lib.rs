@@ -1,0 +1,1 @@
+//! The runtime that acts: model environments over HTTP, tools, sessions in SQLite.

@@ -1,0 +1,86 @@
+//! How actions reach the environment and how it answers: effectors perform, sinks carry what happens back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use agentx_types::{Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, RunId, Source};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// A future that can be sent and stored.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Performs actions of one kind on the environment.
+///
+/// What happens is said through the sink. A call of a tool ends with exactly one `tool_result`, a call of a model with
+/// one `stream_end` or one `error`, a timer with one `timer_fired`; after that nothing more is said. When `cancel` fires, the
+/// effector stops what runs within a second and still says how it ended.
+pub trait Effector: Send + Sync {
+    /// Performs `action`; the future ends when all has been said.
+    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()>;
+}
+
+/// A part of the world that agents act on, and that answers in EnvironmentEvents.
+pub trait Environment: Send + Sync {
+    /// For logs and people.
+    fn name(&self) -> &str;
+
+    /// What can be done to it.
+    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)>;
+}
+
+/// Carries events to the sequencer of one session, in order, under one action's id. Sending waits while the
+/// sequencer's queue is full: a slow disk slows its sources, and nothing is dropped.
+#[derive(Clone, Debug)]
+pub struct EventSink {
+    queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>,
+    source: Source,
+    agent_state_id: Option<AgentStateId>,
+    run_id: Option<RunId>,
+    cause: Option<ActionId>,
+}
+
+impl EventSink {
+    /// A sink for what answers `action`.
+    pub fn for_action(queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>, action: &Action) -> Self {
+        Self {
+            queue,
+            source: Source::Environment,
+            agent_state_id: Some(action.agent_state_id.clone()),
+            run_id: action.run_id.clone(),
+            cause: Some(action.action_id.clone()),
+        }
+    }
+
+    /// The same context, another source.
+    #[must_use]
+    pub fn from_source(mut self, source: Source) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Says that `event` happened. Returns `false` when the session is gone.
+    pub async fn emit(&self, event: impl Into<EnvironmentEvent>) -> bool {
+        self.emit_all(vec![event.into()]).await
+    }
+
+    /// Says that `events` happened, in this order; they are committed together. Returns `false` when the session is gone.
+    pub async fn emit_all(&self, events: Vec<EnvironmentEvent>) -> bool {
+        if events.is_empty() {
+            return true;
+        }
+        let drafts = events.into_iter().map(|event| self.draft(event)).collect();
+        self.queue.send(drafts).await.is_ok()
+    }
+
+    fn draft(&self, event: EnvironmentEvent) -> Draft<EnvironmentEvent> {
+        Draft {
+            source: self.source,
+            agent_state_id: self.agent_state_id.clone(),
+            run_id: self.run_id.clone(),
+            cause: self.cause.clone(),
+            event,
+        }
+    }
+}

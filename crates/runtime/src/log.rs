@@ -1,0 +1,339 @@
+//! The session log as a trait: where facts are kept, and the read models that are updated in the same transaction.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentStateId, BlobId, EnvironmentEvent, Envelope, MessageId, NanoUsd, OwnerId, Role, RunId, RunStatus, SessionId, Timestamp, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::BoxFuture;
+
+/// A committed fact.
+pub type Fact = Arc<Envelope<EnvironmentEvent>>;
+
+/// Where sessions are kept. Facts are appended in batches, each batch whole or not at all; nothing is ever rewritten
+/// in a way that a reader could see.
+pub trait SessionLog: BlobStore {
+    /// Makes an empty log, or one that begins with another's events up to `at_seq`.
+    ///
+    /// # Errors
+    /// Where the id exists, the parent does not, or the store cannot be written.
+    fn create(&self, new: NewLog) -> BoxFuture<'_, Result<(), LogError>>;
+
+    /// Becomes the writer of a session: takes its lock and counts up its epoch. The lock is given back when the
+    /// writer is dropped, also by the death of the process.
+    ///
+    /// # Errors
+    /// [`LogError::Busy`] where another process writes it.
+    fn attach(&self, session: &SessionId) -> BoxFuture<'_, Result<Writer, LogError>>;
+
+    /// Appends a batch. When it returns, the batch survives the death of the process.
+    ///
+    /// # Errors
+    /// [`LogError::Fenced`] where a later writer exists, [`LogError::Full`] where the disk is full: then nothing of the
+    /// batch is kept.
+    fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>>;
+
+    /// Up to `limit` facts after `after_seq`, in order. Empty at the end.
+    ///
+    /// # Errors
+    /// Where the session does not exist or what is stored cannot be read.
+    fn read(&self, session: &SessionId, after_seq: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
+
+    /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order, for batches that
+    /// this session itself (not a parent of it) wrote.
+    ///
+    /// # Errors
+    /// Where the session does not exist or cannot be read.
+    fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>>;
+
+    /// What lists show of one session.
+    ///
+    /// # Errors
+    /// Where it does not exist.
+    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>>;
+
+    /// Sessions, those with the latest event first.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
+
+    /// Ids of the owner's sessions that begin with `prefix`; at most 10.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>>;
+
+    /// Removes a session from lists. Its events go when nothing refers to them any more.
+    ///
+    /// # Errors
+    /// [`LogError::Busy`] where a process writes it.
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>>;
+
+    /// Checks every stored byte of a session: hashes, order, blobs.
+    ///
+    /// # Errors
+    /// Where the store cannot be opened at all; what is broken inside a session is in the report.
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>>;
+
+    /// Full-text search over messages.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn search(&self, owner: &OwnerId, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>>;
+
+    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>>;
+}
+
+/// Content-addressed bytes, each stored once.
+pub trait BlobStore: Send + Sync {
+    /// Keeps `bytes` and returns their id.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>>;
+
+    /// A range of a blob's bytes; the range is cut to what exists.
+    ///
+    /// # Errors
+    /// Where there is no such blob.
+    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>>;
+
+    /// How many bytes a blob has.
+    ///
+    /// # Errors
+    /// Where there is no such blob.
+    fn blob_size(&self, id: &BlobId) -> BoxFuture<'_, Result<u64, LogError>>;
+}
+
+/// A BLAKE3 hash.
+pub type Digest = [u8; 32];
+
+/// What a log begins with.
+#[derive(Clone, Debug)]
+pub struct NewLog {
+    /// Its id.
+    pub session_id: SessionId,
+    /// Whose it is.
+    pub owner: OwnerId,
+    /// When.
+    pub at: Timestamp,
+    /// The directory that its agent works in.
+    pub workspace: String,
+    /// For a fork: which session, and the last event that both have.
+    pub parent: Option<(SessionId, u64)>,
+}
+
+/// The right to append to one session, until it is dropped.
+pub struct Writer {
+    /// Which session.
+    pub session_id: SessionId,
+    /// Counts the writers of this session, from 1.
+    pub epoch: u64,
+    /// The `seq` of its last event; 0 where there is none.
+    pub last_seq: u64,
+    /// Gives the lock back when dropped.
+    pub guard: Box<dyn Send + Sync>,
+}
+
+/// What is committed together.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The facts, with dense `seq`.
+    pub facts: Vec<Fact>,
+    /// The digest of all that was derived in this session up to and including this batch.
+    pub derived: Digest,
+    /// Changes of the read models that follow from these facts.
+    pub projections: Vec<Projection>,
+}
+
+/// A change of a read model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Projection {
+    /// The session's title.
+    Title(String),
+    /// The model that is asked.
+    Model(String),
+    /// Where its run stands.
+    Status(RunStatus),
+    /// A message joined a conversation.
+    Message {
+        /// The event that completed it.
+        seq: u64,
+        /// Its id.
+        message_id: MessageId,
+        /// Of which agent.
+        agent_state_id: AgentStateId,
+        /// Who speaks.
+        role: Role,
+        /// Its words, for search and previews.
+        text: String,
+    },
+    /// A model call was paid for.
+    Spent {
+        /// The event that says so.
+        seq: u64,
+        /// In which run.
+        run_id: Option<RunId>,
+        /// Which model.
+        model: String,
+        /// Tokens.
+        usage: Usage,
+        /// Money.
+        cost: NanoUsd,
+    },
+}
+
+/// What lists show of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Its id.
+    pub session_id: SessionId,
+    /// Whose it is.
+    pub owner: OwnerId,
+    /// What people see in lists; empty until something was said.
+    pub title: String,
+    /// The directory that its agent works in.
+    pub workspace: String,
+    /// The model that is asked.
+    pub model: String,
+    /// Where its last run stands; `None` before the first.
+    pub status: Option<RunStatus>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its last event was committed.
+    pub updated_at: Timestamp,
+    /// The `seq` of its last event.
+    pub last_seq: u64,
+    /// How many messages its conversations have.
+    pub messages: u64,
+    /// Tokens of all its model calls.
+    pub usage: Usage,
+    /// Money of all its model calls.
+    pub cost: NanoUsd,
+    /// For a fork: which session, and the last event that both have.
+    pub parent: Option<(SessionId, u64)>,
+    /// The process that writes it now.
+    pub writer: Option<WriterInfo>,
+}
+
+/// The process that writes a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriterInfo {
+    /// Its process id.
+    pub process: u32,
+    /// Counts the writers of this session.
+    pub epoch: u64,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug)]
+pub struct SessionQuery {
+    /// Whose.
+    pub owner: OwnerId,
+    /// Only those of this directory.
+    pub workspace: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+    /// Only those whose last event is older than this.
+    pub before: Option<Timestamp>,
+}
+
+/// A place where searched words were found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchHit {
+    /// In which session.
+    pub session_id: SessionId,
+    /// At which event.
+    pub seq: u64,
+    /// Who spoke.
+    pub role: Role,
+    /// The words around it.
+    pub snippet: String,
+}
+
+/// What a check of a session found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VerifyReport {
+    /// Which session.
+    pub session_id: SessionId,
+    /// How many events are good, from the first on.
+    pub good_events: u64,
+    /// The `seq` of the last event that is stored.
+    pub last_seq: u64,
+    /// The hash at the end, in hexadecimal.
+    pub head: String,
+    /// What is wrong, in words; empty where all is well.
+    pub problems: Vec<String>,
+}
+
+/// What can go wrong with a log.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// There is no such session.
+    #[error("no session {0}")]
+    NotFound(String),
+    /// There is no such blob.
+    #[error("no blob {0}")]
+    NoBlob(BlobId),
+    /// The id is taken.
+    #[error("session {0} exists already")]
+    Exists(SessionId),
+    /// Another process writes this session.
+    #[error("session {session} is written by process {process}")]
+    Busy {
+        /// Which session.
+        session: SessionId,
+        /// Which process.
+        process: u32,
+    },
+    /// A later writer took over.
+    #[error("session {session}: writer {epoch} was replaced by a later one")]
+    Fenced {
+        /// Which session.
+        session: SessionId,
+        /// The epoch that was refused.
+        epoch: u64,
+    },
+    /// What is stored is not what was written.
+    #[error("session {session} is damaged at event {seq}: {what}")]
+    Corrupt {
+        /// Which session.
+        session: SessionId,
+        /// The first event that cannot be trusted.
+        seq: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// The store was written by a newer version; it can be read, not written.
+    #[error("the database {path} has format {found}; this version writes {known}")]
+    Newer {
+        /// The file.
+        path: String,
+        /// Its format.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// The disk is full; nothing was kept of what was being written.
+    #[error("no space left for {path}; nothing of the last step was saved")]
+    Full {
+        /// The file.
+        path: String,
+    },
+    /// Anything else that the store says.
+    #[error("{path}: {what}")]
+    Store {
+        /// The file.
+        path: String,
+        /// What it says.
+        what: String,
+    },
+}

@@ -1,0 +1,99 @@
+//! Tools: what an agent can do to the world beside talking.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentx_types::{ContentPart, EnvironmentEvent, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec, ToolStatus};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{BlobStore, BoxFuture, EventSink};
+
+/// Something that an agent can do.
+pub trait Tool: Send + Sync {
+    /// What the model and the approval rules see.
+    fn spec(&self) -> ToolSpec;
+
+    /// Does it. A failure is an outcome that the model reads, never a panic.
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome>;
+}
+
+/// What a tool call may use.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Which call.
+    pub tool_call_id: ToolCallId,
+    /// In which session: background jobs, to-do lists and the like are kept apart by it.
+    pub session_id: SessionId,
+    /// The directory that relative paths start from, absolute.
+    pub workspace: PathBuf,
+    /// Whether the call may touch what lies outside of it, also through symbolic links.
+    pub outside_workspace: bool,
+    /// Takes output while the tool runs.
+    pub output: ToolOutputSink,
+    /// Keeps what is too long for the model.
+    pub blobs: Arc<dyn BlobStore>,
+    /// Fires when the call has to stop; what it started has to be gone within a second.
+    pub cancel: CancellationToken,
+}
+
+/// Takes output of a tool while it runs. Each piece becomes an event.
+#[derive(Clone)]
+pub struct ToolOutputSink {
+    events: Option<EventSink>,
+    tool_call_id: ToolCallId,
+}
+
+impl ToolOutputSink {
+    /// A sink that turns each piece into an event of `events`.
+    pub fn new(events: EventSink, tool_call_id: ToolCallId) -> Self {
+        Self { events: Some(events), tool_call_id }
+    }
+
+    /// A sink that drops everything, for calls outside of a session.
+    pub fn discard() -> Self {
+        Self { events: None, tool_call_id: ToolCallId::new("") }
+    }
+
+    /// Says `text`. Waits while the session's queue is full.
+    pub async fn write(&self, channel: OutputChannel, text: impl Into<String>) {
+        let Some(events) = &self.events else { return };
+        let chunk = ToolOutputChunk { tool_call_id: self.tool_call_id.clone(), channel, text: text.into() };
+        events.emit(EnvironmentEvent::from(chunk)).await;
+    }
+}
+
+/// How a tool call ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutcome {
+    /// What the model reads.
+    pub content: Vec<ContentPart>,
+    /// How it ended.
+    pub status: ToolStatus,
+    /// For people and programs, not for the model.
+    pub details: Option<Value>,
+}
+
+impl ToolOutcome {
+    /// It did what was asked.
+    pub fn success(text: impl Into<String>) -> Self {
+        Self { content: vec![ContentPart::text(text)], status: ToolStatus::Success, details: None }
+    }
+
+    /// It did not.
+    pub fn failed(status: ToolStatus, text: impl Into<String>) -> Self {
+        Self { content: vec![ContentPart::text(text)], status, details: None }
+    }
+
+    /// The same, with something for people and programs.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    /// Whether the model should read it as a failure.
+    pub fn is_error(&self) -> bool {
+        self.status != ToolStatus::Success
+    }
+}
