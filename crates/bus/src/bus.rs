@@ -1,0 +1,213 @@
+//! The handle by which everyone publishes and subscribes.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::slice;
+use std::sync::Arc as EventArc;
+use std::task::{Poll, ready};
+
+use crate::filter::Filter;
+use crate::hub::{Hub, Publication};
+use crate::lane::{Batch, Lane};
+use crate::queue::Queue;
+use crate::route::{Route, Routed};
+use crate::subscription::Subscription;
+use crate::sync::{Arc, poll_proceed};
+
+/// How many events of a batch enter under one lock, so that a long batch does not shut others out.
+const BATCH: usize = 64;
+
+/// A bus of events of one type. Cloning makes another handle of the same bus; it closes when the last handle
+/// is dropped, or at [`Bus::close`].
+///
+/// Events are shared, not copied: publish an `E` or an `Arc<E>`.
+///
+/// ```
+/// use agentx_bus::{Bus, Delivery, Filter, PublishError, Queue};
+/// # #[derive(Debug, PartialEq)]
+/// # struct Note(&'static str);
+/// # impl agentx_bus::Routed for Note {
+/// #     fn event_type(&self) -> &str { "note" }
+/// #     fn topic(&self) -> &str { "notes" }
+/// #     fn session(&self) -> Option<&str> { None }
+/// #     fn agent_state(&self) -> Option<&str> { None }
+/// #     fn run(&self) -> Option<&str> { None }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let mut reader = bus.subscribe("reader", Filter::all(), Queue::wait(1))?;
+///
+/// assert_eq!(bus.publish(Note("first")).await, Ok(1));
+/// assert!(matches!(bus.try_publish(Note("second")), Err(PublishError::Full { .. })));
+/// assert_eq!(reader.recv().await, Ok(Delivery::Event(Note("first").into())));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Bus<E> {
+    handle: Arc<Handle<E>>,
+}
+
+/// Counts the handles: subscriptions hold the hub, so it cannot tell by itself when no publisher is left.
+struct Handle<E> {
+    hub: Arc<Hub<E>>,
+}
+
+impl<E> Drop for Handle<E> {
+    fn drop(&mut self) {
+        self.hub.close();
+    }
+}
+
+/// The bus is closed: nobody can subscribe to it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the bus is closed")]
+pub struct Closed;
+
+/// Why an event was not published.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// The bus is closed.
+    #[error("cannot publish: the bus is closed")]
+    Closed,
+    /// A subscription that publishers wait for is full; only [`Bus::try_publish`] says this.
+    #[error("cannot publish without waiting: the queue of `{subscription}` is full")]
+    Full {
+        /// The name of the subscription.
+        subscription: String,
+    },
+}
+
+impl<E> Bus<E> {
+    /// An open bus with no subscriptions.
+    pub fn new() -> Self {
+        Self {
+            handle: Arc::new(Handle {
+                hub: Arc::new(Hub::new()),
+            }),
+        }
+    }
+
+    /// Subscribes under a name, which serves errors and logs only. When this returns, every later
+    /// publication that the filter wants is seen.
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] if the bus is closed.
+    pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+        let lane = Arc::new(Lane::new(name, filter, queue));
+        self.hub().add(Arc::clone(&lane))?;
+        Ok(Subscription::new(Arc::clone(self.hub()), lane))
+    }
+
+    /// Closes the bus: nothing more can be published, and each subscription ends after what is in its queue.
+    /// Closing again does nothing.
+    pub fn close(&self) {
+        self.hub().close();
+    }
+
+    /// Whether the bus is closed.
+    pub fn is_closed(&self) -> bool {
+        self.hub().is_closed()
+    }
+
+    /// How many subscriptions are open.
+    pub fn subscriptions(&self) -> usize {
+        self.hub().subscriptions()
+    }
+
+    fn hub(&self) -> &Arc<Hub<E>> {
+        &self.handle.hub
+    }
+}
+
+impl<E: Routed> Bus<E> {
+    /// Publishes an event and says how many subscriptions it reached. Waits while a subscription with
+    /// [`Overflow::Wait`](crate::Overflow::Wait) that wants it is full.
+    ///
+    /// All or nothing: the event enters every queue at once. If the future is dropped, it entered none.
+    /// A task that reads such a subscription must not wait here for an event that the same subscription
+    /// wants: it would wait for itself.
+    ///
+    /// # Errors
+    ///
+    /// [`PublishError::Closed`] if the bus is closed, also while this waits.
+    pub async fn publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
+        let event = event.into();
+        let route = Route::of(&*event);
+        self.deliver(Batch {
+            events: slice::from_ref(&event),
+            routes: slice::from_ref(&route),
+        })
+        .await
+    }
+
+    /// Publishes events in their order, cheaper than one by one, and says how many deliveries that made.
+    /// Other publishers' events may come between.
+    ///
+    /// If the future is dropped, or the bus is closed meanwhile, the first few events may have entered.
+    ///
+    /// # Errors
+    ///
+    /// [`PublishError::Closed`] if the bus is closed, also while this waits.
+    pub async fn publish_all(&self, events: &[EventArc<E>]) -> Result<usize, PublishError> {
+        let mut reached = 0;
+        for events in events.chunks(BATCH) {
+            let routes: Vec<_> = events.iter().map(|event| Route::of(&**event)).collect();
+            reached += self
+                .deliver(Batch {
+                    events,
+                    routes: &routes,
+                })
+                .await?;
+        }
+        Ok(reached)
+    }
+
+    /// Publishes an event without ever waiting, from any thread, and says how many subscriptions it reached.
+    ///
+    /// # Errors
+    ///
+    /// [`PublishError::Full`] if a subscription with [`Overflow::Wait`](crate::Overflow::Wait) that wants the
+    /// event is full: then nobody got it. [`PublishError::Closed`] if the bus is closed.
+    pub fn try_publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
+        let event = event.into();
+        let route = Route::of(&*event);
+        self.hub().try_publish(Batch {
+            events: slice::from_ref(&event),
+            routes: slice::from_ref(&route),
+        })
+    }
+
+    async fn deliver(&self, batch: Batch<'_, E>) -> Result<usize, PublishError> {
+        let mut publication = Publication::new(self.hub(), batch);
+        poll_fn(|cx| {
+            let budget = ready!(poll_proceed(cx));
+            let done = ready!(publication.poll(cx));
+            budget.made_progress();
+            Poll::Ready(done)
+        })
+        .await
+    }
+}
+
+impl<E> Clone for Bus<E> {
+    fn clone(&self) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+        }
+    }
+}
+
+impl<E> Default for Bus<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E> fmt::Debug for Bus<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let open = if self.is_closed() { "closed" } else { "open" };
+        write!(f, "Bus({open}, {} subscriptions)", self.subscriptions())
+    }
+}

@@ -1,0 +1,132 @@
+//! The life of one reactor after its first start: its work, the restarts, the stop. Each has a driver of its
+//! own, so that none waits for another and a panic in one stays there.
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, timeout};
+
+use crate::bus::Bus;
+use crate::reactor::{AnyReactor, Failed, Work};
+use crate::report::{Cause, Report, Restarts, What};
+
+/// Takes reports; called from the task of whichever reactor it is about.
+pub(crate) type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
+
+pub(crate) struct Driver<E> {
+    pub(crate) name: String,
+    pub(crate) reactor: Box<dyn AnyReactor<E>>,
+    pub(crate) bus: Bus<E>,
+    pub(crate) restarts: Restarts,
+    pub(crate) reporter: Reporter,
+}
+
+/// Asks a driver to stop its reactor within a time.
+pub(crate) type StopSignal = oneshot::Receiver<Duration>;
+
+impl<E: Send + Sync + 'static> Driver<E> {
+    /// Starts the reactor; its subscriptions are registered when this returns.
+    pub(crate) async fn start(&mut self) -> Result<Work, Cause> {
+        let started = unwound(self.reactor.start(self.bus.clone())).await;
+        started?.map_err(|Failed(message)| Cause::Error(message))
+    }
+
+    /// Runs the work until it ends for good or is stopped. Dropping this drops the work too.
+    pub(crate) async fn run(mut self, first: Work, stop: StopSignal) {
+        let mut work = JoinSet::new();
+        work.spawn(first.into_future());
+        let limit = tokio::select! {
+            biased;
+            limit = stop => limit,
+            () = self.keep_running(&mut work) => return,
+        };
+        // The set of reactors is gone without asking for a stop: there is nobody to drain for.
+        if let Ok(limit) = limit {
+            self.stop(work, limit).await;
+        }
+    }
+
+    async fn keep_running(&mut self, work: &mut JoinSet<Result<(), Failed>>) {
+        while let Some(ended) = work.join_next().await {
+            let Err(mut cause) = outcome(ended) else {
+                return self.report(What::Finished);
+            };
+            loop {
+                let restarting = self.restarts.allow(Instant::now());
+                self.report(What::Failed { cause, restarting });
+                if !restarting {
+                    return;
+                }
+                match self.start().await {
+                    Ok(again) => break drop(work.spawn(again.into_future())),
+                    Err(next) => cause = next,
+                }
+            }
+            self.report(What::Restarted);
+        }
+    }
+
+    async fn stop(mut self, mut work: JoinSet<Result<(), Failed>>, limit: Duration) {
+        let stopped = timeout(limit, async {
+            unwound(self.reactor.stop()).await?;
+            work.join_next().await.map_or(Ok(()), outcome)
+        });
+        let what = match stopped.await {
+            Ok(Ok(())) => What::Stopped,
+            Ok(Err(cause)) => What::Failed {
+                cause,
+                restarting: false,
+            },
+            Err(_elapsed) => What::Overdue,
+        };
+        self.report(what);
+    }
+
+    fn report(&self, what: What) {
+        let report = Report {
+            reactor: self.name.clone(),
+            what,
+        };
+        report.log();
+        // A reporter that panics must not take the reactor with it that it is told about.
+        let told = catch_unwind(AssertUnwindSafe(|| (self.reporter)(report)));
+        if told.is_err() {
+            tracing::error!(reactor = self.name, "the reporter panicked");
+        }
+    }
+}
+
+fn outcome(ended: Result<Result<(), Failed>, JoinError>) -> Result<(), Cause> {
+    match ended {
+        Ok(done) => done.map_err(|Failed(message)| Cause::Error(message)),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => Err(Cause::Panic(message_of(&*panic))),
+            Err(cancelled) => Err(Cause::Error(cancelled.to_string())),
+        },
+    }
+}
+
+/// Awaits a future and turns its panic into a value.
+async fn unwound<T>(future: impl Future<Output = T>) -> Result<T, Cause> {
+    let mut future = Box::pin(future);
+    poll_fn(move |cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        match polled {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Err(Cause::Panic(message_of(&*panic))).into(),
+        }
+    })
+    .await
+}
+
+/// The text that `panic!` was given; other payloads have none.
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a value that is not text").to_owned()
+}

@@ -1,0 +1,103 @@
+//! The most common reactor: one subscription and what to do with each delivery.
+
+use std::future::Future;
+
+use crate::bus::Bus;
+use crate::filter::Filter;
+use crate::queue::{Delivery, Ended, Queue};
+use crate::reactor::{Failed, Reactor, Work};
+use crate::subscription::{StopHandle, Subscription};
+
+/// A reactor that calls a function for each delivery, one after the other. When it is stopped, it still
+/// handles what is in its queue. It fails when it is cut off, so that a restart subscribes it anew.
+///
+/// The function gets the bus to publish on. It must not wait there for an event that its own filter wants if
+/// its queue has [`Overflow::Wait`](crate::Overflow::Wait).
+///
+/// ```
+/// use agentx_bus::{Bus, Delivery, Filter, Listener, Queue, Reactors, Restart};
+/// # use std::time::Duration;
+/// # struct Note(&'static str);
+/// # impl agentx_bus::Routed for Note {
+/// #     fn event_type(&self) -> &str { "note" }
+/// #     fn topic(&self) -> &str { self.0 }
+/// #     fn session(&self) -> Option<&str> { None }
+/// #     fn agent_state(&self) -> Option<&str> { None }
+/// #     fn run(&self) -> Option<&str> { None }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pings = Filter::all().topic("ping".parse()?);
+/// let echo = Listener::new("echo", pings, Queue::wait(8), |bus: Bus<Note>, _ping| async move {
+///     bus.publish(Note("pong")).await.ok();
+/// });
+///
+/// let bus = Bus::new();
+/// let mut reactors = Reactors::new(bus.clone(), |_report| ());
+/// reactors.start(echo, Restart::Never).await?;
+/// let mut pongs = bus.subscribe("test", Filter::all().topic("pong".parse()?), Queue::lag(8))?;
+/// bus.publish(Note("ping")).await?;
+/// assert!(matches!(pongs.recv().await, Ok(Delivery::Event(note)) if note.0 == "pong"));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Listener<E, F> {
+    name: String,
+    filter: Filter,
+    queue: Queue,
+    handle: F,
+    stop: Option<StopHandle<E>>,
+}
+
+impl<E, F, Done> Listener<E, F>
+where
+    F: Fn(Bus<E>, Delivery<E>) -> Done + Clone + Send + Sync + 'static,
+    Done: Future<Output = ()> + Send,
+{
+    /// A listener that is not started yet. The function is cloned for each start.
+    pub fn new(name: &str, filter: Filter, queue: Queue, handle: F) -> Self {
+        Self {
+            name: name.to_owned(),
+            filter,
+            queue,
+            handle,
+            stop: None,
+        }
+    }
+}
+
+impl<E, F, Done> Reactor<E> for Listener<E, F>
+where
+    E: Send + Sync + 'static,
+    F: Fn(Bus<E>, Delivery<E>) -> Done + Clone + Send + Sync + 'static,
+    Done: Future<Output = ()> + Send,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn start(&mut self, bus: Bus<E>) -> Result<Work, Failed> {
+        let subscription = bus.subscribe(&self.name, self.filter.clone(), self.queue)?;
+        self.stop = Some(subscription.stop_handle());
+        let handle = self.handle.clone();
+        Ok(Work::new(async move { listen(bus, subscription, handle).await }))
+    }
+
+    async fn stop(&mut self) {
+        self.stop.take().inspect(StopHandle::stop);
+    }
+}
+
+async fn listen<E, F, Done>(bus: Bus<E>, mut subscription: Subscription<E>, handle: F) -> Result<(), Failed>
+where
+    F: Fn(Bus<E>, Delivery<E>) -> Done,
+    Done: Future<Output = ()>,
+{
+    loop {
+        match subscription.recv().await {
+            Ok(delivery) => handle(bus.clone(), delivery).await,
+            Err(Ended::BusClosed | Ended::Stopped) => return Ok(()),
+            Err(cut_off @ Ended::CutOff { .. }) => return Err(Failed(cut_off.to_string())),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What a subscriber agrees to and what it gets: the bound of its queue, what happens when it is full, and
+//! the values that its reader receives.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// What happens when an event arrives at a full queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// The publisher waits until there is room. Nothing is lost, and a slow reader slows every publisher of
+    /// events that it wants: for readers that must see all and are trusted to be quick.
+    Wait,
+    /// The oldest event in the queue is dropped; the reader is told how many in [`Delivery::Lagged`].
+    Lag,
+    /// The subscription ends with [`Ended::CutOff`], after what is in its queue. For readers that come back
+    /// by `seq` and would rather start again than see a gap.
+    CutOff,
+}
+
+/// The bound of one subscription: how many events may wait for its reader, and what happens at one more.
+///
+/// ```
+/// use agentx_bus::{Overflow, Queue};
+///
+/// let queue = Queue::lag(256);
+/// assert_eq!((queue.capacity(), queue.overflow()), (256, Overflow::Lag));
+/// assert_eq!(Queue::wait(0).capacity(), 1, "a queue holds at least one event");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    capacity: NonZeroUsize,
+    overflow: Overflow,
+}
+
+impl Queue {
+    /// A queue of at most `capacity` events, at least one.
+    pub fn new(capacity: usize, overflow: Overflow) -> Self {
+        Self {
+            capacity: NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN),
+            overflow,
+        }
+    }
+
+    /// A queue whose publishers wait when it is full.
+    pub fn wait(capacity: usize) -> Self {
+        Self::new(capacity, Overflow::Wait)
+    }
+
+    /// A queue that drops its oldest event when it is full, and counts it.
+    pub fn lag(capacity: usize) -> Self {
+        Self::new(capacity, Overflow::Lag)
+    }
+
+    /// A queue whose subscription ends when it is full.
+    pub fn cut_off(capacity: usize) -> Self {
+        Self::new(capacity, Overflow::CutOff)
+    }
+
+    /// How many events may wait for the reader.
+    pub fn capacity(self) -> usize {
+        self.capacity.get()
+    }
+
+    /// What happens at one event more.
+    pub fn overflow(self) -> Overflow {
+        self.overflow
+    }
+}
+
+/// What a reader receives.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Delivery<E> {
+    /// The next event.
+    Event(Arc<E>),
+    /// So many events were dropped here, between the last delivery and the next one.
+    Lagged(u64),
+}
+
+impl<E> Delivery<E> {
+    /// The event, if this is one.
+    pub fn into_event(self) -> Option<Arc<E>> {
+        match self {
+            Self::Event(event) => Some(event),
+            Self::Lagged(_) => None,
+        }
+    }
+}
+
+// Derived, it would ask for `E: Clone`.
+impl<E> Clone for Delivery<E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Event(event) => Self::Event(Arc::clone(event)),
+            Self::Lagged(count) => Self::Lagged(*count),
+        }
+    }
+}
+
+/// Why a subscription has no more events. It is said after everything that was in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    /// The bus was closed, or its last handle was dropped.
+    #[error("the bus is closed")]
+    BusClosed,
+    /// The queue was full and its policy is [`Overflow::CutOff`].
+    #[error("cut off: {capacity} events were waiting and one more came")]
+    CutOff {
+        /// The capacity of the queue.
+        capacity: usize,
+    },
+    /// A [`StopHandle`](crate::StopHandle) stopped it.
+    #[error("the subscription was stopped")]
+    Stopped,
+}

@@ -1,0 +1,134 @@
+//! What lives on a bus: started, so that it has subscribed; then working; then stopped.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::bus::{Bus, Closed};
+
+/// A boxed future, so that reactors of different kinds fit in one set.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Anything that is started on a bus and stopped: an environment, a receptor, a bridge, a recorder.
+///
+/// The value is the recipe, [`Work`] is what runs: [`Reactors`](crate::Reactors) starts the same reactor
+/// again after its work failed, so `start` builds everything that the work needs. The order of calls is
+/// `start` (again after each failure), then at most one `stop`. A reactor that only answers events is a
+/// [`Listener`](crate::Listener).
+///
+/// ```
+/// use agentx_bus::{Bus, Delivery, Failed, Filter, Queue, Reactor, Reactors, Restart, StopHandle, Work};
+/// # use std::time::Duration;
+/// # struct Note(u32);
+/// # impl agentx_bus::Routed for Note {
+/// #     fn event_type(&self) -> &str { "note" }
+/// #     fn topic(&self) -> &str { "notes" }
+/// #     fn session(&self) -> Option<&str> { None }
+/// #     fn agent_state(&self) -> Option<&str> { None }
+/// #     fn run(&self) -> Option<&str> { None }
+/// # }
+///
+/// #[derive(Default)]
+/// struct Adder { total: std::sync::Arc<std::sync::atomic::AtomicU32>, stop: Option<StopHandle<Note>> }
+///
+/// impl Reactor<Note> for Adder {
+///     fn name(&self) -> &str { "adder" }
+///
+///     async fn start(&mut self, bus: Bus<Note>) -> Result<Work, Failed> {
+///         let mut notes = bus.subscribe("adder", Filter::all(), Queue::wait(16))?;
+///         self.stop = Some(notes.stop_handle());
+///         let total = self.total.clone();
+///         Ok(Work::new(async move {
+///             while let Ok(Delivery::Event(note)) = notes.recv().await {
+///                 total.fetch_add(note.0, std::sync::atomic::Ordering::Relaxed);
+///             }
+///             Ok(())
+///         }))
+///     }
+///
+///     async fn stop(&mut self) {
+///         self.stop.take().inspect(StopHandle::stop);
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let mut reactors = Reactors::new(bus.clone(), |report| eprintln!("{report}"));
+/// let adder = Adder::default();
+/// let total = adder.total.clone();
+/// reactors.start(adder, Restart::Never).await?;
+/// bus.publish(Note(2)).await?;
+/// bus.publish(Note(3)).await?;
+/// reactors.shutdown(Duration::from_secs(1)).await;
+/// assert_eq!(total.load(std::sync::atomic::Ordering::Relaxed), 5);
+/// # Ok(())
+/// # }
+/// ```
+pub trait Reactor<E>: Send + 'static {
+    /// The name in reports and logs.
+    fn name(&self) -> &str;
+
+    /// Subscribes to what it needs and returns its work. When this returns, every later publication is
+    /// seen: subscribe here, not in the work.
+    ///
+    /// # Errors
+    ///
+    /// [`Failed`], with the reason, if it cannot work.
+    fn start(&mut self, bus: Bus<E>) -> impl Future<Output = Result<Work, Failed>> + Send;
+
+    /// Asks the work to finish what it has begun and end. It may return before the work has ended; work that
+    /// outlasts its time limit is dropped. By default nothing is asked.
+    fn stop(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+}
+
+/// What a started reactor does until it is stopped. It runs as a task of the set that started it.
+///
+/// If it ends by itself with `Ok`, the reactor is finished; with an error or a panic, it failed.
+pub struct Work(BoxFuture<'static, Result<(), Failed>>);
+
+impl Work {
+    /// Work that is this future.
+    pub fn new(work: impl Future<Output = Result<(), Failed>> + Send + 'static) -> Self {
+        Self(Box::pin(work))
+    }
+
+    pub(crate) fn into_future(self) -> BoxFuture<'static, Result<(), Failed>> {
+        self.0
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Work")
+    }
+}
+
+/// Why a reactor could not start or go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Failed(pub String);
+
+impl From<Closed> for Failed {
+    fn from(closed: Closed) -> Self {
+        Self(closed.to_string())
+    }
+}
+
+/// [`Reactor`] as an object: its futures are boxed.
+pub(crate) trait AnyReactor<E>: Send {
+    fn start(&mut self, bus: Bus<E>) -> BoxFuture<'_, Result<Work, Failed>>;
+    fn stop(&mut self) -> BoxFuture<'_, ()>;
+}
+
+impl<E: 'static, R: Reactor<E>> AnyReactor<E> for R {
+    fn start(&mut self, bus: Bus<E>) -> BoxFuture<'_, Result<Work, Failed>> {
+        Box::pin(Reactor::start(self, bus))
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(Reactor::stop(self))
+    }
+}

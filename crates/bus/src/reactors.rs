@@ -1,0 +1,151 @@
+//! The set of reactors of one bus: who starts them, owns their tasks and takes them down in order.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::bus::Bus;
+use crate::driver::{Driver, Reporter};
+use crate::reactor::{Failed, Reactor};
+use crate::report::{Report, Restart, Restarts};
+
+/// Starts reactors on a bus and owns them until they are stopped.
+///
+/// A reactor that panics or fails is reported, then started again or removed as its [`Restart`] says; no
+/// other notices. [`Reactors::shutdown`] stops them one after the other, the last started first: start those
+/// that record and show before those that produce, and the producers end while all are still listening.
+/// Dropping the set drops all work where it stands.
+///
+/// ```
+/// use agentx_bus::{Bus, Filter, Listener, Queue, Reactors, Restart};
+/// # use std::sync::{Arc, Mutex};
+/// # use std::time::Duration;
+/// # struct Note(u32);
+/// # impl agentx_bus::Routed for Note {
+/// #     fn event_type(&self) -> &str { "note" }
+/// #     fn topic(&self) -> &str { "notes" }
+/// #     fn session(&self) -> Option<&str> { None }
+/// #     fn agent_state(&self) -> Option<&str> { None }
+/// #     fn run(&self) -> Option<&str> { None }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let reports = Arc::new(Mutex::new(Vec::new()));
+/// let sink = reports.clone();
+/// let mut reactors = Reactors::new(bus.clone(), move |report| sink.lock().unwrap().push(report.to_string()));
+///
+/// let picky = Listener::new("picky", Filter::all(), Queue::wait(8), |_bus: Bus<Note>, delivery| async move {
+///     assert!(delivery.into_event().is_some_and(|note| note.0 < 10), "too big");
+/// });
+/// reactors.start(picky, Restart::Never).await?;
+/// bus.publish(Note(11)).await?;
+/// reactors.shutdown(Duration::from_secs(1)).await;
+///
+/// assert_eq!(*reports.lock().unwrap(), ["reactor `picky` panicked: too big; it is removed"]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Reactors<E> {
+    bus: Bus<E>,
+    reporter: Reporter,
+    running: Vec<Running>,
+    started: u64,
+}
+
+/// One reactor of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReactorId(u64);
+
+/// A driver's task and the way to ask it for a stop.
+struct Running {
+    id: ReactorId,
+    stop: oneshot::Sender<Duration>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl<E: Send + Sync + 'static> Reactors<E> {
+    /// A set without reactors. What happens to them is told to `reporter`, which must be quick.
+    pub fn new(bus: Bus<E>, reporter: impl Fn(Report) + Send + Sync + 'static) -> Self {
+        Self {
+            bus,
+            reporter: std::sync::Arc::new(reporter),
+            running: Vec::new(),
+            started: 0,
+        }
+    }
+
+    /// Starts a reactor. When this returns, its subscriptions are registered and it works.
+    ///
+    /// # Errors
+    ///
+    /// [`Failed`] if it could not start, or panicked; then it is not in the set, whatever its policy.
+    pub async fn start(&mut self, reactor: impl Reactor<E>, restart: Restart) -> Result<ReactorId, Failed> {
+        let mut driver = Driver {
+            name: reactor.name().to_owned(),
+            reactor: Box::new(reactor),
+            bus: self.bus.clone(),
+            restarts: Restarts::new(restart),
+            reporter: self.reporter.clone(),
+        };
+        let work = driver.start().await;
+        let work = work.map_err(|cause| Failed(format!("cannot start `{}`: it {cause}", driver.name)))?;
+        let (stop, stopped) = oneshot::channel();
+        self.started += 1;
+        let id = ReactorId(self.started);
+        self.running.retain(|running| !running.task.is_finished());
+        self.running.push(Running {
+            id,
+            stop,
+            task: tokio::spawn(driver.run(work, stopped)),
+        });
+        Ok(id)
+    }
+
+    /// Stops one reactor: asks it to, waits until its work has ended, and drops it if that takes longer than
+    /// `limit`. False if it was gone already.
+    pub async fn stop(&mut self, id: ReactorId, limit: Duration) -> bool {
+        let Some(place) = self.running.iter().position(|running| running.id == id) else {
+            return false;
+        };
+        stop(self.running.remove(place), limit).await
+    }
+
+    /// Stops all, the last started first, each within `limit`. The bus stays open: close it afterwards.
+    pub async fn shutdown(mut self, limit: Duration) {
+        while let Some(running) = self.running.pop() {
+            stop(running, limit).await;
+        }
+    }
+
+    /// How many reactors are in the set and neither finished nor removed.
+    pub fn running(&self) -> usize {
+        self.running
+            .iter()
+            .filter(|running| !running.task.is_finished())
+            .count()
+    }
+}
+
+/// Waits for the driver, which keeps to the limit; false if it had ended before.
+async fn stop(mut running: Running, limit: Duration) -> bool {
+    let (unused, _) = oneshot::channel();
+    let asked = std::mem::replace(&mut running.stop, unused).send(limit).is_ok();
+    // The driver reports what went wrong with the reactor, so its own end carries no news.
+    let _ended = (&mut running.task).await;
+    asked
+}
+
+impl<E> fmt::Debug for Reactors<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reactors({})", self.running.len())
+    }
+}

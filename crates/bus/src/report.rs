@@ -1,0 +1,146 @@
+//! What a set of reactors says about them: values for the program, the same as log lines for people.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What to do when a reactor fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// It is removed.
+    Never,
+    /// It is started again at once, unless it was already started again so many times within the time
+    /// before: then it is removed. What was published between the failure and the new start passes it by.
+    AtMost {
+        /// How many times.
+        times: usize,
+        /// Within how long.
+        within: Duration,
+    },
+}
+
+/// Something that happened to a reactor.
+///
+/// ```
+/// use agentx_bus::{Cause, Report, What};
+///
+/// let failed = What::Failed { cause: Cause::Panic("index out of bounds".into()), restarting: true };
+/// let report = Report { reactor: "recorder".into(), what: failed };
+/// assert_eq!(report.to_string(), "reactor `recorder` panicked: index out of bounds; it is started again");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The name of the reactor.
+    pub reactor: String,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened to a reactor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It failed, and is started again or removed.
+    Failed {
+        /// How it failed.
+        cause: Cause,
+        /// Whether it is started again; else it is removed.
+        restarting: bool,
+    },
+    /// It runs again after a failure, subscribed to everything that is published from now on.
+    Restarted,
+    /// Its work ended by itself, without an error.
+    Finished,
+    /// It was asked to stop and ended in time.
+    Stopped,
+    /// It was asked to stop, did not end in time and was dropped where it stood.
+    Overdue,
+}
+
+/// How a reactor failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It panicked with this message.
+    Panic(String),
+    /// It returned this error.
+    Error(String),
+}
+
+impl Report {
+    /// Writes the report to the log.
+    pub(crate) fn log(&self) {
+        match self.what {
+            What::Failed {
+                restarting: false, ..
+            }
+            | What::Overdue => tracing::error!("{self}"),
+            What::Failed { restarting: true, .. } => tracing::warn!("{self}"),
+            What::Restarted | What::Finished | What::Stopped => tracing::debug!("{self}"),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "reactor `{}` ", self.reactor)?;
+        match &self.what {
+            What::Failed {
+                cause,
+                restarting: true,
+            } => write!(f, "{cause}; it is started again"),
+            What::Failed {
+                cause,
+                restarting: false,
+            } => write!(f, "{cause}; it is removed"),
+            What::Restarted => f.write_str("runs again"),
+            What::Finished => f.write_str("finished"),
+            What::Stopped => f.write_str("stopped"),
+            What::Overdue => f.write_str("did not stop in time and was dropped"),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panic(message) => write!(f, "panicked: {message}"),
+            Self::Error(message) => write!(f, "failed: {message}"),
+        }
+    }
+}
+
+/// The restarts of one reactor, held against its policy.
+pub(crate) struct Restarts {
+    policy: Restart,
+    /// When it was started again, oldest first; at most as many as the policy allows.
+    recent: VecDeque<Instant>,
+}
+
+impl Restarts {
+    pub(crate) fn new(policy: Restart) -> Self {
+        Self {
+            policy,
+            recent: VecDeque::new(),
+        }
+    }
+
+    /// Whether one more is allowed now; if so, it counts.
+    pub(crate) fn allow(&mut self, now: Instant) -> bool {
+        let Restart::AtMost { times, within } = self.policy else {
+            return false;
+        };
+        while self
+            .recent
+            .front()
+            .is_some_and(|at| now.duration_since(*at) > within)
+        {
+            self.recent.pop_front();
+        }
+        let allowed = self.recent.len() < times;
+        if allowed {
+            self.recent.push_back(now);
+        }
+        allowed
+    }
+}
