@@ -1,10 +1,141 @@
 //! Receptors: what an EnvironmentEvent means to the system. Each is a pure fold over the facts of one session; each
 //! RuntimeEvent has exactly one emitter among them and the bridge.
+//!
+//! The fold of a session owns one [`Receptors`] and feeds it every committed fact. What concerns an agent is kept by its
+//! `agent_state_id`; a fact that should name an agent and names none means nothing to anyone.
 
-use agentx_types::{EnvironmentEvent, Envelope, RuntimeEvent};
+mod agent;
+mod conversation;
+mod error;
+mod session;
+mod stream;
+#[cfg(test)]
+mod testing;
+mod tool;
+mod transport;
+
+use agentx_types::{Envelope, EnvironmentEvent, RuntimeEvent};
+use serde::{Deserialize, Serialize};
+
+pub use agent::AgentReceptor;
+pub use conversation::ConversationReceptor;
+pub use error::ErrorReceptor;
+pub use session::SessionReceptor;
+pub use stream::StreamReceptor;
+pub use tool::ToolReceptor;
+pub use transport::TransportReceptor;
 
 /// A pure function from facts to meaning, with the little memory that meaning needs.
 pub trait Receptor {
     /// Takes the next fact of the session and pushes what it means onto `out`.
     fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>);
+}
+
+/// All seven, in one fixed order, so that a fact always means the same events in the same order.
+///
+/// The order is from the outside in: session, agent, transport; then what arrived (stream, tool), then what went wrong
+/// (error); the conversation last, so that its end comes after the message, the result or the error that ended it.
+///
+/// ```
+/// use agentx_runtime::receptors::{Receptor, Receptors};
+/// use agentx_types::{Draft, EnvironmentEvent, RuntimeEvent, SessionId, SessionTitled, Source, Timestamp};
+///
+/// let fact = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into() });
+/// let mut meaning = Vec::new();
+/// Receptors::default().receive(&fact.into_envelope(SessionId::new("ses_1"), 1, Timestamp(0)), &mut meaning);
+/// assert!(matches!(meaning[..], [RuntimeEvent::SessionUpdated(_)]));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Receptors {
+    session: SessionReceptor,
+    agent: AgentReceptor,
+    transport: TransportReceptor,
+    stream: StreamReceptor,
+    tool: ToolReceptor,
+    error: ErrorReceptor,
+    conversation: ConversationReceptor,
+}
+
+impl Receptor for Receptors {
+    fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        self.session.receive(fact, out);
+        self.agent.receive(fact, out);
+        self.transport.receive(fact, out);
+        self.stream.receive(fact, out);
+        self.tool.receive(fact, out);
+        self.error.receive(fact, out);
+        self.conversation.receive(fact, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use agentx_types::{RuntimeEvent, Vocabulary as _};
+
+    use super::testing::{a_long_session, envelope};
+    use super::*;
+
+    fn emitted_by(receptor: &mut dyn Receptor) -> Vec<RuntimeEvent> {
+        let mut out = Vec::new();
+        for (index, event) in a_long_session().into_iter().enumerate() {
+            receptor.receive(&envelope(index, event), &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn one_emitter_per_runtime_event() {
+        let mut receptors: [(&str, Box<dyn Receptor>); 7] = [
+            ("session", Box::new(SessionReceptor::default())),
+            ("agent", Box::new(AgentReceptor::default())),
+            ("transport", Box::new(TransportReceptor::default())),
+            ("stream", Box::new(StreamReceptor::default())),
+            ("tool", Box::new(ToolReceptor::default())),
+            ("error", Box::new(ErrorReceptor::default())),
+            ("conversation", Box::new(ConversationReceptor::default())),
+        ];
+        let mut emitters: BTreeMap<String, &str> = BTreeMap::new();
+        for (name, receptor) in &mut receptors {
+            for event in emitted_by(receptor.as_mut()) {
+                let first = emitters.entry(event.tag().to_owned()).or_insert(name);
+                assert_eq!(first, name, "{} has two emitters", event.tag());
+            }
+        }
+        let last = RuntimeEvent::TAGS.iter().position(|tag| *tag == "error").unwrap();
+        for tag in &RuntimeEvent::TAGS[..=last] {
+            assert!(emitters.contains_key(*tag), "no receptor emits {tag}");
+        }
+        for tag in &RuntimeEvent::TAGS[last + 1..] {
+            assert!(
+                !emitters.contains_key(*tag),
+                "{tag} is the bridge's, and {} emits it",
+                emitters[*tag]
+            );
+        }
+    }
+
+    #[test]
+    fn restoring_between_any_two_facts_changes_nothing() {
+        let (mut kept, mut restored) = (Receptors::default(), Receptors::default());
+        for (index, event) in a_long_session().into_iter().enumerate() {
+            let fact = envelope(index, event);
+            let (mut left, mut right) = (Vec::new(), Vec::new());
+            kept.receive(&fact, &mut left);
+            restored.receive(&fact, &mut right);
+            assert_eq!(left, right, "at fact {}", index + 1);
+            let json = serde_json::to_string(&restored).unwrap();
+            restored = serde_json::from_str(&json).unwrap();
+            assert_eq!(restored, kept, "at fact {}", index + 1);
+        }
+    }
+
+    #[test]
+    fn an_unknown_fact_means_nothing() {
+        let event = serde_json::from_str(r#"{"event":"from_tomorrow","payload":{"a":1}}"#).unwrap();
+        let mut out = Vec::new();
+        Receptors::default().receive(&envelope(0, event), &mut out);
+        assert_eq!(out, []);
+    }
 }

@@ -1,0 +1,85 @@
+//! ErrorReceptor: what went wrong, as data for people and programs. A failing tool is no error: the model reads it.
+
+use agentx_types::{Envelope, EnvironmentEvent, ErrorRaised, RuntimeEvent};
+use serde::{Deserialize, Serialize};
+
+use super::Receptor;
+
+/// Emits `error`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorReceptor {}
+
+impl Receptor for ErrorReceptor {
+    fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        let raised = match &fact.event {
+            EnvironmentEvent::ErrorOccurred(error) => ErrorRaised {
+                code: error.code.clone(),
+                message: error.message.clone(),
+                recoverable: error.recoverable,
+                retry_in_ms: None,
+            },
+            // One attempt that failed ends nothing: the call ends with an `error` of its own when no attempt is left.
+            EnvironmentEvent::AttemptFailed(failed) => ErrorRaised {
+                code: failed.code.clone(),
+                message: failed.message.clone(),
+                recoverable: true,
+                retry_in_ms: failed.retry_in_ms,
+            },
+            _ => return,
+        };
+        out.push(raised.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{AttemptFailed, ErrorOccurred};
+
+    use super::super::testing::check;
+    use super::*;
+
+    #[test]
+    fn errors_and_failed_attempts() {
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "overloaded".into(),
+            message: "Overloaded".into(),
+            status: Some(529),
+            retry_in_ms: Some(500),
+        };
+        check(
+            ErrorReceptor::default(),
+            vec![
+                (
+                    failed.into(),
+                    vec![
+                        ErrorRaised {
+                            code: "overloaded".into(),
+                            message: "Overloaded".into(),
+                            recoverable: true,
+                            retry_in_ms: Some(500),
+                        }
+                        .into(),
+                    ],
+                ),
+                (
+                    ErrorOccurred {
+                        code: "disk_full".into(),
+                        message: "no space".into(),
+                        recoverable: false,
+                    }
+                    .into(),
+                    vec![
+                        ErrorRaised {
+                            code: "disk_full".into(),
+                            message: "no space".into(),
+                            recoverable: false,
+                            retry_in_ms: None,
+                        }
+                        .into(),
+                    ],
+                ),
+            ],
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! SessionReceptor: a session begins, goes on in another process, changes, forks, ends.
+
+use agentx_types::{
+    ConfigChange, Envelope, EnvironmentEvent, ForkCreated, RuntimeEvent, SessionChange, SessionCreated,
+    SessionDeleted, SessionResumed, SessionUpdated,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Receptor;
+
+/// Emits `session_created`, `session_resumed`, `session_updated`, `session_forked`, `session_deleted`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionReceptor {}
+
+impl Receptor for SessionReceptor {
+    fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        use EnvironmentEvent as E;
+        match &fact.event {
+            E::SessionOpened(opened) => out.push(
+                SessionCreated {
+                    model: opened.config.model.id.clone(),
+                    workspace: opened.config.workspace.clone(),
+                }
+                .into(),
+            ),
+            // The first writer is the one that opened the session; there is nothing to resume yet.
+            E::WriterAttached(writer) if writer.epoch > 1 => {
+                out.push(SessionResumed { epoch: writer.epoch }.into())
+            }
+            E::SessionTitled(titled) => out.push(updated(SessionChange::Title(titled.title.clone()))),
+            E::ConfigChanged(changed) => out.push(updated(SessionChange::Config(
+                part_of(&changed.change).to_owned(),
+            ))),
+            E::ContextCondensed(_) => out.push(updated(SessionChange::Condensed)),
+            E::SessionForked(forked) => {
+                out.push(
+                    ForkCreated {
+                        parent: forked.parent.clone(),
+                        at_seq: forked.at_seq,
+                    }
+                    .into(),
+                );
+            }
+            E::SessionClosed(closed) => out.push(
+                SessionDeleted {
+                    reason: closed.reason.clone(),
+                }
+                .into(),
+            ),
+            _ => {}
+        }
+    }
+}
+
+fn updated(change: SessionChange) -> RuntimeEvent {
+    SessionUpdated { change }.into()
+}
+
+/// The part of the configuration that a change touches, by its field's name.
+fn part_of(change: &ConfigChange) -> &'static str {
+    match change {
+        ConfigChange::Model(_) => "model",
+        ConfigChange::Params(_) => "params",
+        ConfigChange::Limits(_) => "limits",
+        ConfigChange::Approval(_) => "approval",
+        ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) => "rules",
+        ConfigChange::Tools(_) => "tools",
+        ConfigChange::Instructions(_) => "instructions",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{
+        ApprovalMode, ConfigChanged, ContextCondensed, Limits, ModelParams, Rule, RuleEffect, SessionClosed,
+        SessionForked, SessionId, SessionTitled, WriterAttached,
+    };
+
+    use super::super::testing::{self, check, session_opened};
+    use super::*;
+
+    fn config(change: ConfigChange) -> EnvironmentEvent {
+        ConfigChanged { change }.into()
+    }
+
+    fn changed(part: &str) -> Vec<RuntimeEvent> {
+        vec![updated(SessionChange::Config(part.into()))]
+    }
+
+    fn attached(epoch: u64) -> EnvironmentEvent {
+        WriterAttached {
+            epoch,
+            program: "agentx 1".into(),
+            process: 7,
+        }
+        .into()
+    }
+
+    fn forked() -> SessionForked {
+        SessionForked {
+            parent: SessionId::new("ses_0"),
+            at_seq: 9,
+        }
+    }
+
+    #[test]
+    fn a_session_from_its_first_day_to_its_last() {
+        let created = SessionCreated {
+            model: "m-1".into(),
+            workspace: "/w".into(),
+        };
+        let titled = SessionTitled {
+            title: "Lunch".into(),
+        };
+        let condensed = ContextCondensed {
+            from_seq: 1,
+            to_seq: 2,
+            summary: "s".into(),
+        };
+        let fork = ForkCreated {
+            parent: SessionId::new("ses_0"),
+            at_seq: 9,
+        };
+        let closed = SessionClosed {
+            reason: "deleted".into(),
+        };
+        let deleted = SessionDeleted {
+            reason: "deleted".into(),
+        };
+        let table = vec![
+            (session_opened(), vec![created.into()]),
+            (attached(1), vec![]),
+            (titled.into(), vec![updated(SessionChange::Title("Lunch".into()))]),
+            (condensed.into(), vec![updated(SessionChange::Condensed)]),
+            (attached(2), vec![SessionResumed { epoch: 2 }.into()]),
+            (forked().into(), vec![fork.into()]),
+            (closed.into(), vec![deleted.into()]),
+        ];
+        check(SessionReceptor::default(), table);
+    }
+
+    #[test]
+    fn a_change_names_the_part_that_it_touches() {
+        let rule = Rule {
+            effect: RuleEffect::Allow,
+            tool: "bash".into(),
+            argument: None,
+            path: None,
+        };
+        let table = vec![
+            (
+                config(ConfigChange::Model(testing::config().model)),
+                changed("model"),
+            ),
+            (
+                config(ConfigChange::Params(ModelParams::default())),
+                changed("params"),
+            ),
+            (config(ConfigChange::Limits(Limits::default())), changed("limits")),
+            (
+                config(ConfigChange::Approval(ApprovalMode::Auto)),
+                changed("approval"),
+            ),
+            (config(ConfigChange::RuleAdded(rule)), changed("rules")),
+            (config(ConfigChange::Rules(vec![])), changed("rules")),
+            (config(ConfigChange::Tools([].into())), changed("tools")),
+            (
+                config(ConfigChange::Instructions(vec![])),
+                changed("instructions"),
+            ),
+        ];
+        check(SessionReceptor::default(), table);
+    }
+}

@@ -1,0 +1,288 @@
+//! StreamReceptor: a model's answer as it arrives, and what the model will read about its calls. Starts and stops pair up
+//! whatever dies: a message that never ended is stopped by whatever shows that it cannot go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentx_types::{
+    AgentStateId, Envelope, EnvironmentEvent, MessageId, MessageStart, MessageStop, RunInterrupted,
+    RuntimeEvent, StopReason, StreamStart, TextDelta, ThinkingDelta, ToolCall, ToolCallAnswered, ToolCallId,
+    ToolCallRequested, ToolResult, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Receptor;
+
+/// Emits `message_start`, `text_delta`, `thinking_delta`, `tool_call`, `tool_result`, `message_stop`, `interrupted`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StreamReceptor {
+    agents: BTreeMap<AgentStateId, Memory>,
+}
+
+/// What is open in the stream of one agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Memory {
+    message: Option<OpenMessage>,
+    /// Calls without an answer: only the first answer is one that the model reads.
+    calls: BTreeSet<ToolCallId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OpenMessage {
+    message_id: MessageId,
+    usage: Usage,
+}
+
+impl Receptor for StreamReceptor {
+    fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        use EnvironmentEvent as E;
+        let Some(agent) = &fact.agent_state_id else { return };
+        match &fact.event {
+            E::TextChunk(chunk) => out.push(
+                TextDelta {
+                    text: chunk.text.clone(),
+                }
+                .into(),
+            ),
+            E::ThinkingChunk(chunk) => out.push(
+                ThinkingDelta {
+                    text: chunk.text.clone(),
+                }
+                .into(),
+            ),
+            E::StreamStart(start) => self.of(agent).start(start, out),
+            E::UsageReport(report) => {
+                if let Some(message) = &mut self.of(agent).message {
+                    message.usage = report.usage;
+                }
+            }
+            E::ToolCall(call) => self.of(agent).call(call, out),
+            E::ToolResult(result) => self.of(agent).answer(result, out),
+            E::StreamEnd(end) => self.of(agent).stop(end.stop_reason, out),
+            E::Interrupted(interrupted) => {
+                self.of(agent).stop(StopReason::Interrupted, out);
+                out.push(
+                    RunInterrupted {
+                        reason: interrupted.reason.clone(),
+                    }
+                    .into(),
+                );
+            }
+            E::ErrorOccurred(_) => self.of(agent).stop(StopReason::Broken, out),
+            E::AgentClosed(closed) => {
+                self.agents.remove(&closed.agent_state_id);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl StreamReceptor {
+    fn of(&mut self, agent: &AgentStateId) -> &mut Memory {
+        self.agents.entry(agent.clone()).or_default()
+    }
+}
+
+impl Memory {
+    fn start(&mut self, start: &StreamStart, out: &mut Vec<RuntimeEvent>) {
+        // The program died in mid-stream and the model is asked again.
+        self.stop(StopReason::Broken, out);
+        self.message = Some(OpenMessage {
+            message_id: start.message_id.clone(),
+            usage: Usage::default(),
+        });
+        let (message_id, model) = (start.message_id.clone(), start.model.clone());
+        out.push(
+            MessageStart {
+                message_id,
+                model,
+                attempt: start.attempt,
+            }
+            .into(),
+        );
+    }
+
+    fn call(&mut self, call: &ToolCall, out: &mut Vec<RuntimeEvent>) {
+        self.calls.insert(call.tool_call_id.clone());
+        let (tool_call_id, name, input) = (call.tool_call_id.clone(), call.name.clone(), call.input.clone());
+        out.push(
+            ToolCallRequested {
+                tool_call_id,
+                name,
+                input,
+            }
+            .into(),
+        );
+    }
+
+    fn answer(&mut self, result: &ToolResult, out: &mut Vec<RuntimeEvent>) {
+        if self.calls.remove(&result.tool_call_id) {
+            let (tool_call_id, is_error) = (result.tool_call_id.clone(), result.is_error);
+            out.push(
+                ToolCallAnswered {
+                    tool_call_id,
+                    result: result.result.clone(),
+                    is_error,
+                }
+                .into(),
+            );
+        }
+    }
+
+    fn stop(&mut self, stop_reason: StopReason, out: &mut Vec<RuntimeEvent>) {
+        if let Some(OpenMessage { message_id, usage }) = self.message.take() {
+            out.push(
+                MessageStop {
+                    message_id,
+                    stop_reason,
+                    usage,
+                }
+                .into(),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{ContentPart, ErrorOccurred, ThinkingChunk, UsageReport};
+
+    use super::super::testing::*;
+    use super::*;
+
+    fn message_start(id: &str) -> RuntimeEvent {
+        MessageStart {
+            message_id: MessageId::new(id),
+            model: "m-1".into(),
+            attempt: 1,
+        }
+        .into()
+    }
+
+    fn message_stop(id: &str, stop_reason: StopReason, output_tokens: u64) -> RuntimeEvent {
+        let usage = Usage {
+            output_tokens,
+            ..Usage::default()
+        };
+        MessageStop {
+            message_id: MessageId::new(id),
+            stop_reason,
+            usage,
+        }
+        .into()
+    }
+
+    fn usage(output_tokens: u64) -> EnvironmentEvent {
+        UsageReport {
+            usage: Usage {
+                output_tokens,
+                ..Usage::default()
+            },
+        }
+        .into()
+    }
+
+    #[test]
+    fn an_answer_with_a_tool() {
+        let input = serde_json::json!({"path": "a"});
+        check(
+            StreamReceptor::default(),
+            vec![
+                (stream_start("msg_1"), vec![message_start("msg_1")]),
+                (
+                    ThinkingChunk { text: "hm".into() }.into(),
+                    vec![ThinkingDelta { text: "hm".into() }.into()],
+                ),
+                (
+                    text("你好"),
+                    vec![
+                        TextDelta {
+                            text: "你好".into()
+                        }
+                        .into(),
+                    ],
+                ),
+                (usage(1), vec![]),
+                (
+                    tool_call("c1", "read"),
+                    vec![
+                        ToolCallRequested {
+                            tool_call_id: "c1".into(),
+                            name: "read".into(),
+                            input,
+                        }
+                        .into(),
+                    ],
+                ),
+                (usage(9), vec![]),
+                (
+                    stream_end(StopReason::ToolUse),
+                    vec![message_stop("msg_1", StopReason::ToolUse, 9)],
+                ),
+                (
+                    tool_result("c1", "ok"),
+                    vec![
+                        ToolCallAnswered {
+                            tool_call_id: "c1".into(),
+                            result: vec![ContentPart::text("ok")],
+                            is_error: false,
+                        }
+                        .into(),
+                    ],
+                ),
+                (tool_result("c1", "late"), vec![]),
+                (tool_result("c9", "of no call"), vec![]),
+                (stream_start("msg_2"), vec![message_start("msg_2")]),
+                (
+                    stream_end(StopReason::EndTurn),
+                    vec![message_stop("msg_2", StopReason::EndTurn, 0)],
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_open_is_stopped_once() {
+        let error = ErrorOccurred {
+            code: "reset".into(),
+            message: "reset".into(),
+            recoverable: true,
+        };
+        check(
+            StreamReceptor::default(),
+            vec![
+                (stream_end(StopReason::EndTurn), vec![]),
+                (usage(3), vec![]),
+                (stream_start("msg_1"), vec![message_start("msg_1")]),
+                (
+                    stream_start("msg_2"),
+                    vec![
+                        message_stop("msg_1", StopReason::Broken, 0),
+                        message_start("msg_2"),
+                    ],
+                ),
+                (
+                    interrupted("user"),
+                    vec![
+                        message_stop("msg_2", StopReason::Interrupted, 0),
+                        RunInterrupted {
+                            reason: "user".into(),
+                        }
+                        .into(),
+                    ],
+                ),
+                (stream_end(StopReason::Interrupted), vec![]),
+                (stream_start("msg_3"), vec![message_start("msg_3")]),
+                (error.into(), vec![message_stop("msg_3", StopReason::Broken, 0)]),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_fact_without_an_agent_is_nobodys() {
+        let mut fact = envelope(0, text("lost"));
+        fact.agent_state_id = None;
+        let mut out = Vec::new();
+        StreamReceptor::default().receive(&fact, &mut out);
+        assert_eq!(out, []);
+    }
+}

@@ -1,0 +1,354 @@
+//! ToolReceptor: the life of each tool call, once per step: planned, executing, its output, completed or failed.
+//! Names and arguments are kept from the model's call until they are used; a finished call is forgotten, so a second result
+//! meets an unknown call and means nothing.
+
+use std::collections::BTreeMap;
+
+use agentx_types::{
+    ActionKind, ActionStarted, AgentStateId, ContentPart, Envelope, EnvironmentEvent, RuntimeEvent,
+    Timestamp, ToolCall, ToolCallId, ToolCallStart, ToolCompleted, ToolExecuting, ToolFailed, ToolOutput,
+    ToolOutputChunk, ToolPlanned, ToolResult, ToolStatus,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Receptor;
+
+/// How many characters of a failure are shown beside the call; the whole of it is in `tool_result`.
+const SHOWN_CHARS: usize = 240;
+
+/// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolReceptor {
+    agents: BTreeMap<AgentStateId, Calls>,
+}
+
+/// The calls of one agent that have no result yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Calls {
+    open: BTreeMap<ToolCallId, OpenCall>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OpenCall {
+    name: String,
+    step: Step,
+}
+
+/// How far a call has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Step {
+    /// Its arguments stream in.
+    Announced,
+    /// The model has asked for it, with these arguments.
+    Asked(Value),
+    /// It runs since then.
+    Runs(Timestamp),
+}
+
+impl Receptor for ToolReceptor {
+    fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        use EnvironmentEvent as E;
+        let Some(agent) = &fact.agent_state_id else { return };
+        match &fact.event {
+            E::ToolCallStart(start) => self.agents.entry(agent.clone()).or_default().announce(start, out),
+            E::ToolCall(call) => self.agents.entry(agent.clone()).or_default().ask(call, out),
+            E::AgentClosed(closed) => {
+                self.agents.remove(&closed.agent_state_id);
+            }
+            E::ActionStarted(_) | E::ToolOutputChunk(_) | E::ToolResult(_) | E::StreamEnd(_) => {
+                if let Some(calls) = self.agents.get_mut(agent) {
+                    calls.go_on(fact, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Calls {
+    fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        use EnvironmentEvent as E;
+        match &fact.event {
+            E::ActionStarted(started) => self.run(started, fact.at, out),
+            E::ToolOutputChunk(chunk) => self.output(chunk, out),
+            E::ToolResult(result) => self.end(result, fact.at, out),
+            // A call whose arguments broke off was never made.
+            E::StreamEnd(_) => self.open.retain(|_, call| call.step != Step::Announced),
+            _ => {}
+        }
+    }
+
+    fn announce(&mut self, start: &ToolCallStart, out: &mut Vec<RuntimeEvent>) {
+        self.plan(&start.tool_call_id, &start.name, out);
+    }
+
+    fn ask(&mut self, call: &ToolCall, out: &mut Vec<RuntimeEvent>) {
+        let planned = self.plan(&call.tool_call_id, &call.name, out);
+        if planned.step == Step::Announced {
+            planned.name.clone_from(&call.name);
+            planned.step = Step::Asked(call.input.clone());
+        }
+    }
+
+    fn plan(&mut self, id: &ToolCallId, name: &str, out: &mut Vec<RuntimeEvent>) -> &mut OpenCall {
+        self.open.entry(id.clone()).or_insert_with(|| {
+            out.push(
+                ToolPlanned {
+                    tool_call_id: id.clone(),
+                    name: name.to_owned(),
+                }
+                .into(),
+            );
+            OpenCall {
+                name: name.to_owned(),
+                step: Step::Announced,
+            }
+        })
+    }
+
+    fn run(&mut self, started: &ActionStarted, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
+        let (ActionKind::CallTool, Some(id)) = (started.kind, &started.tool_call_id) else {
+            return;
+        };
+        let Some(call) = self.open.get_mut(id) else { return };
+        // A call that is made again after a crash runs anew, but it is the same call: it is announced once.
+        if let Step::Asked(input) = std::mem::replace(&mut call.step, Step::Runs(at)) {
+            out.push(
+                ToolExecuting {
+                    tool_call_id: id.clone(),
+                    name: call.name.clone(),
+                    input,
+                }
+                .into(),
+            );
+        }
+    }
+
+    fn output(&self, chunk: &ToolOutputChunk, out: &mut Vec<RuntimeEvent>) {
+        if self.open.contains_key(&chunk.tool_call_id) {
+            let (tool_call_id, text) = (chunk.tool_call_id.clone(), chunk.text.clone());
+            out.push(
+                ToolOutput {
+                    tool_call_id,
+                    channel: chunk.channel,
+                    text,
+                }
+                .into(),
+            );
+        }
+    }
+
+    fn end(&mut self, result: &ToolResult, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
+        let Some(OpenCall { name, step }) = self.open.remove(&result.tool_call_id) else {
+            return;
+        };
+        let duration_ms = if let Step::Runs(since) = step {
+            at.millis_since(since)
+        } else {
+            0
+        };
+        let (tool_call_id, details) = (result.tool_call_id.clone(), result.details.clone());
+        let event = match failure_of(result) {
+            None => ToolCompleted {
+                tool_call_id,
+                name,
+                duration_ms,
+                details,
+            }
+            .into(),
+            Some(status) => {
+                let error = in_short(&result.result);
+                ToolFailed {
+                    tool_call_id,
+                    name,
+                    status,
+                    error,
+                    duration_ms,
+                    details,
+                }
+                .into()
+            }
+        };
+        out.push(event);
+    }
+}
+
+/// How a call failed; `None` where it did not.
+fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
+    match (result.is_error, result.status) {
+        (false, ToolStatus::Success) => None,
+        (true, ToolStatus::Success) => Some(ToolStatus::Failed),
+        (_, status) => Some(status),
+    }
+}
+
+fn in_short(content: &[ContentPart]) -> String {
+    let mut chars = content
+        .iter()
+        .filter_map(ContentPart::as_text)
+        .flat_map(str::chars);
+    let mut short: String = chars.by_ref().take(SHOWN_CHARS).collect();
+    if chars.next().is_some() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{OutputChannel, StopReason, ToolCallChunk};
+    use serde_json::json;
+
+    use super::super::testing::*;
+    use super::*;
+
+    fn announced(id: &str, name: &str) -> EnvironmentEvent {
+        ToolCallStart {
+            tool_call_id: id.into(),
+            name: name.into(),
+        }
+        .into()
+    }
+
+    fn output(id: &str, text: &str) -> EnvironmentEvent {
+        ToolOutputChunk {
+            tool_call_id: id.into(),
+            channel: OutputChannel::Stdout,
+            text: text.into(),
+        }
+        .into()
+    }
+
+    fn planned(id: &str, name: &str) -> RuntimeEvent {
+        ToolPlanned {
+            tool_call_id: id.into(),
+            name: name.into(),
+        }
+        .into()
+    }
+
+    fn executing(id: &str, name: &str) -> RuntimeEvent {
+        ToolExecuting {
+            tool_call_id: id.into(),
+            name: name.into(),
+            input: json!({"path": "a"}),
+        }
+        .into()
+    }
+
+    fn completed(id: &str, name: &str, duration_ms: u64) -> RuntimeEvent {
+        ToolCompleted {
+            tool_call_id: id.into(),
+            name: name.into(),
+            duration_ms,
+            details: None,
+        }
+        .into()
+    }
+
+    fn failed(id: &str, status: ToolStatus, error: &str, duration_ms: u64) -> RuntimeEvent {
+        let (tool_call_id, name, error) = (id.into(), "read".into(), error.into());
+        ToolFailed {
+            tool_call_id,
+            name,
+            status,
+            error,
+            duration_ms,
+            details: None,
+        }
+        .into()
+    }
+
+    #[test]
+    fn parallel_calls_end_out_of_order() {
+        check(
+            ToolReceptor::default(),
+            vec![
+                (announced("c1", "read"), vec![planned("c1", "read")]),
+                (
+                    ToolCallChunk {
+                        tool_call_id: "c1".into(),
+                        json: "{".into(),
+                    }
+                    .into(),
+                    vec![],
+                ),
+                (tool_call("c1", "read"), vec![]),
+                (tool_call("c2", "bash"), vec![planned("c2", "bash")]),
+                (stream_end(StopReason::ToolUse), vec![]),
+                (tool_started("c1"), vec![executing("c1", "read")]),
+                (tool_started("c2"), vec![executing("c2", "bash")]),
+                (
+                    output("c2", "hi"),
+                    vec![
+                        ToolOutput {
+                            tool_call_id: "c2".into(),
+                            channel: OutputChannel::Stdout,
+                            text: "hi".into(),
+                        }
+                        .into(),
+                    ],
+                ),
+                (tool_result("c2", "ok"), vec![completed("c2", "bash", 2000)]),
+                (tool_result("c1", "ok"), vec![completed("c1", "read", 4000)]),
+                (tool_result("c1", "again"), vec![]),
+                (output("c1", "late"), vec![]),
+            ],
+        );
+    }
+
+    #[test]
+    fn failures_say_how() {
+        let long = "x".repeat(SHOWN_CHARS + 1);
+        let short = format!("{}…", "x".repeat(SHOWN_CHARS));
+        check(
+            ToolReceptor::default(),
+            vec![
+                (tool_call("c1", "read"), vec![planned("c1", "read")]),
+                (
+                    tool_failure("c1", ToolStatus::Denied, "no"),
+                    vec![failed("c1", ToolStatus::Denied, "no", 0)],
+                ),
+                (tool_call("c2", "read"), vec![planned("c2", "read")]),
+                (tool_started("c2"), vec![executing("c2", "read")]),
+                (
+                    tool_failure("c2", ToolStatus::Success, &long),
+                    vec![failed("c2", ToolStatus::Failed, &short, 1000)],
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_call_made_again_is_announced_once() {
+        check(
+            ToolReceptor::default(),
+            vec![
+                (tool_call("c1", "read"), vec![planned("c1", "read")]),
+                (tool_call("c1", "read"), vec![]),
+                (tool_started("c1"), vec![executing("c1", "read")]),
+                (tool_call("c1", "read"), vec![]),
+                (tool_started("c1"), vec![]),
+                (tool_result("c1", "ok"), vec![completed("c1", "read", 1000)]),
+            ],
+        );
+    }
+
+    #[test]
+    fn unknown_and_broken_calls_mean_nothing() {
+        check(
+            ToolReceptor::default(),
+            vec![
+                (tool_started("c9"), vec![]),
+                (tool_result("c9", "of no call"), vec![]),
+                (output("c9", "of no call"), vec![]),
+                (announced("c1", "read"), vec![planned("c1", "read")]),
+                (stream_end(StopReason::Broken), vec![]),
+                (tool_result("c1", "of no call"), vec![]),
+                (model_asked(), vec![]),
+            ],
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! TransportReceptor: connections to the outside come and go, and show that they live.
+
+use agentx_types::{
+    ConnectionEstablished, ConnectionLost, Envelope, EnvironmentEvent, Heartbeat, Reconnecting, RuntimeEvent,
+    Timer, TimerFired,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Receptor;
+
+/// Emits `connection_established`, `connection_lost`, `reconnecting`, `heartbeat`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransportReceptor {}
+
+impl Receptor for TransportReceptor {
+    fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        match &fact.event {
+            EnvironmentEvent::Connected(up) => out.push(
+                ConnectionEstablished {
+                    endpoint: up.endpoint.clone(),
+                }
+                .into(),
+            ),
+            EnvironmentEvent::Disconnected(down) => {
+                out.push(
+                    ConnectionLost {
+                        endpoint: down.endpoint.clone(),
+                        reason: down.reason.clone(),
+                    }
+                    .into(),
+                );
+                if let Some(retry_in_ms) = down.retry_in_ms {
+                    out.push(
+                        Reconnecting {
+                            endpoint: down.endpoint.clone(),
+                            retry_in_ms,
+                        }
+                        .into(),
+                    );
+                }
+            }
+            EnvironmentEvent::TimerFired(TimerFired {
+                timer: Timer::Heartbeat,
+            }) => out.push(Heartbeat {}.into()),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{Connected, Disconnected};
+
+    use super::super::testing::check;
+    use super::*;
+
+    fn down(retry_in_ms: Option<u64>) -> EnvironmentEvent {
+        Disconnected {
+            endpoint: "api".into(),
+            reason: Some("reset".into()),
+            retry_in_ms,
+        }
+        .into()
+    }
+
+    #[test]
+    fn connections_come_and_go() {
+        let lost = || {
+            RuntimeEvent::from(ConnectionLost {
+                endpoint: "api".into(),
+                reason: Some("reset".into()),
+            })
+        };
+        check(
+            TransportReceptor::default(),
+            vec![
+                (
+                    Connected {
+                        endpoint: "api".into(),
+                    }
+                    .into(),
+                    vec![
+                        ConnectionEstablished {
+                            endpoint: "api".into(),
+                        }
+                        .into(),
+                    ],
+                ),
+                (down(None), vec![lost()]),
+                (
+                    down(Some(250)),
+                    vec![
+                        lost(),
+                        Reconnecting {
+                            endpoint: "api".into(),
+                            retry_in_ms: 250,
+                        }
+                        .into(),
+                    ],
+                ),
+                (
+                    TimerFired {
+                        timer: Timer::Heartbeat,
+                    }
+                    .into(),
+                    vec![Heartbeat {}.into()],
+                ),
+                (
+                    TimerFired {
+                        timer: Timer::RunLimit,
+                    }
+                    .into(),
+                    vec![],
+                ),
+            ],
+        );
+    }
+}
