@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, vocabulary};
 use crate::{
-    ContentPart, Message, MessageId, NanoUsd, OutputChannel, RunId, RunStatus, SessionId, StopReason, ToolCallId, ToolStatus, Usage,
+    ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, Eof, MessageId, OutputChannel,
+    RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded,
+    ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage, UserMessageAdded,
 };
 
 vocabulary! {
@@ -101,16 +103,6 @@ vocabulary! {
         /// AgentBridge, Turn layer: the answer to it, with what it cost.
         TurnResponse = "turn_response",
     }
-}
-
-/// What an agent's output stream is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Medium {
-    /// Words for the person.
-    Text,
-    /// Reasoning.
-    Thinking,
 }
 
 /// What changed about a session.
@@ -330,110 +322,5 @@ payloads! {
         /// Milliseconds until it is tried again by itself; `None` where it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
-    }
-    /// A run begins.
-    RunStarted {
-        /// Which.
-        run_id: RunId,
-        /// The input that it answers.
-        message_id: MessageId,
-    }
-    /// A run is in another state.
-    RunStatusChanged {
-        /// Which run.
-        run_id: RunId,
-        /// Its state.
-        status: RunStatus,
-        /// How often the model was answered with tool results.
-        iterations: u32,
-    }
-    /// A run has ended.
-    RunFinished {
-        /// Which.
-        run_id: RunId,
-        /// How.
-        status: RunStatus,
-        /// Why, where it is not `completed`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-        /// How often the model was answered with tool results.
-        iterations: u32,
-    }
-    /// A person has to decide about a call.
-    ApprovalRequested {
-        /// Which call.
-        tool_call_id: ToolCallId,
-        /// Which tool.
-        name: String,
-        /// With these arguments.
-        input: Value,
-        /// Which rule or default asks.
-        reason: String,
-        /// The rule that `session` or `always` would keep.
-        suggested: crate::Rule,
-    }
-    /// A whole piece of an agent's output stream.
-    Chunk {
-        /// Of which medium.
-        medium: Medium,
-        /// The piece.
-        text: String,
-    }
-    /// Nothing more to say to this input.
-    Eof {
-        /// Which run has ended.
-        run_id: RunId,
-    }
-    /// The stream has ended for good.
-    Closed {
-        /// Why.
-        reason: String,
-    }
-    /// An input joined the conversation.
-    UserMessageAdded {
-        /// It.
-        message: Message,
-    }
-    /// The model's answer, whole.
-    AssistantMessageAdded {
-        /// It.
-        message: Message,
-        /// Whether the stream broke off before its end.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        partial: bool,
-    }
-    /// The calls in an answer.
-    ToolCallMessageAdded {
-        /// The answer that they are in.
-        message_id: MessageId,
-        /// Which calls.
-        tool_call_ids: Vec<ToolCallId>,
-    }
-    /// The outcome of a call joined the conversation.
-    ToolResultMessageAdded {
-        /// It.
-        message: Message,
-    }
-    /// A person's request.
-    TurnRequest {
-        /// Which run answers it.
-        run_id: RunId,
-        /// What was said, as text.
-        text: String,
-    }
-    /// The answer to it.
-    TurnResponse {
-        /// Which run.
-        run_id: RunId,
-        /// The last answer, as text.
-        text: String,
-        /// Milliseconds from the start of the run to its end.
-        duration_ms: u64,
-        /// Tokens of all its model calls.
-        usage: Usage,
-        /// Money of all its model calls.
-        cost: NanoUsd,
-        /// How many model calls.
-        model_calls: u32,
     }
 }

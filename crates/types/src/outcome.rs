@@ -1,0 +1,100 @@
+//! The small closed sets that facts are made of: how an input is meant, what a person decided, why a model stopped, how a
+//! tool call ended.
+
+use serde::{Deserialize, Serialize};
+
+/// When an input is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputMode {
+    /// After the run that is under way.
+    #[default]
+    Queue,
+    /// Before the next model call of the run that is under way.
+    Steer,
+    /// Now: the run that is under way is stopped.
+    Interrupt,
+}
+
+/// What a person decides about a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalDecision {
+    /// Do it, this once.
+    Once,
+    /// Do it, and the like for the rest of the session.
+    Session,
+    /// Do it, and the like from now on.
+    Always,
+    /// Do not.
+    Deny,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It said all it had to say.
+    EndTurn,
+    /// It wants tools.
+    ToolUse,
+    /// The answer reached its longest length.
+    MaxTokens,
+    /// A stop sequence came.
+    StopSequence,
+    /// The provider paused a long turn; asking again goes on with it.
+    PauseTurn,
+    /// The provider or the model declined.
+    Refusal,
+    /// The context window is full.
+    ContextWindow,
+    /// The stream broke off: what came before is partial.
+    Broken,
+    /// It was stopped from outside.
+    Interrupted,
+    /// Something else; `raw` has the provider's word.
+    Other,
+}
+
+/// How a tool call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolStatus {
+    /// It did what was asked.
+    Success,
+    /// It failed; the result says how.
+    Failed,
+    /// The arguments or the name made no sense.
+    Invalid,
+    /// A rule or a person refused it.
+    Denied,
+    /// A limit of the run refused it.
+    Refused,
+    /// It took too long and was stopped.
+    TimedOut,
+    /// It was stopped from outside.
+    Interrupted,
+    /// The program died while it ran: it may or may not have had its effect.
+    Unknown,
+}
+
+/// Where a piece of tool output came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputChannel {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// A note about how it goes.
+    Progress,
+}
+
+/// Arguments of a tool call that are not JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvalidInput {
+    /// As the model wrote them.
+    pub raw: String,
+    /// What is wrong.
+    pub error: String,
+}
