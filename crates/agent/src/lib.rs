@@ -1,1 +1,101 @@
-//! The pure agent machines: ReAct, its run state, tool ledger, limits, approvals and context assembly.
+//! The pure agent machines.
+//!
+//! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and says what follows: outputs for its
+//! own bus, and actions for effectors. It never fails, never blocks, reads no clock and rolls no dice; the same facts give the
+//! same agent, byte for byte, and it can be written down and read back between any two steps.
+//!
+//! The contract, in order: build it from the configuration in `session_opened`, then give it every fact of the session that is
+//! addressed to it or to nobody, in `seq` order. While a log is being read again, drop the actions: their results follow in
+//! the log. A `writer_attached` fact marks the point where another process takes over; the actions that follow from it settle
+//! what the old one left open.
+//!
+//! ```
+//! use agentx_agent::{fixtures, Agent};
+//! use agentx_types::{ActionBody, AgentStateId, ContentPart, Draft, EnvironmentEvent, SessionId, Source, Timestamp, UserMessage};
+//!
+//! let id = AgentStateId::new("agt_1");
+//! let mut agent = Agent::new(id.clone(), fixtures::config());
+//! let message = UserMessage {
+//!     message_id: "msg_1".into(),
+//!     content: vec![ContentPart::text("hello")],
+//!     mode: Default::default(),
+//!     idempotency_key: None,
+//! };
+//! let fact = Draft::<EnvironmentEvent>::new(Source::User, Some(id), message).into_envelope(SessionId::new("ses_1"), 2, Timestamp(0));
+//! let transition = agent.step(&fact);
+//! assert!(matches!(transition.actions[0].body, ActionBody::CallModel(_)));
+//! ```
+
+pub mod approval;
+mod assembler;
+pub mod command;
+mod conversation;
+pub mod fixtures;
+mod inputs;
+mod ledger;
+mod limits;
+pub mod pattern;
+mod react;
+
+use agentx_types::{Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent};
+use serde::{Deserialize, Serialize};
+
+pub use assembler::{Answer, Assembler, RequestedCall};
+pub use conversation::estimate_text;
+pub use inputs::Input;
+pub use ledger::{CallStage, LedgerEntry, ToolLedger};
+pub use react::{Bill, Pending, ReactAgent, Run, StopCause};
+
+/// What follows from one fact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transition {
+    /// What the agent says inside its own boundary.
+    pub outputs: Vec<AgentOutput>,
+    /// What it wants done.
+    pub actions: Vec<Action>,
+}
+
+/// An agent of any kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agent {
+    /// Think, call tools, continue, end.
+    React(Box<ReactAgent>),
+}
+
+impl Agent {
+    /// An agent with this configuration that has seen nothing yet.
+    pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
+        match config.kind {
+            AgentKind::React => Self::React(Box::new(ReactAgent::new(id, config))),
+        }
+    }
+
+    /// Takes the next fact and says what follows.
+    pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>) -> Transition {
+        let mut transition = Transition::default();
+        self.step_into(fact, &mut transition);
+        transition
+    }
+
+    /// The same as [`Agent::step`], into a transition that is used again: the hot path of a fold over a long log.
+    pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
+        match self {
+            Self::React(agent) => agent.step_into(fact, into),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &AgentStateId {
+        match self {
+            Self::React(agent) => agent.id(),
+        }
+    }
+
+    /// The ReAct machine inside, which every kind so far is.
+    pub fn react(&self) -> &ReactAgent {
+        match self {
+            Self::React(agent) => agent,
+        }
+    }
+}

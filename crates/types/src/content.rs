@@ -63,7 +63,10 @@ pub enum ContentPart {
 impl ContentPart {
     /// A text part.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text(TextPart { text: text.into(), provider: None })
+        Self::Text(TextPart {
+            text: text.into(),
+            provider: None,
+        })
     }
 
     /// The words of a text part.
@@ -193,7 +196,10 @@ mod tests {
 
     #[test]
     fn provider_data_merges_objects_and_arrays() {
-        let mut data = ProviderData { api: "anthropic".into(), data: json!({"citations": [1], "a": 1}) };
+        let mut data = ProviderData {
+            api: "anthropic".into(),
+            data: json!({"citations": [1], "a": 1}),
+        };
         data.merge(json!({"citations": [2], "signature": "x", "a": 2}));
         assert_eq!(data.data, json!({"citations": [1, 2], "a": 2, "signature": "x"}));
     }

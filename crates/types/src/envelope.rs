@@ -64,7 +64,13 @@ pub struct Draft<E> {
 impl<E> Draft<E> {
     /// An event of the system or a person that belongs to no action.
     pub fn new(source: Source, agent_state_id: Option<AgentStateId>, event: impl Into<E>) -> Self {
-        Self { source, agent_state_id, run_id: None, cause: None, event: event.into() }
+        Self {
+            source,
+            agent_state_id,
+            run_id: None,
+            cause: None,
+            event: event.into(),
+        }
     }
 
     /// Takes its place in a session.
@@ -102,8 +108,14 @@ impl<E> Envelope<E> {
 
 impl<E: Vocabulary> Serialize for Envelope<E> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let optional = [self.index.is_some(), self.agent_state_id.is_some(), self.run_id.is_some(), self.cause.is_some()];
-        let mut frame = serializer.serialize_struct("Frame", 6 + optional.iter().filter(|on| **on).count())?;
+        let optional = [
+            self.index.is_some(),
+            self.agent_state_id.is_some(),
+            self.run_id.is_some(),
+            self.cause.is_some(),
+        ];
+        let mut frame =
+            serializer.serialize_struct("Frame", 6 + optional.iter().filter(|on| **on).count())?;
         frame.serialize_field("seq", &self.seq)?;
         if let Some(index) = self.index {
             frame.serialize_field("index", &index)?;

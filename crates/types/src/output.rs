@@ -104,7 +104,10 @@ pub enum RunStatus {
 impl RunStatus {
     /// Whether nothing more will happen in the run.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::TimedOut | Self::Interrupted)
+        matches!(
+            self,
+            Self::Completed | Self::Failed | Self::TimedOut | Self::Interrupted
+        )
     }
 }
 
@@ -171,6 +174,15 @@ pub enum StateOutput {
         /// How.
         status: ToolStatus,
     },
+    /// A model call was paid for.
+    Spent {
+        /// Which model.
+        model: String,
+        /// Tokens of the call.
+        usage: Usage,
+        /// Money of the call.
+        cost: NanoUsd,
+    },
     /// The agent is gone.
     Closed {
         /// Why.
@@ -193,10 +205,6 @@ pub enum MessageOutput {
         message: Arc<Message>,
         /// Whether the stream broke off.
         partial: bool,
-        /// What the model call cost in tokens.
-        usage: Usage,
-        /// And in money.
-        cost: NanoUsd,
     },
     /// The outcome of a call.
     ToolResult {

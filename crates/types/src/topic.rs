@@ -36,9 +36,11 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         E::ToolResult(_) => "tools.results",
         E::Connected(_) | E::Disconnected(_) => "transport",
         E::TimerFired(_) => "timers.fired",
-        E::SessionOpened(_) | E::WriterAttached(_) | E::SessionForked(_) | E::SessionTitled(_) | E::SessionClosed(_) => {
-            "sessions.lifecycle"
-        }
+        E::SessionOpened(_)
+        | E::WriterAttached(_)
+        | E::SessionForked(_)
+        | E::SessionTitled(_)
+        | E::SessionClosed(_) => "sessions.lifecycle",
         E::ConfigChanged(_) | E::ContextCondensed(_) => "context.changed",
         E::AgentSpawned(_) | E::AgentClosed(_) => "agents.lifecycle",
         E::Interrupted(_) | E::ErrorOccurred(_) => "runs.ended",

@@ -100,6 +100,8 @@ impl Prices {
             (usage.cache_read_tokens, self.cache_read),
             (usage.cache_write_tokens, self.cache_write),
         ];
-        NanoUsd(parts.iter().fold(0u64, |sum, (tokens, price)| sum.saturating_add(tokens.saturating_mul(*price))))
+        NanoUsd(parts.iter().fold(0u64, |sum, (tokens, price)| {
+            sum.saturating_add(tokens.saturating_mul(*price))
+        }))
     }
 }

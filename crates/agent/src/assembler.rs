@@ -1,0 +1,204 @@
+//! Puts a model's answer together from the chunks of its stream, by the rules that `agentx_types::EnvironmentEvent` states.
+
+use agentx_types::{
+    ContentPart, EnvironmentEvent, InvalidInput, Message, MessageId, OpaquePart, ProviderData, ProviderPart,
+    Role, TextPart, ThinkingPart, ToolCall, ToolCallId, ToolCallPart, Usage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A call that the model asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestedCall {
+    /// The model's name for it.
+    pub tool_call_id: ToolCallId,
+    /// Which tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: Value,
+    /// Set where the arguments are not JSON.
+    pub invalid: Option<InvalidInput>,
+}
+
+/// What a stream came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The message; `None` where the model said nothing.
+    pub message: Option<Message>,
+    /// The calls in it, in order.
+    pub calls: Vec<RequestedCall>,
+    /// Tokens of the call.
+    pub usage: Usage,
+}
+
+/// Assembles one answer at a time.
+///
+/// ```
+/// use agentx_agent::Assembler;
+/// use agentx_types::{EnvironmentEvent, MessageId, StreamStart, TextChunk};
+///
+/// let mut assembler = Assembler::default();
+/// assembler.feed(&StreamStart { message_id: MessageId::new("msg_1"), model: "m".into(), attempt: 1 }.into());
+/// for text in ["Hel", "lo"] {
+///     assembler.feed(&TextChunk { text: text.into() }.into());
+/// }
+/// assert_eq!(assembler.finish().message.unwrap().text(), "Hello");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Assembler {
+    message_id: Option<MessageId>,
+    parts: Vec<ContentPart>,
+    /// Whether the last part takes more of its kind.
+    open: bool,
+    calls: Vec<RequestedCall>,
+    usage: Usage,
+}
+
+impl Assembler {
+    /// Takes the next event of the stream; events that are not part of a stream are passed over.
+    pub fn feed(&mut self, event: &EnvironmentEvent) {
+        match event {
+            EnvironmentEvent::StreamStart(start) => {
+                *self = Self {
+                    message_id: Some(start.message_id.clone()),
+                    ..Self::default()
+                };
+            }
+            EnvironmentEvent::TextChunk(chunk) => self.text(&chunk.text),
+            EnvironmentEvent::ThinkingChunk(chunk) => self.thinking(&chunk.text),
+            EnvironmentEvent::PartEnd(_) | EnvironmentEvent::ToolCallStart(_) => self.open = false,
+            EnvironmentEvent::ToolCall(call) => self.tool_call(call),
+            EnvironmentEvent::ProviderPart(part) => self.provider_part(part),
+            EnvironmentEvent::UsageReport(report) => self.usage = report.usage,
+            _ => {}
+        }
+    }
+
+    /// Whether a stream is open.
+    pub fn is_open(&self) -> bool {
+        self.message_id.is_some()
+    }
+
+    /// The whole answer; the assembler is empty afterwards. Text of white space alone is left out.
+    pub fn finish(&mut self) -> Answer {
+        let Self {
+            message_id,
+            mut parts,
+            calls,
+            usage,
+            ..
+        } = std::mem::take(self);
+        parts.retain(|part| !is_blank(part));
+        let message = message_id
+            .filter(|_| !parts.is_empty())
+            .map(|message_id| Message {
+                message_id,
+                role: Role::Assistant,
+                content: parts,
+            });
+        Answer {
+            message,
+            calls,
+            usage,
+        }
+    }
+
+    /// What a stream that broke off came to: its calls are left out, because the model may not have meant them yet.
+    pub fn finish_partial(&mut self) -> Answer {
+        self.parts
+            .retain(|part| !matches!(part, ContentPart::ToolCall(_)));
+        self.calls.clear();
+        self.finish()
+    }
+
+    fn text(&mut self, text: &str) {
+        match self.parts.last_mut() {
+            Some(ContentPart::Text(part)) if self.open => part.text.push_str(text),
+            _ => self.push(ContentPart::text(text), true),
+        }
+    }
+
+    fn thinking(&mut self, text: &str) {
+        match self.parts.last_mut() {
+            Some(ContentPart::Thinking(part)) if self.open => part.text.push_str(text),
+            _ => self.push(
+                ContentPart::Thinking(ThinkingPart {
+                    text: text.to_owned(),
+                    provider: None,
+                }),
+                true,
+            ),
+        }
+    }
+
+    fn tool_call(&mut self, call: &ToolCall) {
+        let ToolCall {
+            tool_call_id,
+            name,
+            input,
+            invalid,
+        } = call.clone();
+        self.push(
+            ContentPart::ToolCall(ToolCallPart {
+                tool_call_id: tool_call_id.clone(),
+                name: name.clone(),
+                input: input.clone(),
+                provider: None,
+            }),
+            false,
+        );
+        self.calls.push(RequestedCall {
+            tool_call_id,
+            name,
+            input,
+            invalid,
+        });
+    }
+
+    fn provider_part(&mut self, part: &ProviderPart) {
+        let attached = if part.attach {
+            self.parts.last_mut().and_then(provider_slot)
+        } else {
+            None
+        };
+        match attached {
+            Some(Some(present)) if present.api == part.api => present.merge(part.data.clone()),
+            Some(slot @ None) => *slot = Some(provider_data(part)),
+            _ => self.push(
+                ContentPart::Opaque(OpaquePart {
+                    provider: provider_data(part),
+                }),
+                false,
+            ),
+        }
+    }
+
+    fn push(&mut self, part: ContentPart, open: bool) {
+        self.parts.push(part);
+        self.open = open;
+    }
+}
+
+fn provider_data(part: &ProviderPart) -> ProviderData {
+    ProviderData {
+        api: part.api.clone(),
+        data: part.data.clone(),
+    }
+}
+
+fn provider_slot(part: &mut ContentPart) -> Option<&mut Option<ProviderData>> {
+    match part {
+        ContentPart::Text(part) => Some(&mut part.provider),
+        ContentPart::Thinking(part) => Some(&mut part.provider),
+        ContentPart::ToolCall(part) => Some(&mut part.provider),
+        _ => None,
+    }
+}
+
+fn is_blank(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Text(TextPart { text, provider: None }) => text.trim().is_empty(),
+        ContentPart::Thinking(ThinkingPart { text, provider: None }) => text.is_empty(),
+        _ => false,
+    }
+}

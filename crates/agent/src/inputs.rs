@@ -1,0 +1,68 @@
+//! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one under way.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_types::{Message, RunId};
+use serde::{Deserialize, Serialize};
+
+/// An input of a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// The run that it opens, if it opens one.
+    pub run_id: RunId,
+    /// The `seq` at which it came.
+    pub seq: u64,
+    /// What was said.
+    pub message: Arc<Message>,
+}
+
+/// Inputs that wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct InputQueue {
+    /// Those that open a run each, in order.
+    waiting: VecDeque<Input>,
+    /// Those that join the run under way before its next model call.
+    steering: Vec<Input>,
+}
+
+impl InputQueue {
+    /// Lines an input up; returns how many wait.
+    pub(crate) fn queue(&mut self, input: Input) -> u32 {
+        self.waiting.push_back(input);
+        u32::try_from(self.waiting.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Puts an input before all that wait.
+    pub(crate) fn queue_first(&mut self, input: Input) {
+        self.waiting.push_front(input);
+    }
+
+    /// Keeps an input for the next model call.
+    pub(crate) fn steer(&mut self, input: Input) {
+        self.steering.push(input);
+    }
+
+    /// Whether any input wants to join the run under way.
+    pub(crate) fn has_steering(&self) -> bool {
+        !self.steering.is_empty()
+    }
+
+    /// The inputs that join the run under way.
+    pub(crate) fn take_steering(&mut self) -> Vec<Input> {
+        std::mem::take(&mut self.steering)
+    }
+
+    /// The next input that opens a run. Steering inputs that no model call came for come first: a person's words are never lost.
+    pub(crate) fn next(&mut self) -> Option<Input> {
+        if !self.steering.is_empty() {
+            return Some(self.steering.remove(0));
+        }
+        self.waiting.pop_front()
+    }
+
+    /// All that wait, in the order in which they will be taken up.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Input> {
+        self.steering.iter().chain(&self.waiting)
+    }
+}

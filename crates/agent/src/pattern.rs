@@ -1,0 +1,162 @@
+//! Patterns of approval rules: words with `*`, and paths with `*` and `**`. All of it is text: nothing is looked up.
+
+/// Whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in ` *` also fits
+/// without the blank: `git status *` fits `git status`.
+///
+/// ```
+/// use agentx_agent::pattern::fits;
+/// assert!(fits("git *", "git status"));
+/// assert!(fits("git *", "git"));
+/// assert!(!fits("git *", "gitk"));
+/// ```
+pub fn fits(pattern: &str, text: &str) -> bool {
+    glob(pattern.as_bytes(), text.as_bytes(), |_| true)
+        || pattern
+            .strip_suffix(" *")
+            .is_some_and(|stem| glob(stem.as_bytes(), text.as_bytes(), |_| true))
+}
+
+/// Whether the absolute, normal `path` fits `pattern`. `*` and `?` stop at `/`, `**` does not; a relative pattern starts
+/// at `workspace`.
+///
+/// ```
+/// use agentx_agent::pattern::fits_path;
+/// assert!(fits_path("src/**", "/ws/src/a/b.rs", "/ws"));
+/// assert!(fits_path("**", "/ws/a", "/ws"));
+/// assert!(!fits_path("*.rs", "/ws/src/a.rs", "/ws"));
+/// ```
+pub fn fits_path(pattern: &str, path: &str, workspace: &str) -> bool {
+    let absolute = if pattern.starts_with('/') {
+        pattern.to_owned()
+    } else {
+        format!("{}/{pattern}", workspace.trim_end_matches('/'))
+    };
+    path_glob(absolute.as_bytes(), path.as_bytes())
+}
+
+/// Resolves `path` against `workspace` as text: `.`, `..` and doubled slashes go.
+///
+/// ```
+/// use agentx_agent::pattern::normalize;
+/// assert_eq!(normalize("/ws", "a/../b//c"), "/ws/b/c");
+/// assert_eq!(normalize("/ws", "../../x"), "/x");
+/// ```
+pub fn normalize(workspace: &str, path: &str) -> String {
+    let joined = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("{workspace}/{path}")
+    };
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in joined.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            name => segments.push(name),
+        }
+    }
+    format!("/{}", segments.join("/"))
+}
+
+/// Whether the normal `path` is `directory` or lies below it.
+pub fn is_within(directory: &str, path: &str) -> bool {
+    let directory = directory.trim_end_matches('/');
+    path == directory
+        || path
+            .strip_prefix(directory)
+            .is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Greedy matching with one point to fall back to: linear in practice, never exponential.
+fn glob(pattern: &[u8], text: &[u8], star_takes: impl Fn(u8) -> bool) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut fallback: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if p < pattern.len() && pattern[p] == b'*' {
+            fallback = Some((p, t));
+            p += 1;
+        } else if p < pattern.len() && pattern[p] == text[t] {
+            p += 1;
+            t += 1;
+        } else if let Some((star, from)) = fallback.filter(|(_, from)| star_takes(text[*from])) {
+            fallback = Some((star, from + 1));
+            p = star + 1;
+            t = from + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// Segment by segment: `**` stands for any number of segments.
+fn path_glob(pattern: &[u8], path: &[u8]) -> bool {
+    let pattern: Vec<&[u8]> = pattern.split(|byte| *byte == b'/').collect();
+    let path: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    let (mut p, mut t) = (0, 0);
+    let mut fallback: Option<(usize, usize)> = None;
+    while t < path.len() {
+        if p < pattern.len() && pattern[p] == b"**" {
+            fallback = Some((p, t));
+            p += 1;
+        } else if p < pattern.len() && glob(pattern[p], path[t], |_| true) {
+            p += 1;
+            t += 1;
+        } else if let Some((star, from)) = fallback {
+            fallback = Some((star, from + 1));
+            p = star + 1;
+            t = from + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|segment| *segment == b"**")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words() {
+        let cases = [
+            ("*", "", true),
+            ("*", "rm -rf /", true),
+            ("ls", "ls", true),
+            ("ls", "lsblk", false),
+            ("ls *", "ls", true),
+            ("*.rs", "a.rs", true),
+            ("a*b*c", "a__b__b__c", true),
+            ("a*b*c", "a__c__b", false),
+            ("你*", "你好", true),
+        ];
+        for (pattern, text, expected) in cases {
+            assert_eq!(fits(pattern, text), expected, "{pattern:?} {text:?}");
+        }
+    }
+
+    #[test]
+    fn paths() {
+        let cases = [
+            ("**", "/ws/a/b", true),
+            ("**", "/etc/passwd", false),
+            ("/etc/*", "/etc/passwd", true),
+            ("/etc/*", "/etc/a/b", false),
+            ("src/**/x.rs", "/ws/src/x.rs", true),
+            ("src/**/x.rs", "/ws/src/a/b/x.rs", true),
+            ("src/*.rs", "/ws/src/a/x.rs", false),
+        ];
+        for (pattern, path, expected) in cases {
+            assert_eq!(fits_path(pattern, path, "/ws"), expected, "{pattern:?} {path:?}");
+        }
+    }
+
+    #[test]
+    fn many_stars_stay_fast() {
+        let pattern = "*a".repeat(2_000);
+        let text = "a".repeat(1_999) + &"b".repeat(20_000);
+        assert!(!fits(&pattern, &text));
+    }
+}

@@ -1,0 +1,283 @@
+//! What becomes of the model's calls: approval, running, results.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, ContentPart, Envelope, EnvironmentEvent,
+    Message, MessageId, MessageOutput, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
+    ToolResultPart, ToolStatus,
+};
+
+use super::ReactAgent;
+use super::run::Step;
+use crate::approval::{self, Verdict};
+use crate::assembler::RequestedCall;
+use crate::ledger::{CallStage, LedgerEntry};
+use crate::limits;
+
+impl ReactAgent {
+    /// A new call: it is run, asked about, or answered at once.
+    pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut Step<'_>) {
+        if let Some(invalid) = &call.invalid {
+            let text = format!(
+                "The arguments of this call are not valid JSON ({}). Send the call again with a JSON object.",
+                invalid.error
+            );
+            self.answer_new(call, ToolStatus::Invalid, text, step);
+            return;
+        }
+        let Some(tool) = self.tool(&call.name) else {
+            let names: Vec<&str> = self.config.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let text = format!(
+                "There is no tool {:?}. The tools are: {}.",
+                call.name,
+                names.join(", ")
+            );
+            self.answer_new(call, ToolStatus::Invalid, text, step);
+            return;
+        };
+        match approval::decide(&self.config, tool, &call.input) {
+            Verdict::Allow { outside_workspace } => {
+                let stage = self.run_call(&call, outside_workspace, step);
+                self.ledger.add(call, stage);
+            }
+            Verdict::Deny { reason } => {
+                self.answer_new(call, ToolStatus::Denied, format!("Not allowed: {reason}."), step);
+            }
+            Verdict::Ask(question) => {
+                step.state(StateOutput::ApprovalRequested {
+                    tool_call_id: call.tool_call_id.clone(),
+                    name: call.name.clone(),
+                    input: call.input.clone(),
+                    reason: question.reason.clone(),
+                    suggested: question.suggested.clone(),
+                });
+                self.ledger.add(call, CallStage::AwaitingApproval(question));
+            }
+        }
+    }
+
+    /// Hands a call to its tool.
+    pub(super) fn run_call(
+        &mut self,
+        call: &RequestedCall,
+        outside_workspace: bool,
+        step: &mut Step<'_>,
+    ) -> CallStage {
+        let idempotent = self.tool(&call.name).is_some_and(|tool| tool.idempotent);
+        let body = ActionBody::CallTool(CallTool {
+            tool_call_id: call.tool_call_id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+            outside_workspace,
+            idempotent,
+        });
+        let run_id = self
+            .run
+            .as_ref()
+            .map(|run| run.id.clone())
+            .unwrap_or_else(|| agentx_types::RunId::of_input(0));
+        let action_id = step.act(&run_id, body);
+        CallStage::Running {
+            action_id,
+            started: false,
+            outside_workspace,
+        }
+    }
+
+    /// Answers the open call at `index` without running anything.
+    pub(super) fn answer_open(
+        &mut self,
+        index: usize,
+        status: ToolStatus,
+        text: String,
+        step: &mut Step<'_>,
+    ) {
+        let Some(run_id) = self.active_run().map(|run| run.id.clone()) else {
+            return;
+        };
+        let Some(entry) = self.ledger.entries_mut().get_mut(index) else {
+            return;
+        };
+        let content = vec![ContentPart::text(text.clone())];
+        let answer = AnswerCall {
+            tool_call_id: entry.call.tool_call_id.clone(),
+            status,
+            content,
+        };
+        let action_id = step.act(&run_id, ActionBody::AnswerCall(answer));
+        entry.stage = CallStage::Answering {
+            action_id,
+            status,
+            text,
+        };
+    }
+
+    pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
+        let Some(index) = self.awaiting_index(|entry| entry.call.tool_call_id == approval.tool_call_id)
+        else {
+            return;
+        };
+        if approval.decision == ApprovalDecision::Deny {
+            let note = approval
+                .note
+                .as_ref()
+                .map(|note| format!(" They say: {note}"))
+                .unwrap_or_default();
+            self.answer_open(
+                index,
+                ToolStatus::Denied,
+                format!("The person refused this call.{note}"),
+                step,
+            );
+        } else {
+            if approval.decision != ApprovalDecision::Once {
+                self.keep_rule(index, approval);
+            }
+            self.release(index, step);
+            while let Some(other) = self
+                .awaiting_index(|_| true)
+                .filter(|index| self.is_allowed_now(*index))
+            {
+                self.release(other, step);
+            }
+        }
+        self.update_waiting_status(step);
+    }
+
+    fn awaiting_index(&self, fits: impl Fn(&LedgerEntry) -> bool) -> Option<usize> {
+        let awaiting =
+            |entry: &LedgerEntry| matches!(entry.stage, CallStage::AwaitingApproval(_)) && fits(entry);
+        self.ledger.entries().iter().position(awaiting)
+    }
+
+    fn keep_rule(&mut self, index: usize, approval: &Approval) {
+        let suggested = match self.ledger.entries().get(index).map(|entry| &entry.stage) {
+            Some(CallStage::AwaitingApproval(question)) => Some(question.suggested.clone()),
+            _ => None,
+        };
+        self.config.rules.extend(approval.rule.clone().or(suggested));
+    }
+
+    fn is_allowed_now(&self, index: usize) -> bool {
+        let Some(entry) = self.ledger.entries().get(index) else {
+            return false;
+        };
+        self.tool(&entry.call.name).is_some_and(|tool| {
+            matches!(
+                approval::decide(&self.config, tool, &entry.call.input),
+                Verdict::Allow { .. }
+            )
+        })
+    }
+
+    /// Runs a call that waited for a decision.
+    fn release(&mut self, index: usize, step: &mut Step<'_>) {
+        let Some(call) = self.ledger.entries().get(index).map(|entry| entry.call.clone()) else {
+            return;
+        };
+        let outside = self
+            .tool(&call.name)
+            .is_some_and(|tool| approval::is_outside_workspace(&self.config, tool, &call.input));
+        let stage = self.run_call(&call, outside, step);
+        if let Some(entry) = self.ledger.entries_mut().get_mut(index) {
+            entry.stage = stage;
+        }
+    }
+
+    pub(super) fn update_waiting_status(&mut self, step: &mut Step<'_>) {
+        let stopping = self.run.as_ref().is_some_and(|run| run.pending.stop.is_some());
+        if stopping || self.ledger.is_settled() {
+            return;
+        }
+        let status = if self.ledger.awaits_approval() {
+            RunStatus::AwaitingApproval
+        } else {
+            RunStatus::AwaitingTool
+        };
+        self.set_status(status, step);
+    }
+
+    pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
+        let Some(action_id) = &fact.cause else { return };
+        self.ledger.mark_started(action_id);
+        if let EnvironmentEvent::ActionStarted(started) = &fact.event
+            && let Some(tool_call_id) = &started.tool_call_id
+        {
+            step.state(StateOutput::ToolStarted {
+                tool_call_id: tool_call_id.clone(),
+            });
+        }
+    }
+
+    pub(super) fn on_tool_result(&mut self, result: &ToolResult, step: &mut Step<'_>) {
+        if !self.ledger.resolve(
+            &result.tool_call_id,
+            &result.result,
+            result.status,
+            result.is_error,
+        ) {
+            return;
+        }
+        step.stream(StreamOutput::ToolResult {
+            tool_call_id: result.tool_call_id.clone(),
+            is_error: result.is_error,
+        });
+        step.state(StateOutput::ToolEnded {
+            tool_call_id: result.tool_call_id.clone(),
+            status: result.status,
+        });
+        self.update_waiting_status(step);
+        self.settle(step);
+    }
+
+    /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the round.
+    pub(super) fn close_round(&mut self, step: &mut Step<'_>) {
+        let entries = self.ledger.take();
+        let limits = self.config.limits;
+        let Some(run) = self.active_run() else { return };
+        run.iterations += 1;
+        let warning = limits::warning(&limits, run.iterations);
+        let last = entries.len().saturating_sub(1);
+        for (index, entry) in entries.into_iter().enumerate() {
+            let warning = warning.as_ref().filter(|_| index == last);
+            self.add_result(entry, warning, step);
+        }
+    }
+
+    fn add_result(&mut self, entry: LedgerEntry, warning: Option<&String>, step: &mut Step<'_>) {
+        let CallStage::Resolved {
+            mut content,
+            status,
+            is_error,
+        } = entry.stage
+        else {
+            return;
+        };
+        let quits =
+            status == ToolStatus::Success && self.tool(&entry.call.name).is_some_and(|tool| tool.quit);
+        let text: String = content.iter().filter_map(ContentPart::as_text).collect();
+        if let Some(run) = self.active_run().filter(|_| quits) {
+            run.pending.quit = true;
+            if run.last_text.trim().is_empty() {
+                run.last_text = text;
+            }
+        }
+        content.extend(warning.map(|warning| ContentPart::text(warning.as_str())));
+        let RequestedCall {
+            tool_call_id, name, ..
+        } = entry.call;
+        let message = Arc::new(Message {
+            message_id: MessageId::with_suffix(format_args!("result_{tool_call_id}")),
+            role: Role::Tool,
+            content: vec![ContentPart::ToolResult(ToolResultPart {
+                tool_call_id,
+                name,
+                content,
+                is_error,
+            })],
+        });
+        self.conversation.push(step.seq, message.clone());
+        step.message(MessageOutput::ToolResult { message });
+    }
+}

@@ -1,0 +1,297 @@
+//! ReAct: think, call tools, continue, end.
+//!
+//! Each kind of fact has its own step in the files beside this one: [`stream`] for the model, [`calls`] for tools and
+//! approvals, [`stop`] for interrupts, limits and what another process left open.
+
+mod calls;
+mod run;
+mod stop;
+mod stream;
+
+use std::sync::Arc;
+
+use agentx_types::{
+    ActionBody, ActionId, AgentConfig, AgentStateId, CallModel, Cancel, ConfigChange, Envelope,
+    EnvironmentEvent, InputMode, Message, MessageOutput, NanoUsd, Role, RunId, RunStatus, StartTimer,
+    StateOutput, Timer, ToolSpec, TurnOutput, Usage, UserMessage,
+};
+use serde::{Deserialize, Serialize};
+
+use run::Step;
+pub use run::{Bill, Pending, Run, StopCause};
+
+use crate::Transition;
+use crate::assembler::Assembler;
+use crate::conversation::Conversation;
+use crate::inputs::{Input, InputQueue};
+use crate::ledger::ToolLedger;
+
+/// The ReAct machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReactAgent {
+    id: AgentStateId,
+    config: AgentConfig,
+    conversation: Conversation,
+    assembler: Assembler,
+    ledger: ToolLedger,
+    inputs: InputQueue,
+    run: Option<Run>,
+    totals: Totals,
+}
+
+/// What all runs have cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Totals {
+    usage: Usage,
+    cost: NanoUsd,
+    context_tokens: u64,
+}
+
+impl ReactAgent {
+    /// A machine that has seen nothing yet.
+    pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
+        Self {
+            id,
+            config,
+            conversation: Conversation::default(),
+            assembler: Assembler::default(),
+            ledger: ToolLedger::default(),
+            inputs: InputQueue::default(),
+            run: None,
+            totals: Totals::default(),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &AgentStateId {
+        &self.id
+    }
+
+    /// Its configuration as it is now.
+    pub fn config(&self) -> &AgentConfig {
+        &self.config
+    }
+
+    /// The run that is under way, or the last one.
+    pub fn run(&self) -> Option<&Run> {
+        self.run.as_ref()
+    }
+
+    /// Its calls that are not answered yet.
+    pub fn ledger(&self) -> &ToolLedger {
+        &self.ledger
+    }
+
+    /// Inputs that wait, in order.
+    pub fn waiting(&self) -> impl Iterator<Item = &Input> {
+        self.inputs.iter()
+    }
+
+    /// The conversation so far.
+    pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.conversation.messages()
+    }
+
+    /// Tokens and money of all model calls, and how many tokens the last one filled the window with.
+    pub fn totals(&self) -> (Usage, NanoUsd, u64) {
+        (self.totals.usage, self.totals.cost, self.totals.context_tokens)
+    }
+
+    /// Takes the next fact and adds what follows to `into`.
+    pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
+        use EnvironmentEvent as E;
+        let id = self.id.clone();
+        let mut step = Step {
+            agent: &id,
+            seq: fact.seq,
+            at: fact.at,
+            out: into,
+        };
+        match &fact.event {
+            E::UserMessage(message) => self.on_user_message(message, &mut step),
+            E::InterruptRequested(request) => self.on_interrupt(request.reason.as_deref(), &mut step),
+            E::Approval(approval) => self.on_approval(approval, &mut step),
+            E::StreamStart(_)
+            | E::TextChunk(_)
+            | E::ThinkingChunk(_)
+            | E::PartEnd(_)
+            | E::ToolCallStart(_)
+            | E::ToolCallChunk(_)
+            | E::ToolCall(_)
+            | E::ProviderPart(_)
+            | E::UsageReport(_) => self.on_stream(fact, &mut step),
+            E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
+            E::ActionStarted(_) => self.on_action_started(fact, &mut step),
+            E::ToolResult(result) => self.on_tool_result(result, &mut step),
+            E::TimerFired(_) => self.on_timer(fact, &mut step),
+            E::WriterAttached(_) => self.on_writer_attached(&mut step),
+            E::SessionForked(_) => self.on_forked(),
+            E::ConfigChanged(changed) => self.apply(&changed.change),
+            E::ContextCondensed(range) => {
+                self.conversation
+                    .condense(range.from_seq, range.to_seq, &range.summary)
+            }
+            E::Interrupted(interrupted) => self.finish_run(
+                RunStatus::Interrupted,
+                Some(interrupted.reason.clone()),
+                &mut step,
+            ),
+            E::ErrorOccurred(error) => self.on_error(fact, &error.message, &mut step),
+            E::AgentClosed(closed) if closed.agent_state_id == self.id => {
+                step.state(StateOutput::Closed {
+                    reason: closed.reason.clone(),
+                });
+            }
+            E::AgentClosed(_)
+            | E::AgentSpawned(_)
+            | E::AttemptFailed(_)
+            | E::Connected(_)
+            | E::Disconnected(_)
+            | E::SessionClosed(_)
+            | E::SessionOpened(_)
+            | E::SessionTitled(_)
+            | E::SystemCommand(_)
+            | E::ToolOutputChunk(_)
+            | E::Unknown(_) => {}
+        }
+    }
+
+    fn active_run(&mut self) -> Option<&mut Run> {
+        self.run.as_mut().filter(|run| !run.status.is_final())
+    }
+
+    fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.config.tools.iter().find(|tool| tool.name == name)
+    }
+
+    fn on_user_message(&mut self, said: &UserMessage, step: &mut Step<'_>) {
+        let message = Message {
+            message_id: said.message_id.clone(),
+            role: Role::User,
+            content: said.content.clone(),
+        };
+        let input = Input {
+            run_id: RunId::of_input(step.seq),
+            seq: step.seq,
+            message: Arc::new(message),
+        };
+        if self.active_run().is_none() {
+            self.start_run(input, step);
+            return;
+        }
+        match said.mode {
+            InputMode::Queue => {
+                let position = self.inputs.queue(input);
+                step.state(StateOutput::InputQueued {
+                    message_id: said.message_id.clone(),
+                    position,
+                });
+            }
+            InputMode::Steer => self.inputs.steer(input),
+            InputMode::Interrupt => {
+                self.inputs.queue_first(input);
+                self.on_interrupt(Some("a new message"), step);
+            }
+        }
+    }
+
+    fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
+        let message_id = input.message.message_id.clone();
+        let mut run = Run::new(input.run_id, message_id.clone(), step.at);
+        step.state(StateOutput::RunStarted {
+            run_id: run.id.clone(),
+            message_id,
+        });
+        step.turn(TurnOutput::Request {
+            run_id: run.id.clone(),
+            text: input.message.text(),
+        });
+        if let Some(after_ms) = self.config.limits.max_wall_ms {
+            let timer = StartTimer {
+                after_ms,
+                timer: Timer::RunLimit,
+            };
+            run.pending.timer = Some(step.act(&run.id, ActionBody::StartTimer(timer)));
+        }
+        self.run = Some(run);
+        self.say(input.seq, input.message, step);
+        self.call_model(step);
+    }
+
+    /// An input joins the conversation.
+    fn say(&mut self, seq: u64, message: Arc<Message>, step: &mut Step<'_>) {
+        self.conversation.push(seq, message.clone());
+        step.message(MessageOutput::User { message });
+    }
+
+    fn call_model(&mut self, step: &mut Step<'_>) {
+        self.set_status(RunStatus::BuildingContext, step);
+        for input in self.inputs.take_steering() {
+            self.say(input.seq, input.message, step);
+        }
+        let request = Arc::new(self.conversation.request(&self.config));
+        let Some(run) = self.active_run() else { return };
+        let action_id = step.act(&run.id, ActionBody::CallModel(CallModel { request }));
+        run.pending.model_call = Some(action_id);
+        run.bill.model_calls += 1;
+        self.set_status(RunStatus::AwaitingLlm, step);
+    }
+
+    fn set_status(&mut self, status: RunStatus, step: &mut Step<'_>) {
+        let Some(run) = self.run.as_mut().filter(|run| run.status != status) else {
+            return;
+        };
+        run.status = status;
+        step.state(StateOutput::RunStatus {
+            run_id: run.id.clone(),
+            status,
+            iterations: run.iterations,
+        });
+    }
+
+    /// Whether the fact answers the model call that is under way.
+    fn answers_model_call(&self, cause: Option<&ActionId>) -> bool {
+        cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
+    }
+
+    fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
+        let Some(run) = self.active_run() else { return };
+        if let Some(timer) = run.pending.timer.take() {
+            step.act(&run.id, ActionBody::Cancel(Cancel { action_id: timer }));
+        }
+        run.pending = Pending::default();
+        run.status = status;
+        let (run_id, iterations, bill) = (run.id.clone(), run.iterations, run.bill);
+        step.turn(TurnOutput::Response {
+            run_id: run_id.clone(),
+            text: run.last_text.clone(),
+            duration_ms: step.at.millis_since(run.started_at),
+            usage: bill.usage,
+            cost: bill.cost,
+            model_calls: bill.model_calls,
+        });
+        step.state(StateOutput::RunFinished {
+            run_id,
+            status,
+            reason,
+            iterations,
+        });
+        if let Some(input) = self.inputs.next() {
+            self.start_run(input, step);
+        }
+    }
+
+    fn apply(&mut self, change: &ConfigChange) {
+        let config = &mut self.config;
+        match change.clone() {
+            ConfigChange::Model(model) => config.model = model,
+            ConfigChange::Params(params) => config.params = params,
+            ConfigChange::Limits(limits) => config.limits = limits,
+            ConfigChange::Approval(mode) => config.approval = mode,
+            ConfigChange::RuleAdded(rule) => config.rules.push(rule),
+            ConfigChange::Rules(rules) => config.rules = rules,
+            ConfigChange::Tools(tools) => config.tools = tools,
+            ConfigChange::Instructions(instructions) => config.instructions = instructions,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a run knows about itself, and the step that is being taken.
+
+use agentx_types::{
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, Message, MessageId, MessageOutput, NanoUsd,
+    RunId, RunStatus, StateOutput, StreamOutput, Timestamp, TurnOutput, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::Transition;
+use crate::limits::Spent;
+
+/// One input of the user until its last answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// The input that it answers.
+    pub input_id: MessageId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// How often the model was answered with tool results.
+    pub iterations: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// What it has cost.
+    pub bill: Bill,
+    /// What it waits for and how it is to end.
+    pub pending: Pending,
+    /// The last words of the model.
+    pub last_text: String,
+}
+
+/// What a run has cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bill {
+    /// Tokens of all its model calls.
+    pub usage: Usage,
+    /// Money of all its model calls.
+    pub cost: NanoUsd,
+    /// How many model calls it made.
+    pub model_calls: u32,
+}
+
+/// What a run waits for beside its tools, and how it is to end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pending {
+    /// The model call that is under way.
+    pub model_call: Option<ActionId>,
+    /// What a stream that broke off came to; kept unless another attempt begins.
+    pub partial: Option<Message>,
+    /// The timer of the wall time limit.
+    pub timer: Option<ActionId>,
+    /// Why it is being stopped, if it is.
+    pub stop: Option<StopCause>,
+    /// Whether a tool that ends the run has succeeded.
+    pub quit: bool,
+}
+
+/// Why a run is being stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopCause {
+    /// How the run will end.
+    pub status: RunStatus,
+    /// Stable, for programs; empty for an interrupt.
+    pub code: String,
+    /// For people.
+    pub message: String,
+    /// Whether the report of it is on its way.
+    pub reported: bool,
+}
+
+impl Run {
+    /// A run that begins now.
+    pub(super) fn new(id: RunId, input_id: MessageId, started_at: Timestamp) -> Self {
+        Self {
+            id,
+            input_id,
+            status: RunStatus::Pending,
+            iterations: 0,
+            started_at,
+            bill: Bill::default(),
+            pending: Pending::default(),
+            last_text: String::new(),
+        }
+    }
+
+    /// What counts against its limits.
+    pub(super) fn spent(&self) -> Spent {
+        Spent {
+            iterations: self.iterations,
+            usage: self.bill.usage,
+            cost: self.bill.cost,
+        }
+    }
+}
+
+/// The step that is being taken: where it stands in the session, and what follows from it.
+pub(super) struct Step<'a> {
+    pub(super) agent: &'a AgentStateId,
+    pub(super) seq: u64,
+    pub(super) at: Timestamp,
+    pub(super) out: &'a mut Transition,
+}
+
+impl Step<'_> {
+    /// Wants `body` done.
+    pub(super) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
+        let action_id = ActionId::following(self.seq, self.out.actions.len());
+        self.out.actions.push(Action {
+            action_id: action_id.clone(),
+            agent_state_id: self.agent.clone(),
+            run_id: Some(run_id.clone()),
+            body,
+        });
+        action_id
+    }
+
+    pub(super) fn stream(&mut self, output: StreamOutput) {
+        self.out.outputs.push(AgentOutput::Stream(output));
+    }
+
+    pub(super) fn state(&mut self, output: StateOutput) {
+        self.out.outputs.push(AgentOutput::State(output));
+    }
+
+    pub(super) fn message(&mut self, output: MessageOutput) {
+        self.out.outputs.push(AgentOutput::Message(output));
+    }
+
+    pub(super) fn turn(&mut self, output: TurnOutput) {
+        self.out.outputs.push(AgentOutput::Turn(output));
+    }
+}
