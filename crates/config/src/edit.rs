@@ -1,0 +1,210 @@
+//! Adding a rule to the user's file without touching what the person wrote: their comments, order and spacing stay.
+
+use std::path::Path;
+
+use agentx_types::{Rule, RuleEffect};
+
+use crate::ConfigError;
+use crate::origin::FileLayer;
+use crate::read;
+use crate::trust::replace_file;
+use crate::value::Value;
+use crate::yaml::{Node, Yaml, parse};
+
+/// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is there
+/// already is not added again; returns whether the file changed.
+///
+/// # Errors
+/// Where the file cannot be read or written, or has no place where a rule can be put safely.
+pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
+    // A file that is a link (as people keep their dotfiles) is changed where it is.
+    let file = &std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(ConfigError::file(file, error)),
+    };
+    let before = rules_of(file, &text)?;
+    if before.contains(rule) {
+        return Ok(false);
+    }
+    let line = rule_line(rule);
+    let by_hand = |what: &str| ConfigError::Edit {
+        path: file.clone(),
+        what: what.into(),
+        text: format!("rules:\n  - {line}\n"),
+    };
+    let changed = insert(&text, &line)
+        .ok_or_else(|| by_hand("the list of rules is written in a way that cannot be added to"))?;
+    let mut expected = before;
+    expected.push(rule.clone());
+    let after = rules_of(file, &changed)?;
+    if after.len() != expected.len() || !expected.iter().all(|rule| after.contains(rule)) {
+        return Err(by_hand("adding to the list of rules would change other rules"));
+    }
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
+    }
+    replace_file(file, changed.as_bytes()).map(|()| true)
+}
+
+fn rules_of(file: &Path, text: &str) -> Result<Vec<Rule>, ConfigError> {
+    let (layer, mistakes, _) = read::file(&FileLayer::User(file.to_owned()), text);
+    if !mistakes.is_empty() {
+        return Err(ConfigError::Mistakes(mistakes));
+    }
+    let rules = layer
+        .entries
+        .into_iter()
+        .find_map(|(_, sourced)| match sourced.value {
+            Value::Rules(rules) => Some(rules.into_iter().map(|rule| rule.value).collect()),
+            _ => None,
+        });
+    Ok(rules.unwrap_or_default())
+}
+
+/// The rule as one line of YAML; JSON's strings are YAML's.
+fn rule_line(rule: &Rule) -> String {
+    let effect = match rule.effect {
+        RuleEffect::Allow => "allow",
+        RuleEffect::Ask => "ask",
+        RuleEffect::Deny => "deny",
+    };
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut line = format!("{{effect: {effect}, tool: {}", quoted(&rule.tool));
+    if let Some(argument) = &rule.argument {
+        line.push_str(&format!(", argument: {}", quoted(argument)));
+    }
+    if let Some(path) = &rule.path {
+        line.push_str(&format!(", path: {}", quoted(path)));
+    }
+    line.push('}');
+    line
+}
+
+/// The text with the rule in its list, or `None` where there is no safe place. The order of rules has no meaning, so
+/// the new one goes to the front, where the position is known exactly.
+fn insert(text: &str, rule: &str) -> Option<String> {
+    let Ok(Node {
+        value: Yaml::Map(map),
+        ..
+    }) = parse(text)
+    else {
+        return None;
+    };
+    let Some((key, node)) = map.iter().find(|(key, _)| key.name == "rules") else {
+        let gap = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        return Some(format!("{text}{gap}rules:\n  - {rule}\n"));
+    };
+    let key_line = usize::try_from(key.at.line).ok()?.checked_sub(1)?;
+    let first = match &node.value {
+        Yaml::List(items) => items.first(),
+        Yaml::Null => None,
+        _ => return None,
+    };
+    let line_of = |number: usize| text.split_inclusive('\n').nth(number);
+    let after_key = line_of(key_line)?.split_once(':')?.1.split('#').next()?.trim();
+    match (after_key, first) {
+        ("", Some(item)) => {
+            let item_line = usize::try_from(item.at.line).ok()?.checked_sub(1)?;
+            let indent = line_of(item_line)?.split_once('-')?.0;
+            indent
+                .trim()
+                .is_empty()
+                .then(|| insert_line(text, item_line, &format!("{indent}- {rule}\n")))
+        }
+        ("", None) => Some(insert_line(
+            &with_newline(text),
+            key_line + 1,
+            &format!("  - {rule}\n"),
+        )),
+        (flow, _) if flow.starts_with('[') => {
+            let start: usize = text.split_inclusive('\n').take(key_line).map(str::len).sum();
+            let at = start + text[start..].find('[')? + 1;
+            let comma = if first.is_some() { ", " } else { "" };
+            Some(format!("{}{rule}{comma}{}", &text[..at], &text[at..]))
+        }
+        _ => None,
+    }
+}
+
+fn with_newline(text: &str) -> String {
+    if text.ends_with('\n') {
+        text.to_owned()
+    } else {
+        format!("{text}\n")
+    }
+}
+
+fn insert_line(text: &str, before: usize, line: &str) -> String {
+    let at: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
+    format!("{}{line}{}", &text[..at], &text[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule() -> Rule {
+        Rule {
+            effect: RuleEffect::Allow,
+            tool: "bash".into(),
+            argument: Some("git status*".into()),
+            path: None,
+        }
+    }
+
+    fn added(text: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.yaml");
+        std::fs::write(&file, text).unwrap();
+        assert!(add_rule(&file, &rule()).unwrap(), "{text}");
+        assert!(!add_rule(&file, &rule()).unwrap(), "twice: {text}");
+        std::fs::read_to_string(&file).unwrap()
+    }
+
+    const LINE: &str = r#"{effect: allow, tool: "bash", argument: "git status*"}"#;
+
+    #[test]
+    fn what_was_written_stays() {
+        let text = "# mine\nmodel: x # why\n";
+        assert_eq!(added(text), format!("{text}rules:\n  - {LINE}\n"));
+        let text = "rules: # these\n    # first\n    - effect: deny\n      tool: write\nmodel: x\n";
+        let want = format!(
+            "rules: # these\n    # first\n    - {LINE}\n    - effect: deny\n      tool: write\nmodel: x\n"
+        );
+        assert_eq!(added(text), want);
+        assert_eq!(
+            added("rules:\nmodel: x\n"),
+            format!("rules:\n  - {LINE}\nmodel: x\n")
+        );
+        assert_eq!(added("rules: []\n"), format!("rules: [{LINE}]\n"));
+        assert_eq!(
+            added("rules: [{effect: ask, tool: a}]\n"),
+            format!("rules: [{LINE}, {{effect: ask, tool: a}}]\n")
+        );
+        assert_eq!(added("rules:"), format!("rules:\n  - {LINE}\n"));
+        assert_eq!(
+            added("rules:\n- effect: deny\n  tool: a"),
+            format!("rules:\n- {LINE}\n- effect: deny\n  tool: a")
+        );
+    }
+
+    #[test]
+    fn a_new_file_is_made_and_a_broken_one_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("new/config.yaml");
+        assert!(add_rule(&file, &rule()).unwrap());
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            format!("rules:\n  - {LINE}\n")
+        );
+        std::fs::write(&file, "modle: x\n").unwrap();
+        assert!(matches!(add_rule(&file, &rule()), Err(ConfigError::Mistakes(_))));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "modle: x\n");
+    }
+}

@@ -1,0 +1,227 @@
+//! The one table of keys: what each is called, what it takes, whether an untrusted workspace may set it, and which
+//! variable stands for it. Reading, merging, showing and the documentation follow from it.
+
+use crate::Kind;
+
+/// A key that a configuration may hold.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeySpec {
+    /// Dotted; `*` stands for a name that the person chooses.
+    pub path: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What a workspace may do with it before it is trusted.
+    pub trust: Trust,
+    /// The built-in value.
+    pub default: Option<&'static str>,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// What a workspace's file may do with a key before the person trusts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Set it.
+    Free,
+    /// Only make it stricter than the layers below do.
+    Tighten,
+    /// Nothing.
+    Trusted,
+    /// Only name a file inside the workspace.
+    InsideOnly,
+}
+
+const fn key(
+    path: &'static str,
+    kind: Kind,
+    trust: Trust,
+    default: Option<&'static str>,
+    about: &'static str,
+) -> KeySpec {
+    KeySpec {
+        path,
+        kind,
+        trust,
+        default,
+        about,
+    }
+}
+
+/// The protocols that a provider can speak.
+pub const APIS: &[&str] = &["anthropic", "openai-chat", "scripted"];
+const APPROVALS: &[&str] = &["ask", "auto", "deny"];
+const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
+
+use Trust::{Free, InsideOnly, Tighten, Trusted};
+
+/// Every key, in the order in which they are shown.
+#[rustfmt::skip]
+pub const KEYS: &[KeySpec] = &[
+    key("model", Kind::Text, Free, None, "the model to ask: an id, an alias, or `provider/id`"),
+    key("system_prompt", Kind::Text, Free, None, "standing instructions, in place of the built-in ones"),
+    key("system_prompt_file", Kind::Path, InsideOnly, None, "a file that holds them, relative to the file that names it"),
+    key("params.temperature", Kind::Temperature, Free, None, "how freely the model chooses its words"),
+    key("params.max_output_tokens", Kind::Count, Free, None, "the longest answer in tokens"),
+    key("params.thinking_tokens", Kind::Count, Free, None, "how many tokens the model may spend on reasoning"),
+    key("limits.max_iterations", Kind::Count, Tighten, Some("50"), "how many times in one run the model may be answered with tool results"),
+    key("limits.max_tokens", Kind::Count, Tighten, None, "tokens in one run, read and written"),
+    key("limits.max_cost", Kind::Money, Tighten, None, "US dollars in one run"),
+    key("limits.timeout", Kind::Duration, Tighten, None, "time from the start of a run to its end"),
+    key("approval", Kind::Choice(APPROVALS), Tighten, Some("ask"), "who decides about a call that no rule decides"),
+    key("rules", Kind::Rules, Tighten, None, "approval rules; deny beats ask beats allow; those of all layers count"),
+    key("tools.enabled", Kind::Names, Tighten, None, "the only tools on offer; all of them where it is not set"),
+    key("tools.disabled", Kind::Names, Free, None, "tools that are not on offer; those of all layers count"),
+    key("tools.timeout", Kind::Duration, Tighten, None, "the longest time of one tool call"),
+    key("tools.max_output_bytes", Kind::Count, Tighten, None, "how much of a tool's output the model reads"),
+    key("providers.*.api", Kind::Choice(APIS), Trusted, None, "the protocol that it speaks"),
+    key("providers.*.base_url", Kind::Url, Trusted, None, "where it is"),
+    key("providers.*.api_key", Kind::Key, Trusted, None, "its key, by reference: `${NAME}`"),
+    key("providers.*.api_key_env", Kind::KeyVariable, Trusted, None, "the variable that holds its key; the same as `api_key: ${NAME}`"),
+    key("models.*.provider", Kind::Text, Trusted, None, "which provider serves it"),
+    key("models.*.id", Kind::Text, Trusted, None, "the id that the API expects, where it is not the key itself"),
+    key("models.*.aliases", Kind::Names, Trusted, None, "shorter names for it"),
+    key("models.*.context_window", Kind::Count, Trusted, None, "tokens that fit into one call, answer included"),
+    key("models.*.max_output_tokens", Kind::Count, Trusted, None, "the longest answer in tokens"),
+    key("models.*.prices.input", Kind::Price, Trusted, None, "US dollars for a million tokens read"),
+    key("models.*.prices.output", Kind::Price, Trusted, None, "US dollars for a million tokens written"),
+    key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),
+    key("models.*.prices.cache_write", Kind::Price, Trusted, None, "US dollars for a million tokens written to the cache"),
+    key("data_dir", Kind::Path, Trusted, None, "where sessions are kept"),
+    key("log", Kind::Choice(LEVELS), Free, Some("off"), "how much the program says about itself on standard error"),
+];
+
+/// Values of the providers that are built in.
+pub(crate) const BUILT_IN_PROVIDERS: &[(&str, &str, &str, Option<&str>)] = &[
+    (
+        "anthropic",
+        "anthropic",
+        "https://api.anthropic.com",
+        Some("ANTHROPIC_API_KEY"),
+    ),
+    (
+        "openai",
+        "openai-chat",
+        "https://api.openai.com/v1",
+        Some("OPENAI_API_KEY"),
+    ),
+    ("ollama", "openai-chat", "http://localhost:11434/v1", None),
+];
+
+/// Variables of the environment that stand for a key.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("AGENTX_MODEL", "model"),
+    ("AGENTX_APPROVAL", "approval"),
+    ("AGENTX_MAX_ITERATIONS", "limits.max_iterations"),
+    ("AGENTX_MAX_COST", "limits.max_cost"),
+    ("AGENTX_TIMEOUT", "limits.timeout"),
+    ("AGENTX_DATA", "data_dir"),
+    ("AGENTX_LOG", "log"),
+    ("ANTHROPIC_BASE_URL", "providers.anthropic.base_url"),
+    ("OPENAI_BASE_URL", "providers.openai.base_url"),
+];
+
+/// A path in a configuration, a name for each level: names that a person chooses may hold dots.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyPath(pub Vec<String>);
+
+impl KeyPath {
+    /// Splits at dots; for keys of the table, whose names hold none.
+    pub fn dotted(path: &str) -> Self {
+        Self(path.split('.').map(str::to_owned).collect())
+    }
+
+    /// The path with one more level.
+    pub(crate) fn child(&self, name: &str) -> Self {
+        let mut levels = self.0.clone();
+        levels.push(name.to_owned());
+        Self(levels)
+    }
+
+    /// The key of the table that this is.
+    pub fn spec(&self) -> Option<&'static KeySpec> {
+        KEYS.iter().find(|spec| self.matches(spec) == Match::Whole)
+    }
+
+    /// Whether keys of the table begin with this.
+    pub(crate) fn is_branch(&self) -> bool {
+        KEYS.iter().any(|spec| self.matches(spec) == Match::Beginning)
+    }
+
+    /// The names that may come next, `*` left out.
+    pub(crate) fn next_names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = KEYS
+            .iter()
+            .filter(|spec| self.matches(spec) == Match::Beginning)
+            .filter_map(|spec| spec.path.split('.').nth(self.0.len()))
+            .filter(|name| *name != "*")
+            .collect();
+        names.dedup();
+        names
+    }
+
+    fn matches(&self, spec: &KeySpec) -> Match {
+        let mut pattern = spec.path.split('.');
+        for level in &self.0 {
+            match pattern.next() {
+                Some(name) if name == "*" || name == level => {}
+                _ => return Match::Not,
+            }
+        }
+        if pattern.next().is_some() {
+            Match::Beginning
+        } else {
+            Match::Whole
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Match {
+    Not,
+    Beginning,
+    Whole,
+}
+
+impl std::fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, level) in self.0.iter().enumerate() {
+            let dot = if i == 0 { "" } else { "." };
+            let plain = level.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+            if plain {
+                write!(f, "{dot}{level}")?
+            } else {
+                write!(f, "{dot}{level:?}")?
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_consistent() {
+        for spec in KEYS {
+            assert_eq!(KeyPath::dotted(spec.path).spec(), Some(spec), "{}", spec.path);
+            if let Some(default) = spec.default {
+                assert!(
+                    crate::value::from_words(spec.kind, default).is_ok(),
+                    "{}",
+                    spec.path
+                );
+            }
+        }
+        for (name, path) in VARIABLES {
+            assert!(KeyPath::dotted(path).spec().is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn chosen_names_may_hold_dots() {
+        let path = KeyPath(vec!["models".into(), "gpt-4.1".into(), "provider".into()]);
+        assert_eq!(path.spec().map(|spec| spec.path), Some("models.*.provider"));
+        assert_eq!(path.to_string(), "models.\"gpt-4.1\".provider");
+    }
+}

@@ -1,0 +1,181 @@
+//! Layers laid over each other: the later one wins, but lists of rules and of disabled tools add up.
+
+use std::collections::BTreeMap;
+
+use crate::keys::{KEYS, KeyPath};
+use crate::read::Layer;
+use crate::value::Value;
+use crate::{Origin, Sourced};
+
+/// What all layers together say, each value with its origin.
+#[derive(Clone, Debug, Default)]
+pub struct Merged {
+    values: BTreeMap<KeyPath, Sourced<Value>>,
+}
+
+/// A line of `config show`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The key, dotted.
+    pub key: String,
+    /// Its value as people read it; secrets are hidden. `None` where it is not set.
+    pub value: Option<String>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Merged {
+    pub(crate) fn of(layers: impl IntoIterator<Item = Layer>) -> Self {
+        let mut merged = Self::default();
+        for layer in layers {
+            merged.lay(layer);
+        }
+        merged
+    }
+
+    pub(crate) fn lay(&mut self, layer: Layer) {
+        for (path, sourced) in layer.entries {
+            match self.values.get_mut(&path) {
+                Some(present) => lay_over(&path, present, sourced),
+                None => {
+                    self.values.insert(path, sourced);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn into_layer(self) -> Layer {
+        Layer {
+            entries: self.values.into_iter().collect(),
+        }
+    }
+
+    /// The value at a path.
+    pub(crate) fn get(&self, path: &KeyPath) -> Option<&Value> {
+        self.values.get(path).map(|sourced| &sourced.value)
+    }
+
+    pub(crate) fn sourced(&self, dotted: &str) -> Option<&Sourced<Value>> {
+        self.values.get(&KeyPath::dotted(dotted))
+    }
+
+    /// The names below a branch such as `providers`, in order.
+    pub(crate) fn names_below(&self, branch: &str) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .values
+            .keys()
+            .filter(|path| path.0.first().is_some_and(|first| first == branch))
+            .filter_map(|path| path.0.get(1).cloned())
+            .collect();
+        names.dedup();
+        names
+    }
+
+    /// Where the value at a path comes from.
+    pub(crate) fn origin(&self, path: &KeyPath) -> Option<&Origin> {
+        self.values.get(path).map(|sourced| &sourced.origin)
+    }
+
+    /// Where something of an entry such as `providers.x` comes from, the highest layer's own words if any.
+    pub(crate) fn any_below(&self, branch: &str, name: &str) -> Origin {
+        let below = self
+            .values
+            .iter()
+            .filter(|(path, _)| path.0.len() > 1 && path.0[0] == branch && path.0[1] == name);
+        let mut origins = below.map(|(_, sourced)| &sourced.origin);
+        origins
+            .find(|origin| **origin != Origin::Default)
+            .cloned()
+            .unwrap_or(Origin::Default)
+    }
+
+    /// Every key with its value and origin, in the order of the table; keys that nobody set are at their place.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for spec in KEYS {
+            let mut found = false;
+            for (path, sourced) in self.values.iter().filter(|(path, _)| path.spec() == Some(spec)) {
+                found = true;
+                rows.extend(rows_of(path, sourced));
+            }
+            let alias = ["system_prompt_file", "api_key_env"]
+                .iter()
+                .any(|name| spec.path.ends_with(name));
+            if !found && !alias && !spec.path.contains('*') {
+                rows.push(Row {
+                    key: spec.path.to_owned(),
+                    value: None,
+                    origin: Origin::Default,
+                });
+            }
+        }
+        rows
+    }
+}
+
+fn lay_over(path: &KeyPath, present: &mut Sourced<Value>, over: Sourced<Value>) {
+    match (&mut present.value, over.value) {
+        (Value::Rules(rules), Value::Rules(more)) => rules.extend(more),
+        (Value::Names(names), Value::Names(more)) if path.0 == ["tools", "disabled"] => {
+            let new: Vec<String> = more.into_iter().filter(|name| !names.contains(name)).collect();
+            names.extend(new);
+            present.origin = over.origin;
+        }
+        (value, over_value) => {
+            *value = over_value;
+            present.origin = over.origin;
+        }
+    }
+}
+
+fn rows_of(path: &KeyPath, sourced: &Sourced<Value>) -> Vec<Row> {
+    let Value::Rules(rules) = &sourced.value else {
+        let shown = match path.0.get(2).map(String::as_str) {
+            // Prices are kept in nano-dollars a token and written in dollars a million tokens.
+            Some("prices") => price_in_dollars(&sourced.value),
+            _ => first_line(&sourced.value.to_string()),
+        };
+        return vec![Row {
+            key: path.to_string(),
+            value: Some(shown),
+            origin: sourced.origin.clone(),
+        }];
+    };
+    let row = |(i, rule): (usize, &Sourced<agentx_types::Rule>)| Row {
+        key: format!("{path}[{i}]"),
+        value: Some(show_rule(&rule.value)),
+        origin: rule.origin.clone(),
+    };
+    rules.iter().enumerate().map(row).collect()
+}
+
+fn price_in_dollars(value: &Value) -> String {
+    match value {
+        Value::Money(nano) => format!("{}", nano.0 as f64 / 1e3),
+        other => other.to_string(),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((line, _)) => format!("{line} …"),
+        None => text.to_owned(),
+    }
+}
+
+/// A rule in words: `allow bash "git status*"`.
+pub fn show_rule(rule: &agentx_types::Rule) -> String {
+    let effect = match rule.effect {
+        agentx_types::RuleEffect::Allow => "allow",
+        agentx_types::RuleEffect::Ask => "ask",
+        agentx_types::RuleEffect::Deny => "deny",
+    };
+    let mut words = format!("{effect} {}", rule.tool);
+    if let Some(argument) = &rule.argument {
+        words.push_str(&format!(" {argument:?}"));
+    }
+    if let Some(path) = &rule.path {
+        words.push_str(&format!(" in {path}"));
+    }
+    words
+}

@@ -1,0 +1,48 @@
+//! Configuration in layers, for every program of AgentX.
+//!
+//! Five layers, the later one wins: what is built in, the user's `config.yaml` in the platform's place, the workspace's
+//! `.agentx/config.yaml`, the environment, the command line. Every value knows where it comes from ([`Merged::rows`]);
+//! every mistake knows where it stands and the nearest right word ([`Mistake`]), and all of them are shown in one go.
+//! A workspace cannot widen trust until the person says so ([`trust()`]). Secrets are kept as [`Secret`] and never shown.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! let lookup = |name: &str| std::env::var(name).ok();
+//! let places = agentx_config::Places::find(Path::new("."), &lookup)?;
+//! let loaded = agentx_config::load(agentx_config::Request { places, lookup: &lookup, flags: Vec::new() })?;
+//! println!("{:?}", loaded.settings.model);
+//! # Ok::<(), agentx_config::ConfigError>(())
+//! ```
+
+mod agent;
+mod assemble;
+mod edit;
+mod keys;
+mod layers;
+mod load;
+mod mistake;
+mod nearest;
+mod origin;
+mod places;
+mod read;
+mod rules;
+mod secret;
+mod settings;
+mod trust;
+mod value;
+mod yaml;
+
+pub use agent::{DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel};
+pub use edit::add_rule;
+pub use keys::{APIS, KEYS, KeyPath, KeySpec, Trust, VARIABLES};
+pub use layers::{Merged, Row, show_rule};
+pub use load::{FileStatus, Loaded, Request, load, workspace_bytes};
+pub use mistake::{At, ConfigError, Mistake};
+pub use nearest::nearest;
+pub use origin::{Origin, Place, Sourced};
+pub use places::{Places, WORKSPACE_FOLDER};
+pub use read::Flag;
+pub use secret::Secret;
+pub use settings::{ModelSettings, PriceSettings, ProviderKey, ProviderSettings, Settings, ToolSettings};
+pub use trust::{Ignored, distrust, trust};
+pub use value::{KeyReference, Kind, Value};

@@ -1,0 +1,193 @@
+//! The whole way from places to settings, in the order that decides: defaults < user < workspace < environment < flags.
+
+use std::path::{Path, PathBuf};
+
+use crate::assemble;
+use crate::layers::Merged;
+use crate::origin::FileLayer;
+use crate::read::{self, Flag, Layer};
+use crate::trust::{self, Ignored};
+use crate::yaml::MAX_BYTES;
+use crate::{At, ConfigError, Mistake, Place, Places, Settings};
+
+/// What is needed to make settings.
+pub struct Request<'a> {
+    /// Where to look.
+    pub places: Places,
+    /// Reads the environment.
+    pub lookup: &'a dyn Fn(&str) -> Option<String>,
+    /// What was given on the command line.
+    pub flags: Vec<Flag>,
+}
+
+/// Settings, with all that can be said about how they came about.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What to run with.
+    pub settings: Settings,
+    /// Each value with its origin.
+    pub merged: Merged,
+    /// What is accepted but should be mended.
+    pub warnings: Vec<Mistake>,
+    /// What an untrusted workspace set in vain.
+    pub ignored: Vec<Ignored>,
+    /// The files that count, whether they exist or not.
+    pub files: Vec<FileStatus>,
+    /// Where was looked.
+    pub places: Places,
+}
+
+/// A file of configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStatus {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Which layer it is.
+    pub layer: &'static str,
+    /// Whether it exists.
+    pub exists: bool,
+    /// Whether everything in it counts; for the workspace's file: whether the person trusts it as it is.
+    pub trusted: bool,
+}
+
+/// Reads all layers.
+///
+/// # Errors
+/// All mistakes of all layers at once, or the first file that cannot be read.
+pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
+    let Request {
+        places,
+        lookup,
+        flags,
+    } = request;
+    let mut found = Found::default();
+    let user = found.read(FileLayer::User(places.user_file.clone()), places.user_file_named)?;
+    let environment = read::environment(lookup, &mut found.mistakes);
+    let flags = read::flags(&flags, &mut found.mistakes);
+    let workspace_is_user = same_file(&places.user_file, &places.workspace_file);
+    let workspace = match workspace_is_user {
+        true => None,
+        false => found.read(FileLayer::Workspace(places.workspace_file.clone()), false)?,
+    };
+    let mut merged = Merged::of([
+        read::defaults(),
+        user.as_ref().map(|file| file.layer.clone()).unwrap_or_default(),
+    ]);
+    let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
+    let data_dir = assemble::data_dir(&own, &places);
+    let (layer, ignored, trusted) = match &workspace {
+        None => (Layer::default(), Vec::new(), true),
+        Some(file) if trust::is_trusted(&data_dir, &places.workspace_file, &file.bytes) => {
+            (file.layer.clone(), Vec::new(), true)
+        }
+        Some(file) => {
+            let (layer, ignored) = trust::restrict(file.layer.clone(), &merged, &places);
+            let harmless = ignored.is_empty();
+            (layer, ignored, harmless)
+        }
+    };
+    for layer in [layer, environment, flags] {
+        merged.lay(layer);
+    }
+    let settings = assemble::settings(&merged, &places, lookup, &mut found.mistakes);
+    if !found.mistakes.is_empty() {
+        return Err(ConfigError::Mistakes(found.mistakes));
+    }
+    let status = |path: &Path, layer, exists, trusted| FileStatus {
+        path: path.to_owned(),
+        layer,
+        exists,
+        trusted,
+    };
+    let mut files = vec![status(&places.user_file, "user", user.is_some(), true)];
+    if !workspace_is_user {
+        files.push(status(
+            &places.workspace_file,
+            "workspace",
+            workspace.is_some(),
+            trusted,
+        ));
+    }
+    Ok(Loaded {
+        settings,
+        merged,
+        warnings: found.warnings,
+        ignored,
+        files,
+        places,
+    })
+}
+
+/// The bytes of the workspace's file, checked, for a person who is about to trust them.
+///
+/// # Errors
+/// Where there is no such file, or it has mistakes.
+pub fn workspace_bytes(places: &Places) -> Result<Vec<u8>, ConfigError> {
+    let mut found = Found::default();
+    let file = found.read(FileLayer::Workspace(places.workspace_file.clone()), true)?;
+    match file {
+        Some(file) if found.mistakes.is_empty() => Ok(file.bytes),
+        _ => Err(ConfigError::Mistakes(found.mistakes)),
+    }
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+#[derive(Default)]
+struct Found {
+    mistakes: Vec<Mistake>,
+    warnings: Vec<Mistake>,
+}
+
+struct ReadFile {
+    layer: Layer,
+    bytes: Vec<u8>,
+}
+
+impl Found {
+    /// `None` where the file does not exist and does not have to.
+    fn read(&mut self, layer: FileLayer, required: bool) -> Result<Option<ReadFile>, ConfigError> {
+        let path = layer.path().to_owned();
+        let bytes = match read_bounded(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => return Ok(None),
+            // A directory or a file where a directory should be is no file of ours either.
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory && !required => return Ok(None),
+            Err(error) => return Err(ConfigError::file(path, error)),
+        };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            let place = Place {
+                file: path.into(),
+                line: 1,
+                column: 1,
+            };
+            let what = "the file is not UTF-8".to_owned();
+            self.mistakes.push(Mistake {
+                at: At::File(place),
+                key: String::new(),
+                what,
+                nearest: None,
+            });
+            return Ok(Some(ReadFile {
+                layer: Layer::default(),
+                bytes,
+            }));
+        };
+        let (layer, mistakes, warnings) = read::file(&layer, text);
+        self.mistakes.extend(mistakes);
+        self.warnings.extend(warnings);
+        Ok(Some(ReadFile { layer, bytes }))
+    }
+}
+
+/// Reads at most a little more than is accepted, so that a device or a huge file cannot fill the memory.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?
+        .take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

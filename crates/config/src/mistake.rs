@@ -1,0 +1,101 @@
+//! What is wrong with a configuration, said so that it can be mended: where it stands, what is wrong, and the nearest
+//! right word.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::Place;
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where it stands: a place in a file, an environment variable or a flag.
+    pub at: At,
+    /// The key that it concerns, dotted; empty where it concerns the whole file.
+    pub key: String,
+    /// What is wrong, in words; never holds a secret.
+    pub what: String,
+    /// The nearest right key or value.
+    pub nearest: Option<String>,
+}
+
+/// Where a mistake stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// In a file.
+    File(Place),
+    /// In an environment variable.
+    Env(String),
+    /// In a flag.
+    Flag(String),
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(place) => write!(f, "{}:{}:{}", place.file.display(), place.line, place.column),
+            Self::Env(name) => f.write_str(name),
+            Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.at)?;
+        if !self.key.is_empty() && !self.what.contains(&format!("`{}`", self.key)) {
+            write!(f, "`{}`: ", self.key)?;
+        }
+        f.write_str(&self.what)?;
+        match &self.nearest {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why no configuration could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// All that is wrong in the layers that were read.
+    #[error("{}", lines(.0))]
+    Mistakes(Vec<Mistake>),
+    /// A file that could not be read or written.
+    #[error("{path}: {what}", path = .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        what: String,
+    },
+    /// Neither a home directory nor a variable that stands for it.
+    #[error("no home directory: neither HOME nor AGENTX_CONFIG and AGENTX_DATA are set")]
+    NoHome,
+    /// A change that cannot be made without touching what the person wrote.
+    #[error("{path}: {what}", path = .path.display())]
+    Edit {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        what: String,
+        /// What to add by hand.
+        text: String,
+    },
+}
+
+impl ConfigError {
+    pub(crate) fn file(path: impl Into<PathBuf>, error: impl fmt::Display) -> Self {
+        Self::File {
+            path: path.into(),
+            what: error.to_string(),
+        }
+    }
+}
+
+fn lines(mistakes: &[Mistake]) -> String {
+    mistakes
+        .iter()
+        .map(Mistake::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}

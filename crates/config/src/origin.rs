@@ -1,0 +1,88 @@
+//! Where a value comes from: every setting carries this, so that `config show` and every error can point at it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A place in a file; lines and columns count from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: Arc<Path>,
+    /// The line.
+    pub line: u64,
+    /// The column, in characters.
+    pub column: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file.display(), self.line)
+    }
+}
+
+/// Which layer a value comes from, and where in it. Later variants win over earlier ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Built in.
+    Default,
+    /// The user's file.
+    User(Place),
+    /// The workspace's file.
+    Workspace(Place),
+    /// An environment variable, by name.
+    Env(String),
+    /// A flag of the command line, as it is written.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::User(place) | Self::Workspace(place) => write!(f, "{place}"),
+            Self::Env(name) => write!(f, "env {name}"),
+            Self::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl<T> Sourced<T> {
+    /// Both at once.
+    pub fn new(value: T, origin: Origin) -> Self {
+        Self { value, origin }
+    }
+}
+
+/// Which of the two files a text is read as.
+#[derive(Clone, Debug)]
+pub(crate) enum FileLayer {
+    /// The user's own.
+    User(PathBuf),
+    /// The workspace's.
+    Workspace(PathBuf),
+}
+
+impl FileLayer {
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::User(path) | Self::Workspace(path) => path,
+        }
+    }
+
+    pub(crate) fn origin(&self, place: Place) -> Origin {
+        match self {
+            Self::User(_) => Origin::User(place),
+            Self::Workspace(_) => Origin::Workspace(place),
+        }
+    }
+}

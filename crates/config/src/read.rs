@@ -1,0 +1,329 @@
+//! One layer read from its text: a file of YAML, variables, or flags. All mistakes of a layer are collected, none is
+//! guessed around.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::keys::{BUILT_IN_PROVIDERS, KEYS, KeyPath, VARIABLES};
+use crate::origin::FileLayer;
+use crate::value::{KeyReference, Value, from_words, money, price};
+use crate::yaml::{Key, Node, Position, Yaml, parse};
+use crate::{At, Kind, Mistake, Origin, Place, Sourced, nearest};
+
+/// What one layer sets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layer {
+    pub(crate) entries: Vec<(KeyPath, Sourced<Value>)>,
+}
+
+/// A setting that is given on a command line.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// As it is written, for example `--model`.
+    pub name: String,
+    /// The key that it stands for, dotted.
+    pub key: &'static str,
+    /// What was given.
+    pub value: String,
+}
+
+/// The layer below all others.
+pub(crate) fn defaults() -> Layer {
+    let mut layer = Layer::default();
+    let mut set = |path: KeyPath, kind: Kind, words: &str| {
+        if let Ok(value) = from_words(kind, words) {
+            layer.entries.push((path, Sourced::new(value, Origin::Default)));
+        }
+    };
+    for spec in KEYS {
+        if let Some(words) = spec.default {
+            set(KeyPath::dotted(spec.path), spec.kind, words);
+        }
+    }
+    for (name, api, base_url, variable) in BUILT_IN_PROVIDERS {
+        let path = |key: &str| KeyPath::dotted("providers").child(name).child(key);
+        set(path("api"), Kind::Text, api);
+        set(path("base_url"), Kind::Url, base_url);
+        if let Some(variable) = variable {
+            set(path("api_key"), Kind::KeyVariable, variable);
+        }
+    }
+    layer
+}
+
+/// The layer of the environment.
+pub(crate) fn environment(lookup: &dyn Fn(&str) -> Option<String>, mistakes: &mut Vec<Mistake>) -> Layer {
+    let given = VARIABLES.iter().filter_map(|(name, key)| {
+        let words = lookup(name).filter(|words| !words.is_empty())?;
+        Some((
+            *key,
+            words,
+            Origin::Env((*name).to_owned()),
+            At::Env((*name).to_owned()),
+        ))
+    });
+    from_given(given, mistakes)
+}
+
+/// The layer of the command line.
+pub(crate) fn flags(flags: &[Flag], mistakes: &mut Vec<Mistake>) -> Layer {
+    let given = flags.iter().map(|flag| {
+        (
+            flag.key,
+            flag.value.clone(),
+            Origin::Flag(flag.name.clone()),
+            At::Flag(flag.name.clone()),
+        )
+    });
+    from_given(given, mistakes)
+}
+
+fn from_given<'a>(
+    given: impl Iterator<Item = (&'a str, String, Origin, At)>,
+    mistakes: &mut Vec<Mistake>,
+) -> Layer {
+    let mut layer = Layer::default();
+    for (key, words, origin, at) in given {
+        let path = KeyPath::dotted(key);
+        let Some(spec) = path.spec() else { continue };
+        match from_words(spec.kind, &words) {
+            Ok(value) => {
+                let (path, value) = canonical(path, value);
+                layer.entries.push((path, Sourced::new(value, origin)));
+            }
+            Err((what, nearest)) => mistakes.push(Mistake {
+                at,
+                key: String::new(),
+                what,
+                nearest,
+            }),
+        }
+    }
+    layer
+}
+
+/// The layer of a file. What can be read is returned with what cannot.
+pub(crate) fn file(layer: &FileLayer, text: &str) -> (Layer, Vec<Mistake>, Vec<Mistake>) {
+    let mut reader = Reader {
+        layer,
+        file: Arc::from(layer.path()),
+        entries: Vec::new(),
+        mistakes: Vec::new(),
+        warnings: Vec::new(),
+    };
+    match parse(text) {
+        Ok(Node {
+            value: Yaml::Map(map),
+            ..
+        }) => reader.mapping(&KeyPath(Vec::new()), &map),
+        Ok(node) => reader.wrong(
+            node.at,
+            "",
+            format!("expected keys and values, found {}", node.value.kind()),
+            None,
+        ),
+        Err(broken) => reader.wrong(broken.at, "", broken.what, None),
+    }
+    (
+        Layer {
+            entries: reader.entries,
+        },
+        reader.mistakes,
+        reader.warnings,
+    )
+}
+
+pub(crate) struct Reader<'a> {
+    pub(crate) layer: &'a FileLayer,
+    file: Arc<Path>,
+    entries: Vec<(KeyPath, Sourced<Value>)>,
+    pub(crate) mistakes: Vec<Mistake>,
+    warnings: Vec<Mistake>,
+}
+
+impl Reader<'_> {
+    fn mapping(&mut self, prefix: &KeyPath, map: &[(Key, Node)]) {
+        for (key, node) in map {
+            let path = prefix.child(&key.name);
+            if let Some(spec) = path.spec() {
+                self.leaf(path, spec.kind, node);
+            } else if path.is_branch() {
+                self.branch(&path, node);
+            } else {
+                self.unknown(prefix, key);
+            }
+        }
+    }
+
+    fn branch(&mut self, path: &KeyPath, node: &Node) {
+        match &node.value {
+            Yaml::Map(map) => self.mapping(path, map),
+            Yaml::Null => {}
+            other => {
+                let what = format!("expected keys such as {}, found {}", examples(path), other.kind());
+                self.wrong(node.at, &path.to_string(), what, None);
+            }
+        }
+    }
+
+    fn unknown(&mut self, prefix: &KeyPath, key: &Key) {
+        let names = prefix.next_names();
+        let near = nearest(&key.name, names.iter().copied(), 1)
+            .first()
+            .map(|name| prefix.child(name).to_string());
+        let elsewhere = || {
+            KEYS.iter()
+                .map(|spec| spec.path)
+                .find(|path| path.split('.').next_back() == Some(&key.name))
+        };
+        let near = near.or_else(|| elsewhere().map(str::to_owned));
+        self.wrong(
+            key.at,
+            "",
+            format!("unknown key `{}`", prefix.child(&key.name)),
+            near,
+        );
+    }
+
+    fn leaf(&mut self, path: KeyPath, kind: Kind, node: &Node) {
+        let shown = path.to_string();
+        let value = match kind {
+            Kind::Rules => self.rules(node),
+            Kind::Names => self.names(&shown, node),
+            _ => match scalar(kind, &node.value) {
+                Ok(value) => Some(value),
+                Err((what, near)) => {
+                    self.wrong(node.at, &shown, what, near);
+                    None
+                }
+            },
+        };
+        let Some(value) = value else { return };
+        if let Value::Key(KeyReference::Literal(_)) = &value {
+            let what = "a key is written down here; put it into an environment variable and name that: `api_key: ${NAME}`";
+            let at = self.at(node.at);
+            self.warnings.push(Mistake {
+                at,
+                key: shown.clone(),
+                what: what.into(),
+                nearest: None,
+            });
+        }
+        let (path, value) = canonical(path, value);
+        if self.entries.iter().any(|(present, _)| *present == path) {
+            self.wrong(
+                node.at,
+                &shown,
+                format!("this file gives `{path}` in another way too"),
+                None,
+            );
+            return;
+        }
+        let origin = self.layer.origin(self.place(node.at));
+        self.entries.push((path, Sourced::new(value, origin)));
+    }
+
+    fn names(&mut self, key: &str, node: &Node) -> Option<Value> {
+        let Yaml::List(items) = &node.value else {
+            let what = format!("expected {}, found {}", Kind::Names.expects(), node.value.kind());
+            self.wrong(node.at, key, what, None);
+            return None;
+        };
+        let mut names = Vec::new();
+        for item in items {
+            match &item.value {
+                Yaml::Text(name) => names.push(name.clone()),
+                other => self.wrong(
+                    item.at,
+                    key,
+                    format!("expected a name, found {}", other.kind()),
+                    None,
+                ),
+            }
+        }
+        Some(Value::Names(names))
+    }
+
+    pub(crate) fn wrong(&mut self, at: Position, key: &str, what: String, nearest: Option<String>) {
+        let at = self.at(at);
+        self.mistakes.push(Mistake {
+            at,
+            key: key.to_owned(),
+            what,
+            nearest,
+        });
+    }
+
+    fn at(&self, at: Position) -> At {
+        At::File(self.place(at))
+    }
+
+    pub(crate) fn place(&self, at: Position) -> Place {
+        Place {
+            file: self.file.clone(),
+            line: at.line,
+            column: at.column,
+        }
+    }
+}
+
+/// Two ways to write a thing have one place: `api_key_env: NAME` is `api_key: ${NAME}`, and a file of a prompt is the
+/// prompt.
+fn canonical(path: KeyPath, value: Value) -> (KeyPath, Value) {
+    let parent = |levels: &[String]| KeyPath(levels[..levels.len() - 1].to_vec());
+    match (path.0.last().map(String::as_str), value) {
+        (Some("api_key_env"), value) => (parent(&path.0).child("api_key"), value),
+        (Some("system_prompt_file"), Value::Text(file)) => {
+            (KeyPath::dotted("system_prompt"), Value::File(file))
+        }
+        (_, value) => (path, value),
+    }
+}
+
+fn examples(path: &KeyPath) -> String {
+    let names = path.next_names();
+    let named: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
+    if named.is_empty() {
+        "a name".into()
+    } else {
+        named.join(", ")
+    }
+}
+
+/// A value of one word or number.
+pub(crate) fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
+    let wrong = |near| {
+        Err((
+            format!("expected {}, found {}", kind.expects(), value.kind()),
+            near,
+        ))
+    };
+    match (kind, value) {
+        (_, Yaml::Text(words)) => from_words(kind, words),
+        (Kind::Money, number) => amount(number)
+            .and_then(money)
+            .map_or_else(|| wrong(None), |usd| Ok(Value::Money(usd))),
+        (Kind::Price, number) => amount(number)
+            .and_then(price)
+            .map_or_else(|| wrong(None), |usd| Ok(Value::Money(usd))),
+        (Kind::Count, Yaml::Int(count)) if *count >= 0 => Ok(Value::Count(count.unsigned_abs())),
+        (Kind::Temperature, number) => match amount(number).filter(|n| *n <= 2.0) {
+            Some(number) => Ok(Value::Number(number)),
+            None => wrong(None),
+        },
+        (Kind::Duration, Yaml::Int(seconds)) if *seconds >= 0 => wrong(Some(format!("{seconds}s"))),
+        (Kind::Text, Yaml::Int(number)) => wrong(Some(format!("\"{number}\""))),
+        // YAML reads a bare `off` as false where it is not told otherwise; the word is what is meant here.
+        (Kind::Choice(words), Yaml::Bool(false)) if words.contains(&"off") => Ok(Value::Text("off".into())),
+        _ => wrong(None),
+    }
+}
+
+fn amount(value: &Yaml) -> Option<f64> {
+    let number = match value {
+        Yaml::Int(number) => *number as f64,
+        Yaml::Float(number) => *number,
+        _ => return None,
+    };
+    (number.is_finite() && number >= 0.0).then_some(number)
+}

@@ -1,0 +1,171 @@
+//! The settings as plain data, ready for a runtime to be assembled from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentx_types::{Api, ApprovalMode, Limits, ModelParams, Rule};
+
+use crate::{Secret, Sourced};
+
+/// Everything that a program of AgentX can be told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The model that was asked for; `None` where nobody named one (see [`Settings::model_or_default`]).
+    pub model: Option<Sourced<String>>,
+    /// Standing instructions in place of the built-in ones.
+    pub system_prompt: Option<Arc<str>>,
+    /// Settings of each model call.
+    pub params: ModelParams,
+    /// When a run has to end.
+    pub limits: Limits,
+    /// Who decides about a call that no rule decides.
+    pub approval: ApprovalMode,
+    /// Approval rules of all layers.
+    pub rules: Vec<Rule>,
+    /// Which tools are on offer, and their limits.
+    pub tools: ToolSettings,
+    /// Where models are served.
+    pub providers: Vec<ProviderSettings>,
+    /// Models beside those of the built-in catalog, or changes of those.
+    pub models: Vec<ModelSettings>,
+    /// Where sessions are kept, absolute.
+    pub data_dir: PathBuf,
+    /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.
+    pub log: String,
+    /// The directory that the agent works in, absolute, symbolic links resolved.
+    pub workspace: PathBuf,
+    /// The project root above it.
+    pub workspace_root: PathBuf,
+    /// The user's file, for messages that say where to put something.
+    pub user_file: PathBuf,
+}
+
+/// Which tools are on offer, and their limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// Only these; all where `None`.
+    pub enabled: Option<Vec<String>>,
+    /// Not these.
+    pub disabled: Vec<String>,
+    /// The longest time of one call.
+    pub timeout_ms: Option<u64>,
+    /// How much of an output the model reads.
+    pub max_output_bytes: Option<u64>,
+}
+
+impl ToolSettings {
+    /// Whether a tool of this name is on offer.
+    pub fn offers(&self, name: &str) -> bool {
+        let enabled = self
+            .enabled
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|n| n == name));
+        enabled && !self.disabled.iter().any(|n| n == name)
+    }
+}
+
+/// Where models are served.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderSettings {
+    /// What models refer to it by.
+    pub name: String,
+    /// The protocol that it speaks.
+    pub api: Api,
+    /// Where it is, without a slash at the end.
+    pub base_url: String,
+    /// Whether a person (and not the program) said where it is.
+    pub base_url_given: bool,
+    /// Its key.
+    pub key: ProviderKey,
+}
+
+/// The key of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProviderKey {
+    /// It needs none.
+    None,
+    /// In an environment variable.
+    Env {
+        /// Its name.
+        name: String,
+        /// What it holds, if it is set.
+        value: Option<Secret>,
+    },
+    /// Written down in a file.
+    Literal(Secret),
+}
+
+impl ProviderSettings {
+    /// The key, if there is one.
+    pub fn key(&self) -> Option<&Secret> {
+        match &self.key {
+            ProviderKey::None => None,
+            ProviderKey::Env { value, .. } => value.as_ref(),
+            ProviderKey::Literal(secret) => Some(secret),
+        }
+    }
+
+    /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine is asked
+    /// without a key.
+    pub fn missing_variable(&self) -> Option<&str> {
+        match &self.key {
+            ProviderKey::Env { name, value: None } if !self.is_local() => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether it runs on this machine.
+    pub fn is_local(&self) -> bool {
+        let rest = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = match authority.strip_prefix('[') {
+            Some(v6) => v6.split(']').next().unwrap_or_default(),
+            None => authority.split(':').next().unwrap_or_default(),
+        };
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    }
+
+    /// Whether someone connected it: it has a key, or it is a server that a person named.
+    pub fn is_connected(&self) -> bool {
+        self.key().is_some() || (self.base_url_given && self.missing_variable().is_none())
+    }
+}
+
+/// A model beside those of the catalog, or a change of one of those.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelSettings {
+    /// What it is called here.
+    pub name: String,
+    /// The id that the API expects, where it is not the name.
+    pub id: Option<String>,
+    /// Which provider serves it.
+    pub provider: Option<String>,
+    /// Shorter names for it.
+    pub aliases: Vec<String>,
+    /// Tokens that fit into one call.
+    pub context_window: Option<u64>,
+    /// The longest answer in tokens.
+    pub max_output_tokens: Option<u64>,
+    /// What its tokens cost, in nano-dollars a token.
+    pub prices: PriceSettings,
+}
+
+/// Prices as far as they are given, in nano-dollars a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PriceSettings {
+    /// Read at the full price.
+    pub input: Option<u64>,
+    /// Written.
+    pub output: Option<u64>,
+    /// Read from the cache.
+    pub cache_read: Option<u64>,
+    /// Written to the cache.
+    pub cache_write: Option<u64>,
+}
+
+impl Settings {
+    /// A provider by name.
+    pub fn provider(&self, name: &str) -> Option<&ProviderSettings> {
+        self.providers.iter().find(|provider| provider.name == name)
+    }
+}

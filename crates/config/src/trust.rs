@@ -1,0 +1,201 @@
+//! Trust in workspaces: a folder that was cloned from somewhere must not be able to let itself do more.
+//!
+//! Until the person says so, a workspace's file can only make things stricter. What the person said holds for the bytes
+//! that they saw: the hash of the file is kept in the user's data directory, and a changed file has to be trusted again.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use agentx_types::RuleEffect;
+
+use crate::keys::{KeyPath, Trust};
+use crate::layers::Merged;
+use crate::read::Layer;
+use crate::value::Value;
+use crate::{ConfigError, Origin, Places, Sourced};
+
+const STORE: &str = "trusted.json";
+
+/// A setting of a workspace that does not count because the workspace is not trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ignored {
+    /// Which key.
+    pub key: String,
+    /// Where it stands.
+    pub origin: Origin,
+    /// Why it does not count.
+    pub why: &'static str,
+}
+
+/// Whether `bytes` of this file are what the person trusted.
+pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
+    let Ok(store) = read_store(data_dir) else {
+        return false;
+    };
+    store
+        .get(&key_of(file))
+        .is_some_and(|hash| *hash == digest(bytes))
+}
+
+/// Records that the person trusts these bytes of this file.
+///
+/// # Errors
+/// Where the data directory cannot be written.
+pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
+    let path = data_dir.join(STORE);
+    let mut store = read_store(data_dir)?;
+    store.insert(key_of(file), digest(bytes));
+    let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
+    std::fs::create_dir_all(data_dir).map_err(|error| ConfigError::file(data_dir, error))?;
+    replace_file(&path, &text)
+}
+
+/// Takes trust in a file back. Returns whether there was any.
+///
+/// # Errors
+/// Where the data directory cannot be written.
+pub fn distrust(data_dir: &Path, file: &Path) -> Result<bool, ConfigError> {
+    let path = data_dir.join(STORE);
+    let mut store = read_store(data_dir)?;
+    if store.remove(&key_of(file)).is_none() {
+        return Ok(false);
+    }
+    let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
+    replace_file(&path, &text).map(|()| true)
+}
+
+fn read_store(data_dir: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
+    let path = data_dir.join(STORE);
+    match std::fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::file(&path, error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+        Err(error) => Err(ConfigError::file(&path, error)),
+    }
+}
+
+fn key_of(file: &Path) -> String {
+    std::fs::canonicalize(file)
+        .unwrap_or_else(|_| file.to_owned())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Writes a file whole or not at all, with the permissions that it had (for a new one: only its owner's).
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
+    let failed = |error: std::io::Error| ConfigError::file(path, error);
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.new", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        if let Ok(before) = std::fs::metadata(path) {
+            file.set_permissions(before.permissions())?;
+        }
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)
+    });
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&temporary);
+        failed(error)
+    })
+}
+
+/// Leaves in a workspace's layer only what an untrusted one may set; `below` is what the layers below it say.
+pub(crate) fn restrict(layer: Layer, below: &Merged, places: &Places) -> (Layer, Vec<Ignored>) {
+    let mut kept = Layer::default();
+    let mut ignored = Vec::new();
+    for (path, sourced) in layer.entries {
+        let trust = match (&sourced.value, path.spec()) {
+            (Value::File(_), _) => Trust::InsideOnly,
+            (_, Some(spec)) => spec.trust,
+            (_, None) => Trust::Trusted,
+        };
+        match trust {
+            Trust::Free => kept.entries.push((path, sourced)),
+            Trust::InsideOnly if is_inside(&sourced, places) => kept.entries.push((path, sourced)),
+            Trust::InsideOnly => {
+                ignored.push(note(&path, &sourced, "it names a file outside of the workspace"))
+            }
+            Trust::Trusted => ignored.push(note(&path, &sourced, "only a trusted workspace may set it")),
+            Trust::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
+        }
+    }
+    (kept, ignored)
+}
+
+fn note(path: &KeyPath, sourced: &Sourced<Value>, why: &'static str) -> Ignored {
+    Ignored {
+        key: path.to_string(),
+        origin: sourced.origin.clone(),
+        why,
+    }
+}
+
+fn is_inside(sourced: &Sourced<Value>, places: &Places) -> bool {
+    let (Value::File(written), Origin::Workspace(place)) = (&sourced.value, &sourced.origin) else {
+        return false;
+    };
+    let base = place.file.parent().unwrap_or(&places.workspace_root);
+    std::fs::canonicalize(Places::resolve(base, written))
+        .is_ok_and(|file| file.starts_with(&places.workspace_root))
+}
+
+fn tighten(
+    path: KeyPath,
+    sourced: Sourced<Value>,
+    below: &Merged,
+    kept: &mut Layer,
+    ignored: &mut Vec<Ignored>,
+) {
+    let Sourced { value, origin } = sourced;
+    if let Value::Rules(rules) = value {
+        let (wide, strict): (Vec<_>, Vec<_>) = rules
+            .into_iter()
+            .partition(|rule| rule.value.effect == RuleEffect::Allow);
+        let why = "a rule that allows counts only in a trusted workspace";
+        ignored.extend(wide.into_iter().map(|rule| Ignored {
+            key: path.to_string(),
+            origin: rule.origin,
+            why,
+        }));
+        kept.entries
+            .push((path, Sourced::new(Value::Rules(strict), origin)));
+        return;
+    }
+    let sourced = Sourced::new(value, origin);
+    if below
+        .get(&path)
+        .is_none_or(|present| is_stricter(&path, &sourced.value, present))
+    {
+        kept.entries.push((path, sourced));
+    } else {
+        ignored.push(note(&path, &sourced, "only a trusted workspace may widen it"));
+    }
+}
+
+fn is_stricter(path: &KeyPath, value: &Value, present: &Value) -> bool {
+    match (value, present) {
+        (Value::Count(new), Value::Count(old)) | (Value::Millis(new), Value::Millis(old)) => new <= old,
+        (Value::Money(new), Value::Money(old)) => new <= old,
+        (Value::Names(new), Value::Names(old)) => new.iter().all(|name| old.contains(name)),
+        (Value::Text(new), Value::Text(old)) if path.0 == ["approval"] => strictness(new) >= strictness(old),
+        _ => false,
+    }
+}
+
+fn strictness(approval: &str) -> u8 {
+    match approval {
+        "auto" => 0,
+        "ask" => 1,
+        _ => 2,
+    }
+}

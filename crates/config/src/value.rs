@@ -1,0 +1,326 @@
+//! What a setting can hold, and how each kind is read from words (flags, variables, defaults) and shown again.
+
+use std::fmt;
+
+use agentx_types::{NanoUsd, Rule};
+
+use crate::{Secret, Sourced, nearest};
+
+/// What kind of value a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A path; a leading `~/` is the home directory.
+    Path,
+    /// An http or https address without user or password.
+    Url,
+    /// A whole number, from 0.
+    Count,
+    /// A number from 0 to 2.
+    Temperature,
+    /// US dollars.
+    Money,
+    /// US dollars for a million tokens.
+    Price,
+    /// A time with a unit: `90s`, `10m`, `1h30m`.
+    Duration,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of names.
+    Names,
+    /// A list of approval rules.
+    Rules,
+    /// A key by reference: `${NAME}`.
+    Key,
+    /// The name of an environment variable that holds a key.
+    KeyVariable,
+}
+
+impl Kind {
+    /// What is expected, in words.
+    pub fn expects(self) -> String {
+        match self {
+            Self::Text => "text".into(),
+            Self::Path => "a path".into(),
+            Self::Url => "an address such as `https://api.example.com`".into(),
+            Self::Count => "a whole number from 0".into(),
+            Self::Temperature => "a number from 0 to 2".into(),
+            Self::Money => "an amount of US dollars such as `0.50`".into(),
+            Self::Price => "US dollars for a million tokens such as `3.00`".into(),
+            Self::Duration => "a time with a unit such as `90s`, `10m` or `1h30m`".into(),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Names => "a list of names such as `[read, grep]`".into(),
+            Self::Rules => {
+                "a list of rules such as `- {effect: allow, tool: bash, argument: \"git status*\"}`".into()
+            }
+            Self::Key => "a reference such as `${ANTHROPIC_API_KEY}`".into(),
+            Self::KeyVariable => "the name of an environment variable such as `ANTHROPIC_API_KEY`".into(),
+        }
+    }
+}
+
+/// A value as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Text, paths, addresses, choices.
+    Text(String),
+    /// Whole numbers.
+    Count(u64),
+    /// Numbers.
+    Number(f64),
+    /// Money: an amount, or a price in nano-dollars a token.
+    Money(NanoUsd),
+    /// Milliseconds.
+    Millis(u64),
+    /// Names.
+    Names(Vec<String>),
+    /// Rules, each with its own place.
+    Rules(Vec<Sourced<Rule>>),
+    /// Where a key is.
+    Key(KeyReference),
+    /// The file that holds the value, as it was written.
+    File(String),
+}
+
+/// Where a provider's key is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyReference {
+    /// In this environment variable.
+    Env(String),
+    /// Written down in a file; accepted, warned about, never shown.
+    Literal(Secret),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Money(money) => write!(f, "{}", money.as_usd()),
+            Self::Millis(millis) => f.write_str(&show_millis(*millis)),
+            Self::Names(names) => write!(f, "[{}]", names.join(", ")),
+            Self::Rules(rules) => write!(f, "{} rules", rules.len()),
+            Self::Key(KeyReference::Env(name)) => write!(f, "${{{name}}}"),
+            Self::Key(KeyReference::Literal(_)) => f.write_str("<hidden>"),
+            Self::File(path) => write!(f, "(file {path})"),
+        }
+    }
+}
+
+/// Reads a value of a kind from words, as flags and variables have it.
+///
+/// # Errors
+/// What is wrong, and the nearest right word if there is one.
+pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, (String, Option<String>)> {
+    let wrong = || (format!("expected {}, found {words:?}", kind.expects()), None);
+    match kind {
+        Kind::Text => Ok(Value::Text(words.to_owned())),
+        Kind::Path if !words.is_empty() => Ok(Value::Text(words.to_owned())),
+        Kind::Url => url(words).map(Value::Text).map_err(|what| (what, None)),
+        Kind::Count => words
+            .replace('_', "")
+            .parse()
+            .map(Value::Count)
+            .map_err(|_| wrong()),
+        Kind::Temperature => number(words)
+            .filter(|n| *n <= 2.0)
+            .map(Value::Number)
+            .ok_or_else(wrong),
+        Kind::Money => number(words.trim_start_matches('$'))
+            .and_then(money)
+            .map(Value::Money)
+            .ok_or_else(wrong),
+        Kind::Price => number(words.trim_start_matches('$'))
+            .and_then(price)
+            .map(Value::Money)
+            .ok_or_else(wrong),
+        Kind::Duration => duration(words).map(Value::Millis).ok_or_else(|| {
+            let unit = words.parse::<u64>().ok().map(|seconds| format!("{seconds}s"));
+            (wrong().0, unit)
+        }),
+        Kind::Choice(choices) => match choices.iter().find(|choice| **choice == words) {
+            Some(choice) => Ok(Value::Text((*choice).to_owned())),
+            None => Err((
+                wrong().0,
+                nearest(words, choices.iter().copied(), 1)
+                    .first()
+                    .map(|w| (*w).to_owned()),
+            )),
+        },
+        Kind::Names => Ok(Value::Names(
+            words
+                .split(',')
+                .map(|w| w.trim().to_owned())
+                .filter(|w| !w.is_empty())
+                .collect(),
+        )),
+        Kind::Key => Ok(Value::Key(key(words))),
+        Kind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),
+        // What was written here may be the key itself: it is not repeated.
+        Kind::KeyVariable => Err((format!("expected {}", kind.expects()), None)),
+        Kind::Path | Kind::Rules => Err(wrong()),
+    }
+}
+
+fn number(words: &str) -> Option<f64> {
+    words
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+pub(crate) fn money(usd: f64) -> Option<NanoUsd> {
+    (0.0..=1e9).contains(&usd).then(|| NanoUsd::from_usd(usd))
+}
+
+/// Dollars a million tokens to nano-dollars a token.
+pub(crate) fn price(usd: f64) -> Option<NanoUsd> {
+    (0.0..=1e6)
+        .contains(&usd)
+        .then(|| NanoUsd((usd * 1e3).round() as u64))
+}
+
+fn key(words: &str) -> KeyReference {
+    let inner = words
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'))
+        .or_else(|| words.strip_prefix('$'));
+    match inner {
+        Some(name) if is_variable(name) => KeyReference::Env(name.to_owned()),
+        _ => KeyReference::Literal(Secret::new(words)),
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn url(words: &str) -> Result<String, String> {
+    let rest = words
+        .strip_prefix("https://")
+        .or_else(|| words.strip_prefix("http://"));
+    let Some(rest) = rest else {
+        return Err(format!("expected {}, found {words:?}", Kind::Url.expects()));
+    };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.contains('@') {
+        return Err("an address cannot hold a user or a password; give the key with `api_key_env`".into());
+    }
+    if host.is_empty() || words.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(format!("expected {}, found {words:?}", Kind::Url.expects()));
+    }
+    Ok(words.trim_end_matches('/').to_owned())
+}
+
+/// Reads `90s`, `10m`, `1h30m`, `500ms`, `2d` as milliseconds.
+fn duration(words: &str) -> Option<u64> {
+    let mut rest = words.trim();
+    let mut total: u64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).filter(|at| *at > 0)?;
+        let (count, tail) = rest.split_at(digits);
+        let unit_end = tail
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(unit_end);
+        let millis = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        total = total.checked_add(count.parse::<u64>().ok()?.checked_mul(millis)?)?;
+        rest = tail.trim_start();
+    }
+    (!words.trim().is_empty()).then_some(total)
+}
+
+fn show_millis(millis: u64) -> String {
+    let units = [
+        (86_400_000, "d"),
+        (3_600_000, "h"),
+        (60_000, "m"),
+        (1_000, "s"),
+        (1, "ms"),
+    ];
+    let mut rest = millis;
+    let mut shown = String::new();
+    for (size, unit) in units {
+        if rest >= size {
+            shown.push_str(&format!("{}{unit}", rest / size));
+            rest %= size;
+        }
+    }
+    if shown.is_empty() { "0s".into() } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (words, millis) in [
+            ("90s", 90_000),
+            ("10m", 600_000),
+            ("1h30m", 5_400_000),
+            ("500ms", 500),
+            ("1h 5m", 3_900_000),
+        ] {
+            assert_eq!(
+                from_words(Kind::Duration, words),
+                Ok(Value::Millis(millis)),
+                "{words}"
+            );
+        }
+        for words in ["", "10", "m", "10x", "-5s", "99999999999999999999s", "1.5h"] {
+            assert!(from_words(Kind::Duration, words).is_err(), "{words}");
+        }
+        assert_eq!(
+            from_words(Kind::Duration, "600").unwrap_err().1.as_deref(),
+            Some("600s")
+        );
+        assert_eq!(show_millis(5_400_000), "1h30m");
+    }
+
+    #[test]
+    fn keys_are_references_or_hidden() {
+        assert_eq!(key("${A_KEY}"), KeyReference::Env("A_KEY".into()));
+        assert_eq!(key("$A_KEY"), KeyReference::Env("A_KEY".into()));
+        let literal = Value::Key(key("sk-very-secret"));
+        assert!(!format!("{literal} {literal:?}").contains("secret"));
+        let (error, _) = from_words(Kind::KeyVariable, "sk-very-secret").unwrap_err();
+        assert!(!error.contains("secret"));
+    }
+
+    #[test]
+    fn addresses_hold_no_password() {
+        assert_eq!(
+            from_words(Kind::Url, "http://localhost:11434/v1/"),
+            Ok(Value::Text("http://localhost:11434/v1".into()))
+        );
+        for words in ["localhost", "ftp://x", "https://", "https://a b"] {
+            assert!(from_words(Kind::Url, words).is_err(), "{words}");
+        }
+        let (error, _) = from_words(Kind::Url, "https://me:hunter2@host/").unwrap_err();
+        assert!(!error.contains("hunter2"));
+    }
+
+    #[test]
+    fn money_is_finite() {
+        assert_eq!(
+            from_words(Kind::Money, "$0.5"),
+            Ok(Value::Money(NanoUsd(500_000_000)))
+        );
+        assert_eq!(from_words(Kind::Price, "3"), Ok(Value::Money(NanoUsd(3_000))));
+        for words in ["NaN", "inf", "-1", "much"] {
+            assert!(from_words(Kind::Money, words).is_err(), "{words}");
+        }
+    }
+}

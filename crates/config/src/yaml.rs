@@ -1,0 +1,247 @@
+//! YAML as a tree in which every key and value knows its line and column, so that all mistakes of a file can be shown in
+//! one go. Bounded: a file of aliases of aliases is an error, not a full memory.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+
+/// The largest file that is read.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+/// Line and column, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) line: u64,
+    pub(crate) column: u64,
+}
+
+/// A value and where it begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) at: Position,
+    pub(crate) value: Yaml,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(crate) enum Yaml {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+/// A key of a mapping.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) at: Position,
+    pub(crate) name: String,
+}
+
+/// A text that is not YAML, or too much of it.
+pub(crate) struct Broken {
+    pub(crate) at: Position,
+    pub(crate) what: String,
+}
+
+impl Yaml {
+    /// What it is, in words.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "nothing",
+            Self::Bool(_) => "true or false",
+            Self::Int(_) | Self::Float(_) => "a number",
+            Self::Text(_) => "text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// Reads a whole file; an empty one (or one with only comments) is an empty mapping.
+pub(crate) fn parse(text: &str) -> Result<Node, Broken> {
+    let start = Position { line: 1, column: 1 };
+    if text.len() > MAX_BYTES {
+        let what = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
+        return Err(Broken { at: start, what });
+    }
+    let parsed: Result<Option<Node>, _> = serde_saphyr::from_str_with_options(text, options());
+    match parsed {
+        Ok(Some(node)) if !matches!(node.value, Yaml::Null) => Ok(node),
+        Ok(_) => Ok(Node {
+            at: start,
+            value: Yaml::Map(Vec::new()),
+        }),
+        Err(error) => {
+            let at = error.location().map_or(start, position);
+            Err(Broken {
+                at,
+                what: first_line(&error.without_snippet().to_string()),
+            })
+        }
+    }
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 100_000,
+            max_aliases: 1_000,
+            max_anchors: 1_000,
+            max_recorded_anchor_events: 100_000,
+            max_depth: 64,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 20_000,
+            max_replay_stack_depth: 16,
+        },
+        strict_booleans: true,
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::Error,
+    }
+}
+
+fn position(location: serde_saphyr::Location) -> Position {
+    Position {
+        line: location.line().max(1),
+        column: location.column().max(1),
+    }
+}
+
+/// The parser's own words without its position, which is shown in its own way.
+fn first_line(message: &str) -> String {
+    let line = message.lines().next().unwrap_or("not YAML");
+    let cut = line
+        .find(" at line ")
+        .or_else(|| line.find(" (line "))
+        .unwrap_or(line.len());
+    line[..cut].trim_end_matches([':', ',']).to_owned()
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<Yaml>::deserialize(deserializer)?;
+        Ok(Self {
+            at: position(spanned.referenced),
+            value: spanned.value,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Yaml {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(YamlVisitor)
+    }
+}
+
+struct YamlVisitor;
+
+impl<'de> Visitor<'de> for YamlVisitor {
+    type Value = Yaml;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a YAML value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Yaml, E> {
+        Ok(Yaml::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Yaml, E> {
+        Ok(Yaml::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Yaml, D::Error> {
+        Yaml::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Yaml, E> {
+        Ok(Yaml::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Yaml, E> {
+        Ok(Yaml::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Yaml, E> {
+        Ok(i64::try_from(value).map_or(Yaml::Float(value as f64), Yaml::Int))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Yaml, E> {
+        Ok(Yaml::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Yaml, E> {
+        Ok(Yaml::Text(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Yaml, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Yaml::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Yaml, A::Error> {
+        let mut map = Vec::new();
+        while let Some(key) = entries.next_key::<Spanned<String>>()? {
+            let at = position(key.referenced);
+            map.push((Key { at, name: key.value }, entries.next_value()?));
+        }
+        Ok(Yaml::Map(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_values_know_their_places() {
+        let Ok(node) = parse("# first\nmodel: x\nlimits:\n  max_cost: 1.5\n") else {
+            panic!("not read")
+        };
+        let Yaml::Map(map) = node.value else {
+            panic!("not a map")
+        };
+        assert_eq!((map[0].0.at.line, map[0].0.at.column), (2, 1));
+        assert_eq!((map[0].1.at.line, map[0].1.at.column), (2, 8));
+        let Yaml::Map(limits) = &map[1].1.value else {
+            panic!("not a map")
+        };
+        assert_eq!((limits[0].0.at.line, limits[0].0.at.column), (4, 3));
+        assert!(matches!(limits[0].1.value, Yaml::Float(cost) if cost == 1.5));
+    }
+
+    #[test]
+    fn nothing_is_an_empty_mapping() {
+        for text in ["", "\n", "# only words\n", "~\n"] {
+            let node = parse(text).unwrap_or_else(|broken| panic!("{text:?}: {}", broken.what));
+            assert!(matches!(node.value, Yaml::Map(map) if map.is_empty()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_alias_bomb_is_an_error() {
+        let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for i in 1..9 {
+            let last = i - 1;
+            let aliases = vec![format!("*a{last}"); 10].join(", ");
+            text.push_str(&format!("a{i}: &a{i} [{aliases}]\n"));
+        }
+        assert!(parse(&text).is_err());
+    }
+
+    #[test]
+    fn broken_text_says_where() {
+        let Err(broken) = parse("model: x\n  y: [1\n") else {
+            panic!("read")
+        };
+        assert!(broken.at.line >= 2, "{} {}", broken.at.line, broken.what);
+        assert!(!broken.what.contains(" line "), "{}", broken.what);
+    }
+}
