@@ -30,6 +30,8 @@ struct Memory {
 struct OpenMessage {
     message_id: MessageId,
     usage: Usage,
+    /// The calls in it so far.
+    calls: Vec<ToolCallId>,
 }
 
 impl Receptor for StreamReceptor {
@@ -89,6 +91,7 @@ impl Memory {
         self.message = Some(OpenMessage {
             message_id: start.message_id.clone(),
             usage: Usage::default(),
+            calls: Vec::new(),
         });
         let (message_id, model) = (start.message_id.clone(), start.model.clone());
         out.push(
@@ -103,6 +106,9 @@ impl Memory {
 
     fn call(&mut self, call: &ToolCall, out: &mut Vec<RuntimeEvent>) {
         self.calls.insert(call.tool_call_id.clone());
+        if let Some(message) = &mut self.message {
+            message.calls.push(call.tool_call_id.clone());
+        }
         let (tool_call_id, name, input) = (call.tool_call_id.clone(), call.name.clone(), call.input.clone());
         out.push(
             ToolCallRequested {
@@ -129,16 +135,26 @@ impl Memory {
     }
 
     fn stop(&mut self, stop_reason: StopReason, out: &mut Vec<RuntimeEvent>) {
-        if let Some(OpenMessage { message_id, usage }) = self.message.take() {
-            out.push(
-                MessageStop {
-                    message_id,
-                    stop_reason,
-                    usage,
-                }
-                .into(),
-            );
+        let Some(message) = self.message.take() else {
+            return;
+        };
+        if matches!(stop_reason, StopReason::Broken | StopReason::Interrupted) {
+            // The model may not have meant its calls yet: nobody answers them.
+            message.calls.iter().for_each(|call| {
+                self.calls.remove(call);
+            });
         }
+        let OpenMessage {
+            message_id, usage, ..
+        } = message;
+        out.push(
+            MessageStop {
+                message_id,
+                stop_reason,
+                usage,
+            }
+            .into(),
+        );
     }
 }
 
@@ -181,9 +197,18 @@ mod tests {
         .into()
     }
 
+    fn asked(id: &str, name: &str) -> RuntimeEvent {
+        let input = serde_json::json!({"path": "a"});
+        ToolCallRequested {
+            tool_call_id: id.into(),
+            name: name.into(),
+            input,
+        }
+        .into()
+    }
+
     #[test]
     fn an_answer_with_a_tool() {
-        let input = serde_json::json!({"path": "a"});
         check(
             StreamReceptor::default(),
             vec![
@@ -202,17 +227,7 @@ mod tests {
                     ],
                 ),
                 (usage(1), vec![]),
-                (
-                    tool_call("c1", "read"),
-                    vec![
-                        ToolCallRequested {
-                            tool_call_id: "c1".into(),
-                            name: "read".into(),
-                            input,
-                        }
-                        .into(),
-                    ],
-                ),
+                (tool_call("c1", "read"), vec![asked("c1", "read")]),
                 (usage(9), vec![]),
                 (
                     stream_end(StopReason::ToolUse),
@@ -272,7 +287,9 @@ mod tests {
                 ),
                 (stream_end(StopReason::Interrupted), vec![]),
                 (stream_start("msg_3"), vec![message_start("msg_3")]),
+                (tool_call("c1", "read"), vec![asked("c1", "read")]),
                 (error.into(), vec![message_stop("msg_3", StopReason::Broken, 0)]),
+                (tool_result("c1", "of no call"), vec![]),
             ],
         );
     }

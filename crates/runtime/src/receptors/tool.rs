@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use agentx_types::{
     ActionKind, ActionStarted, AgentStateId, ContentPart, Envelope, EnvironmentEvent, RuntimeEvent,
-    Timestamp, ToolCall, ToolCallId, ToolCallStart, ToolCompleted, ToolExecuting, ToolFailed, ToolOutput,
-    ToolOutputChunk, ToolPlanned, ToolResult, ToolStatus,
+    StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStart, ToolCompleted, ToolExecuting, ToolFailed,
+    ToolOutput, ToolOutputChunk, ToolPlanned, ToolResult, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +27,8 @@ pub struct ToolReceptor {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Calls {
     open: BTreeMap<ToolCallId, OpenCall>,
+    /// Those that came in the stream that is open.
+    in_stream: Vec<ToolCallId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,7 +59,11 @@ impl Receptor for ToolReceptor {
             E::AgentClosed(closed) => {
                 self.agents.remove(&closed.agent_state_id);
             }
-            E::ActionStarted(_) | E::ToolOutputChunk(_) | E::ToolResult(_) | E::StreamEnd(_) => {
+            E::ActionStarted(_)
+            | E::ToolOutputChunk(_)
+            | E::ToolResult(_)
+            | E::StreamStart(_)
+            | E::StreamEnd(_) => {
                 if let Some(calls) = self.agents.get_mut(agent) {
                     calls.go_on(fact, out);
                 }
@@ -74,8 +80,9 @@ impl Calls {
             E::ActionStarted(started) => self.run(started, fact.at, out),
             E::ToolOutputChunk(chunk) => self.output(chunk, out),
             E::ToolResult(result) => self.end(result, fact.at, out),
-            // A call whose arguments broke off was never made.
-            E::StreamEnd(_) => self.open.retain(|_, call| call.step != Step::Announced),
+            // A stream begins while another is open where the program died in between.
+            E::StreamStart(_) => self.drop_unmeant(StopReason::Broken),
+            E::StreamEnd(end) => self.drop_unmeant(end.stop_reason),
             _ => {}
         }
     }
@@ -92,15 +99,30 @@ impl Calls {
         }
     }
 
+    /// Forgets calls of the stream that ends here without their arguments, and all of them where it breaks off: the model
+    /// may not have meant them yet.
+    fn drop_unmeant(&mut self, stop_reason: StopReason) {
+        let broken = matches!(stop_reason, StopReason::Broken | StopReason::Interrupted);
+        for id in self.in_stream.drain(..) {
+            let unmeant = |call: &OpenCall| match call.step {
+                Step::Announced => true,
+                Step::Asked(_) => broken,
+                Step::Runs(_) => false,
+            };
+            if self.open.get(&id).is_some_and(unmeant) {
+                self.open.remove(&id);
+            }
+        }
+    }
+
     fn plan(&mut self, id: &ToolCallId, name: &str, out: &mut Vec<RuntimeEvent>) -> &mut OpenCall {
         self.open.entry(id.clone()).or_insert_with(|| {
-            out.push(
-                ToolPlanned {
-                    tool_call_id: id.clone(),
-                    name: name.to_owned(),
-                }
-                .into(),
-            );
+            let planned = ToolPlanned {
+                tool_call_id: id.clone(),
+                name: name.to_owned(),
+            };
+            out.push(planned.into());
+            self.in_stream.push(id.clone());
             OpenCall {
                 name: name.to_owned(),
                 step: Step::Announced,
@@ -198,7 +220,7 @@ fn in_short(content: &[ContentPart]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{OutputChannel, StopReason, ToolCallChunk};
+    use agentx_types::{OutputChannel, ToolCallChunk};
     use serde_json::json;
 
     use super::super::testing::*;
@@ -337,17 +359,38 @@ mod tests {
     }
 
     #[test]
-    fn unknown_and_broken_calls_mean_nothing() {
+    fn unknown_calls_mean_nothing() {
         check(
             ToolReceptor::default(),
             vec![
                 (tool_started("c9"), vec![]),
                 (tool_result("c9", "of no call"), vec![]),
                 (output("c9", "of no call"), vec![]),
-                (announced("c1", "read"), vec![planned("c1", "read")]),
-                (stream_end(StopReason::Broken), vec![]),
-                (tool_result("c1", "of no call"), vec![]),
+                (tool_call("c1", "read"), vec![planned("c1", "read")]),
+                (tool_started("c9"), vec![]),
                 (model_asked(), vec![]),
+            ],
+        );
+    }
+
+    #[test]
+    fn calls_of_a_broken_stream_are_dropped() {
+        check(
+            ToolReceptor::default(),
+            vec![
+                (announced("c1", "read"), vec![planned("c1", "read")]),
+                (tool_call("c2", "read"), vec![planned("c2", "read")]),
+                (stream_end(StopReason::ToolUse), vec![]),
+                (tool_started("c1"), vec![]),
+                (tool_started("c2"), vec![executing("c2", "read")]),
+                (stream_start("msg_2"), vec![]),
+                (tool_call("c3", "read"), vec![planned("c3", "read")]),
+                (stream_end(StopReason::Broken), vec![]),
+                (tool_result("c3", "of no call"), vec![]),
+                (tool_call("c4", "read"), vec![planned("c4", "read")]),
+                (stream_start("msg_3"), vec![]),
+                (tool_result("c4", "of no call"), vec![]),
+                (tool_result("c2", "ok"), vec![completed("c2", "read", 8000)]),
             ],
         );
     }
