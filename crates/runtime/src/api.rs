@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, EnvironmentEvent, Envelope, InputMode, ModelSpec, NanoUsd, OwnerId, Rule,
-    RunId, RunStatus, RuntimeEvent, SessionId, ToolCallId, ToolSpec, Usage,
+    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, Envelope, EnvironmentEvent, InputMode,
+    ModelSpec, NanoUsd, OwnerId, Rule, RunId, RunStatus, RuntimeEvent, SessionId, ToolCallId, ToolSpec,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,7 +27,13 @@ pub trait Runtime: Send + Sync {
     ///
     /// # Errors
     /// See [`RuntimeError`].
-    fn watch(&self, session: &SessionId, after_seq: u64, view: View, follow: bool) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
+    fn watch(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        view: View,
+        follow: bool,
+    ) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
     /// Sessions, those with the latest event first.
     ///
@@ -44,7 +51,11 @@ pub trait Runtime: Send + Sync {
     ///
     /// # Errors
     /// See [`RuntimeError`].
-    fn fork(&self, session: &SessionId, at_seq: Option<u64>) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
+    fn fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
     /// Deletes a session.
     ///
@@ -68,7 +79,11 @@ pub trait Runtime: Send + Sync {
     ///
     /// # Errors
     /// Where no model was called until then.
-    fn context(&self, session: &SessionId, at_seq: Option<u64>) -> BoxFuture<'_, Result<ContextView, RuntimeError>>;
+    fn context(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<ContextView, RuntimeError>>;
 
     /// Full-text search over messages.
     ///
@@ -326,5 +341,9 @@ pub enum RuntimeError {
 }
 
 fn near(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", names.join(", "))
+    }
 }

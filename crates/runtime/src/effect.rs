@@ -4,7 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use agentx_types::{Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, RunId, Source};
+use agentx_types::{
+    Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, RunId, SessionId, Source,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +20,12 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// effector stops what runs within a second and still says how it ended.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future ends when all has been said.
-    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()>;
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()>;
 }
 
 /// A part of the world that agents act on, and that answers in EnvironmentEvents.
@@ -35,6 +42,7 @@ pub trait Environment: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct EventSink {
     queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>,
+    session_id: Option<SessionId>,
     source: Source,
     agent_state_id: Option<AgentStateId>,
     run_id: Option<RunId>,
@@ -46,11 +54,24 @@ impl EventSink {
     pub fn for_action(queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>, action: &Action) -> Self {
         Self {
             queue,
+            session_id: None,
             source: Source::Environment,
             agent_state_id: Some(action.agent_state_id.clone()),
             run_id: action.run_id.clone(),
             cause: Some(action.action_id.clone()),
         }
+    }
+
+    /// The same sink, which also knows the session that its events go to.
+    #[must_use]
+    pub fn in_session(mut self, session_id: SessionId) -> Self {
+        self.session_id = Some(session_id);
+        self
+    }
+
+    /// The session that its events go to, where it is known.
+    pub fn session_id(&self) -> Option<&SessionId> {
+        self.session_id.as_ref()
     }
 
     /// The same context, another source.

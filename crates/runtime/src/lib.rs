@@ -4,12 +4,27 @@
 //! replay, mirror and fork are the same thing.
 
 mod api;
+pub mod bridge;
+mod clock;
+mod digest;
+mod driver;
 mod effect;
+mod fold;
+mod follow;
 mod log;
 pub mod receptors;
+mod session;
+mod system_bus;
 mod tool;
 
 pub use api::*;
+pub use clock::{Clock, SystemClock};
+pub use digest::DerivedDigest;
+pub use driver::{DriverParts, DriverStatus, SessionIds, fold_until, open_session};
 pub use effect::{BoxFuture, Effector, Environment, EventSink};
+pub use fold::{Derived, SessionFold};
+pub use follow::watch_log;
 pub use log::*;
+pub use session::LocalSession;
+pub use system_bus::{AgentEvent, AgentEventBus, SystemBus, SystemEvent};
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};

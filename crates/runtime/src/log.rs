@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentStateId, BlobId, EnvironmentEvent, Envelope, MessageId, NanoUsd, OwnerId, Role, RunId, RunStatus, SessionId, Timestamp, Usage,
+    AgentStateId, BlobId, Envelope, EnvironmentEvent, MessageId, NanoUsd, OwnerId, Role, RunId, RunStatus,
+    SessionId, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,12 @@ pub trait SessionLog: BlobStore {
     ///
     /// # Errors
     /// Where the session does not exist or what is stored cannot be read.
-    fn read(&self, session: &SessionId, after_seq: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
+    fn read(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
 
     /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order, for batches that
     /// this session itself (not a parent of it) wrote.
@@ -83,7 +89,12 @@ pub trait SessionLog: BlobStore {
     ///
     /// # Errors
     /// Where the store cannot be read.
-    fn search(&self, owner: &OwnerId, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>>;
+    fn search(
+        &self,
+        owner: &OwnerId,
+        words: &str,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>>;
 
     /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches.
     ///

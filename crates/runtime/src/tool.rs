@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, EnvironmentEvent, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec, ToolStatus};
+use agentx_types::{
+    ContentPart, EnvironmentEvent, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
+    ToolStatus,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -47,18 +50,28 @@ pub struct ToolOutputSink {
 impl ToolOutputSink {
     /// A sink that turns each piece into an event of `events`.
     pub fn new(events: EventSink, tool_call_id: ToolCallId) -> Self {
-        Self { events: Some(events), tool_call_id }
+        Self {
+            events: Some(events),
+            tool_call_id,
+        }
     }
 
     /// A sink that drops everything, for calls outside of a session.
     pub fn discard() -> Self {
-        Self { events: None, tool_call_id: ToolCallId::new("") }
+        Self {
+            events: None,
+            tool_call_id: ToolCallId::new(""),
+        }
     }
 
     /// Says `text`. Waits while the session's queue is full.
     pub async fn write(&self, channel: OutputChannel, text: impl Into<String>) {
         let Some(events) = &self.events else { return };
-        let chunk = ToolOutputChunk { tool_call_id: self.tool_call_id.clone(), channel, text: text.into() };
+        let chunk = ToolOutputChunk {
+            tool_call_id: self.tool_call_id.clone(),
+            channel,
+            text: text.into(),
+        };
         events.emit(EnvironmentEvent::from(chunk)).await;
     }
 }
@@ -77,12 +90,20 @@ pub struct ToolOutcome {
 impl ToolOutcome {
     /// It did what was asked.
     pub fn success(text: impl Into<String>) -> Self {
-        Self { content: vec![ContentPart::text(text)], status: ToolStatus::Success, details: None }
+        Self {
+            content: vec![ContentPart::text(text)],
+            status: ToolStatus::Success,
+            details: None,
+        }
     }
 
     /// It did not.
     pub fn failed(status: ToolStatus, text: impl Into<String>) -> Self {
-        Self { content: vec![ContentPart::text(text)], status, details: None }
+        Self {
+            content: vec![ContentPart::text(text)],
+            status,
+            details: None,
+        }
     }
 
     /// The same, with something for people and programs.

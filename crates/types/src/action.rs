@@ -87,6 +87,8 @@ pub struct CallTool {
     pub name: String,
     /// Its arguments.
     pub input: Value,
+    /// The directory that it works in.
+    pub workspace: String,
     /// Whether it may touch what lies outside the workspace: a rule or a person said so.
     pub outside_workspace: bool,
     /// Whether it may be repeated after a crash.

@@ -69,6 +69,7 @@ impl ReactAgent {
             tool_call_id: call.tool_call_id.clone(),
             name: call.name.clone(),
             input: call.input.clone(),
+            workspace: self.config.workspace.clone(),
             outside_workspace,
             idempotent,
         });

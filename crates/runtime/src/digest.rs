@@ -1,0 +1,63 @@
+//! The digest of what was derived: what a replay is compared with. It begins anew with each writer and each fork, so that a
+//! session can be opened without deriving its frames again.
+
+use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
+
+use crate::Digest;
+use crate::fold::Derived;
+
+/// Hashes all that is derived since the last writer took over.
+#[derive(Clone, Debug, Default)]
+pub struct DerivedDigest {
+    hasher: blake3::Hasher,
+    buffer: Vec<u8>,
+}
+
+impl DerivedDigest {
+    /// Adds what followed from `fact`.
+    pub fn add(&mut self, fact: &Envelope<EnvironmentEvent>, derived: &Derived) {
+        if matches!(
+            fact.event,
+            EnvironmentEvent::WriterAttached(_) | EnvironmentEvent::SessionForked(_)
+        ) {
+            self.hasher = blake3::Hasher::new();
+        }
+        self.buffer.clear();
+        for event in &derived.events {
+            // Frames are plain data with string keys; writing them to memory has no way to fail.
+            let _ = serde_json::to_writer(&mut self.buffer, event);
+            self.buffer.push(b'\n');
+        }
+        for action in &derived.actions {
+            self.add_action(action);
+        }
+        self.hasher.update(&self.buffer);
+    }
+
+    /// An action by what it is; of a model call the messages by their ids: they were derived before, and are in the digest.
+    fn add_action(&mut self, action: &agentx_types::Action) {
+        match &action.body {
+            ActionBody::CallModel(call) => {
+                let ids: Vec<&str> = call
+                    .request
+                    .messages
+                    .iter()
+                    .map(|message| message.message_id.as_str())
+                    .collect();
+                let _ = serde_json::to_writer(
+                    &mut self.buffer,
+                    &(&action.action_id, &call.request.model.id, ids),
+                );
+            }
+            body => {
+                let _ = serde_json::to_writer(&mut self.buffer, &(&action.action_id, body));
+            }
+        }
+        self.buffer.push(b'\n');
+    }
+
+    /// The digest so far.
+    pub fn value(&self) -> Digest {
+        *self.hasher.finalize().as_bytes()
+    }
+}

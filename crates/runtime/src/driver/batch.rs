@@ -1,0 +1,205 @@
+//! One turn of the sequencer: mint, fold, commit, publish, perform.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_types::{
+    Action, ActionBody, ActionStarted, Draft, EnvironmentEvent, ErrorOccurred, Interrupted, MessageId,
+    Report, Source, ToolResult, ToolStatus,
+};
+
+use super::{BATCH_FACTS, Driver, Reply};
+use crate::{Batch, Derived, Fact, LogError, Projection, RuntimeError, SystemEvent};
+
+/// A fact on its way into the log, and who waits for it.
+pub(super) struct Item {
+    draft: Draft<EnvironmentEvent>,
+    reply: Option<Reply<u64>>,
+}
+
+impl Item {
+    /// What happened.
+    pub(super) fn fact(draft: Draft<EnvironmentEvent>) -> Self {
+        Self { draft, reply: None }
+    }
+
+    /// What a front end wants on record; it is told when it is.
+    pub(super) fn wish(draft: Draft<EnvironmentEvent>, reply: Reply<u64>) -> Self {
+        Self {
+            draft,
+            reply: Some(reply),
+        }
+    }
+}
+
+/// What one turn of the sequencer makes.
+#[derive(Default)]
+struct Turn {
+    facts: Vec<Fact>,
+    derived: Derived,
+    /// How many derived events each fact has.
+    derived_counts: Vec<usize>,
+    perform: Vec<Action>,
+    replies: Vec<(Reply<u64>, u64)>,
+}
+
+impl Driver {
+    /// Takes facts in, with all that follows from them at once, and with what else is waiting.
+    pub(super) async fn take_in(&mut self, items: Vec<Item>) -> Result<(), LogError> {
+        let mut queue = VecDeque::from(items);
+        let mut turn = Turn::default();
+        loop {
+            while let Some(item) = queue.pop_front() {
+                self.fold_one(item, &mut turn, &mut queue);
+            }
+            if turn.facts.len() >= BATCH_FACTS {
+                break;
+            }
+            match self.inbound.try_recv() {
+                Ok(drafts) => queue.extend(drafts.into_iter().map(Item::fact)),
+                Err(_) => break,
+            }
+        }
+        self.finish(turn).await
+    }
+
+    fn fold_one(&mut self, item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
+        let seq = self.fold.last_seq() + 1;
+        let mut draft = item.draft;
+        if let EnvironmentEvent::UserMessage(message) = &mut draft.event
+            && message.message_id.as_str().is_empty()
+        {
+            message.message_id = MessageId::with_suffix(seq);
+        }
+        let fact: Fact =
+            Arc::new(draft.into_envelope(self.writer.session_id.clone(), seq, self.parts.clock.now()));
+        let mut derived = Derived::default();
+        self.fold.apply(&fact, &mut derived);
+        self.digest.add(&fact, &derived);
+        // What follows at once stands right behind its cause, in the order in which the agent wants it.
+        for draft in derived.actions.iter().rev().filter_map(consequence) {
+            queue.push_front(Item::fact(draft));
+        }
+        let outside =
+            |action: &Action| !matches!(action.body, ActionBody::AnswerCall(_) | ActionBody::Report(_));
+        turn.perform.extend(derived.actions.drain(..).filter(outside));
+        turn.derived_counts.push(derived.events.len());
+        turn.derived.events.append(&mut derived.events);
+        turn.derived.projections.append(&mut derived.projections);
+        turn.facts.push(fact);
+        turn.replies.extend(item.reply.map(|reply| (reply, seq)));
+    }
+
+    async fn finish(&mut self, turn: Turn) -> Result<(), LogError> {
+        let Turn {
+            facts,
+            derived,
+            derived_counts,
+            perform,
+            replies,
+        } = turn;
+        let projections: Vec<Projection> = derived.projections;
+        let batch = Batch {
+            facts: facts.clone(),
+            derived: self.digest.value(),
+            projections,
+        };
+        if let Err(error) = self.parts.log.append(&self.writer, batch).await {
+            let why = error.to_string();
+            for (reply, _) in replies {
+                let session = self.writer.session_id.clone();
+                let _ = reply.send(Err(RuntimeError::Gone {
+                    session,
+                    why: why.clone(),
+                }));
+            }
+            return Err(error);
+        }
+        self.publish(facts, derived.events, &derived_counts).await;
+        for (reply, seq) in replies {
+            let _ = reply.send(Ok(seq));
+        }
+        for action in perform {
+            self.perform(action).await;
+        }
+        Ok(())
+    }
+
+    async fn publish(
+        &self,
+        facts: Vec<Fact>,
+        derived: Vec<agentx_types::Envelope<agentx_types::RuntimeEvent>>,
+        derived_counts: &[usize],
+    ) {
+        if self.parts.bus.subscriptions() == 0 {
+            return;
+        }
+        let mut derived = derived.into_iter();
+        let mut events = Vec::with_capacity(facts.len() + derived.len());
+        for (fact, count) in facts.into_iter().zip(derived_counts) {
+            events.push(SystemEvent::Environment(fact).into());
+            events.extend(
+                derived
+                    .by_ref()
+                    .take(*count)
+                    .map(|event| SystemEvent::Runtime(Arc::new(event)).into()),
+            );
+        }
+        // A bus that is closed has no readers left to miss anything.
+        let _ = self.parts.bus.publish_all(&events).await;
+    }
+
+    async fn perform(&mut self, action: Action) {
+        let action = Arc::new(action);
+        if self.parts.bus.subscriptions() > 0 {
+            let event = SystemEvent::Action(self.writer.session_id.clone(), action.clone());
+            let _ = self.parts.bus.publish(event).await;
+        }
+        if let ActionBody::Cancel(cancel) = &action.body {
+            self.effects.cancel(&cancel.action_id);
+        } else {
+            self.effects.start(&self.parts, action);
+        }
+    }
+}
+
+/// The fact that an action is on record by: that it begins, or, where nothing outside is touched, its whole outcome.
+fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+    let started = |tool_call_id| {
+        ActionStarted {
+            kind: action.body.kind(),
+            tool_call_id,
+        }
+        .into()
+    };
+    let event: EnvironmentEvent = match &action.body {
+        ActionBody::CallModel(_) | ActionBody::StartTimer(_) => started(None),
+        ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())),
+        ActionBody::AnswerCall(answer) => ToolResult {
+            tool_call_id: answer.tool_call_id.clone(),
+            result: answer.content.clone(),
+            is_error: answer.status != ToolStatus::Success,
+            status: answer.status,
+            details: None,
+        }
+        .into(),
+        ActionBody::Report(Report::Interrupted { reason }) => Interrupted {
+            reason: reason.clone(),
+        }
+        .into(),
+        ActionBody::Report(Report::Error { code, message }) => ErrorOccurred {
+            code: code.clone(),
+            message: message.clone(),
+            recoverable: true,
+        }
+        .into(),
+        ActionBody::Cancel(_) => return None,
+    };
+    Some(Draft {
+        source: Source::System,
+        agent_state_id: Some(action.agent_state_id.clone()),
+        run_id: action.run_id.clone(),
+        cause: Some(action.action_id.clone()),
+        event,
+    })
+}

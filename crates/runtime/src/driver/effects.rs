@@ -1,0 +1,141 @@
+//! What a session has under way: one task for each action, cancellable, and never silently gone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_types::{
+    Action, ActionBody, ActionId, ContentPart, Draft, EnvironmentEvent, ErrorOccurred, SessionId, Source,
+    TimerFired, ToolResult, ToolStatus,
+};
+use tokio::sync::mpsc;
+use tokio::task::{Id, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::DriverParts;
+use crate::EventSink;
+
+/// How long tasks that were cancelled may take to end when the session does.
+const ABANDON_GRACE: Duration = Duration::from_secs(2);
+
+pub(super) struct Effects {
+    session_id: SessionId,
+    queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>,
+    tasks: JoinSet<()>,
+    by_task: HashMap<Id, ActionId>,
+    running: BTreeMap<ActionId, Running>,
+}
+
+struct Running {
+    action: Arc<Action>,
+    cancel: CancellationToken,
+}
+
+impl Effects {
+    /// Nothing is under way yet; what effectors say goes into `queue`.
+    pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>) -> Self {
+        Self {
+            session_id,
+            queue,
+            tasks: JoinSet::new(),
+            by_task: HashMap::new(),
+            running: BTreeMap::new(),
+        }
+    }
+
+    /// Performs an action.
+    pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
+        let cancel = CancellationToken::new();
+        let sink = EventSink::for_action(self.queue.clone(), &action).in_session(self.session_id.clone());
+        let task = match (&action.body, parts.effectors.get(&action.body.kind())) {
+            (ActionBody::StartTimer(timer), _) => {
+                let fired = TimerFired { timer: timer.timer };
+                let after = Duration::from_millis(timer.after_ms);
+                let cancel = cancel.clone();
+                self.tasks.spawn(async move {
+                    tokio::select! {
+                        () = tokio::time::sleep(after) => drop(sink.emit(fired).await),
+                        () = cancel.cancelled() => {}
+                    }
+                })
+            }
+            (_, Some(effector)) => self
+                .tasks
+                .spawn(effector.perform(action.clone(), sink, cancel.clone())),
+            (_, None) => self.tasks.spawn(async {}),
+        };
+        self.by_task.insert(task.id(), action.action_id.clone());
+        self.running
+            .insert(action.action_id.clone(), Running { action, cancel });
+    }
+
+    /// Asks an action to stop.
+    pub(super) fn cancel(&self, id: &ActionId) {
+        if let Some(running) = self.running.get(id) {
+            running.cancel.cancel();
+        }
+    }
+
+    /// The next action whose task has ended, also by a panic. Waits for ever while nothing is under way.
+    pub(super) async fn ended(&mut self) -> Option<ActionId> {
+        let id = match self.tasks.join_next_with_id().await {
+            Some(Ok((id, ()))) => id,
+            Some(Err(error)) => {
+                tracing::error!(%error, "an effector did not end well");
+                error.id()
+            }
+            None => return std::future::pending().await,
+        };
+        self.by_task.remove(&id)
+    }
+
+    /// Takes an ended action off the books.
+    pub(super) fn forget(&mut self, id: &ActionId) -> Option<Arc<Action>> {
+        self.running.remove(id).map(|running| running.action)
+    }
+
+    /// Cancels everything and waits, within a bound, until it has ended.
+    pub(super) async fn abandon(&mut self) {
+        for running in self.running.values() {
+            running.cancel.cancel();
+        }
+        let all_ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(ABANDON_GRACE, all_ended).await.is_err() {
+            self.tasks.abort_all();
+        }
+    }
+}
+
+/// What is put on record for an action whose effector ended without a last word (it panicked, or there is none).
+pub(super) fn silent_end(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+    let event: EnvironmentEvent = match &action.body {
+        ActionBody::CallModel(call) => ErrorOccurred {
+            code: "no_answer".into(),
+            message: format!(
+                "the environment of {} ended without an answer",
+                call.request.model.provider
+            ),
+            recoverable: true,
+        }
+        .into(),
+        ActionBody::CallTool(call) => ToolResult {
+            tool_call_id: call.tool_call_id.clone(),
+            result: vec![ContentPart::text(format!(
+                "The tool {} ended without a result; it may or may not have had its effect.",
+                call.name
+            ))],
+            is_error: true,
+            status: ToolStatus::Failed,
+            details: None,
+        }
+        .into(),
+        _ => return None,
+    };
+    Some(Draft {
+        source: Source::System,
+        agent_state_id: Some(action.agent_state_id.clone()),
+        run_id: action.run_id.clone(),
+        cause: Some(action.action_id.clone()),
+        event,
+    })
+}

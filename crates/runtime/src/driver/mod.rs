@@ -1,0 +1,231 @@
+//! The driver of a session: its one sequencer and its controller.
+//!
+//! Everything that happens to a session goes through one task: events of effectors and wishes of people are given their
+//! `seq`, folded, committed together with what follows from them, published, and only then are actions performed. Whatever
+//! arrives while a commit is under way goes into the next one. When a commit fails nothing of it is published or performed,
+//! and the session ends: what a reader saw is always what a restart has.
+
+mod batch;
+mod effects;
+mod open;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_types::{ActionKind, Draft, EnvironmentEvent, InterruptRequested, Source, ToolCallId};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::{
+    Clock, DerivedDigest, Effector, LogError, RuntimeError, SessionFold, SessionLog, SessionState, SystemBus,
+    Writer,
+};
+use batch::Item;
+use effects::Effects;
+pub use open::{SessionIds, fold_until, open_session};
+
+/// How many messages of effectors may wait for the sequencer; then they wait.
+const INBOUND_CAPACITY: usize = 256;
+/// How many wishes of front ends may wait.
+const COMMAND_CAPACITY: usize = 64;
+/// How many facts are committed together at most.
+const BATCH_FACTS: usize = 1024;
+/// How long a session that is closed waits for what it has to stop.
+const CLOSE_GRACE: Duration = Duration::from_secs(3);
+
+/// What a driver works with; shared by all sessions of a runtime.
+#[derive(Clone)]
+pub struct DriverParts {
+    /// Where facts are kept.
+    pub log: Arc<dyn SessionLog>,
+    /// Who performs actions.
+    pub effectors: Arc<BTreeMap<ActionKind, Arc<dyn Effector>>>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Where committed facts and their meaning are published.
+    pub bus: SystemBus,
+    /// The program and its version, for the log.
+    pub program: String,
+}
+
+/// How a session stands as a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverStatus {
+    /// It takes events.
+    Open,
+    /// It was closed; all that it published is committed.
+    Closed,
+    /// It cannot go on.
+    Failed(String),
+}
+
+/// What a front end wants of a session.
+pub(crate) enum Command {
+    /// Take these facts in.
+    Append {
+        draft: Box<Draft<EnvironmentEvent>>,
+        check: Check,
+        reply: Reply<u64>,
+    },
+    /// Say how it stands.
+    State { reply: Reply<SessionState> },
+    /// Say what is committed.
+    Head { reply: Reply<u64> },
+    /// Stop what runs, and end.
+    Close { reply: oneshot::Sender<()> },
+}
+
+/// What has to hold for a fact to be taken in.
+pub(crate) enum Check {
+    /// Nothing.
+    Always,
+    /// Something runs; else it is answered without a fact.
+    Busy,
+    /// A decision about this call is awaited.
+    Approval(ToolCallId),
+    /// No input with this key came before; else that one is the answer.
+    Key(Option<String>),
+}
+
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
+
+pub(crate) struct Driver {
+    parts: DriverParts,
+    writer: Writer,
+    fold: SessionFold,
+    digest: DerivedDigest,
+    effects: Effects,
+    inbound: mpsc::Receiver<Vec<Draft<EnvironmentEvent>>>,
+    commands: mpsc::Receiver<Command>,
+    status: watch::Sender<DriverStatus>,
+}
+
+/// What the loop woke up for.
+enum Wake {
+    Inbound(Vec<Draft<EnvironmentEvent>>),
+    Command(Option<Command>),
+    Effect(Option<agentx_types::ActionId>),
+}
+
+impl Driver {
+    /// Takes events until the session is closed or cannot go on.
+    pub(crate) async fn run(mut self) {
+        let outcome = self.work().await;
+        self.effects.abandon().await;
+        match outcome {
+            Ok(reply) => {
+                drop(self.writer);
+                self.status.send_replace(DriverStatus::Closed);
+                if let Some(reply) = reply {
+                    let _ = reply.send(());
+                }
+            }
+            Err(error) => {
+                tracing::error!(session = %self.writer.session_id, %error, "the session cannot go on");
+                let why = error.to_string();
+                drop(self.writer);
+                self.status.send_replace(DriverStatus::Failed(why));
+            }
+        }
+    }
+
+    async fn work(&mut self) -> Result<Option<oneshot::Sender<()>>, LogError> {
+        loop {
+            match self.wake().await {
+                Wake::Inbound(drafts) => self.take_in(drafts.into_iter().map(Item::fact).collect()).await?,
+                Wake::Effect(action) => self.effect_ended(action).await?,
+                Wake::Command(Some(Command::Close { reply })) => {
+                    self.stop_all().await?;
+                    return Ok(Some(reply));
+                }
+                Wake::Command(Some(command)) => self.obey(command).await?,
+                Wake::Command(None) => {
+                    self.stop_all().await?;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    async fn wake(&mut self) -> Wake {
+        tokio::select! {
+            biased;
+            command = self.commands.recv() => Wake::Command(command),
+            Some(drafts) = self.inbound.recv() => Wake::Inbound(drafts),
+            action = self.effects.ended() => Wake::Effect(action),
+        }
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<(), LogError> {
+        match command {
+            Command::Append { draft, check, reply } => match self.check(check) {
+                Ok(None) => self.take_in(vec![Item::wish(*draft, reply)]).await?,
+                Ok(Some(seq)) => drop(reply.send(Ok(seq))),
+                Err(error) => drop(reply.send(Err(error))),
+            },
+            Command::State { reply } => {
+                let gone = || RuntimeError::Gone {
+                    session: self.writer.session_id.clone(),
+                    why: "it was never opened".into(),
+                };
+                let _ = reply.send(self.fold.state().ok_or_else(gone));
+            }
+            Command::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
+            Command::Close { reply } => drop(reply.send(())),
+        }
+        Ok(())
+    }
+
+    /// Whether a fact may be taken in; `Some` where it need not, because that fact is there already.
+    fn check(&self, check: Check) -> Result<Option<u64>, RuntimeError> {
+        match check {
+            Check::Always => Ok(None),
+            Check::Busy if self.fold.is_busy() => Ok(None),
+            Check::Busy => Ok(Some(self.fold.last_seq())),
+            Check::Approval(id) if self.fold.awaits_approval(&id) => Ok(None),
+            Check::Approval(id) => Err(RuntimeError::Refused(format!(
+                "no decision about the call {id} is awaited"
+            ))),
+            Check::Key(key) => Ok(key.and_then(|key| self.fold.input_with_key(&key))),
+        }
+    }
+
+    /// An effector has ended. What it said last is taken in first; if the agent then still waits, it is told so.
+    async fn effect_ended(&mut self, action: Option<agentx_types::ActionId>) -> Result<(), LogError> {
+        let Some(action) = action else { return Ok(()) };
+        while let Ok(drafts) = self.inbound.try_recv() {
+            self.take_in(drafts.into_iter().map(Item::fact).collect()).await?;
+        }
+        let Some(action) = self.effects.forget(&action) else {
+            return Ok(());
+        };
+        if self.fold.is_open(&action.action_id)
+            && let Some(draft) = effects::silent_end(&action)
+        {
+            self.take_in(vec![Item::fact(draft)]).await?;
+        }
+        Ok(())
+    }
+
+    /// Interrupts what runs and waits, within a bound, until it has ended.
+    async fn stop_all(&mut self) -> Result<(), LogError> {
+        if self.fold.is_busy() {
+            let reason = Some("the session was closed".to_owned());
+            let draft = Draft::new(
+                Source::System,
+                self.fold.root().cloned(),
+                InterruptRequested { reason },
+            );
+            self.take_in(vec![Item::fact(draft)]).await?;
+        }
+        let deadline = tokio::time::Instant::now() + CLOSE_GRACE;
+        while self.fold.is_busy() {
+            tokio::select! {
+                Some(drafts) = self.inbound.recv() => self.take_in(drafts.into_iter().map(Item::fact).collect()).await?,
+                action = self.effects.ended() => self.effect_ended(action).await?,
+                () = tokio::time::sleep_until(deadline) => break,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Opening a session: a new log, or the fold of one that exists, and the writer that goes on with it.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, OwnerId, SessionForked,
+    SessionId, SessionOpened, Source, WriterAttached,
+};
+use tokio::sync::{mpsc, watch};
+
+use super::batch::Item;
+use super::effects::Effects;
+use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACITY};
+use crate::session::LocalSession;
+use crate::{Derived, DerivedDigest, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer};
+
+/// Facts are read in pages of so many while a session is loaded.
+const PAGE: usize = 4096;
+
+/// What a new session is called; ids are minted by the shell.
+#[derive(Clone, Debug)]
+pub struct SessionIds {
+    /// The session.
+    pub session_id: SessionId,
+    /// Its first agent.
+    pub agent_state_id: AgentStateId,
+    /// Whose it is.
+    pub owner: OwnerId,
+}
+
+/// Opens a session to write it. `ids` are used for a new one; of one that exists the log has them.
+///
+/// # Errors
+/// Where the log refuses: another writer, no such session, a newer format, a full disk.
+pub async fn open_session(
+    parts: DriverParts,
+    ids: SessionIds,
+    request: OpenRequest,
+) -> Result<Arc<LocalSession>, RuntimeError> {
+    let (writer, fold, first) = match request {
+        OpenRequest::New(config) => create(&parts, &ids, *config).await?,
+        OpenRequest::Resume(session, changes) => load(&parts, &session, changes).await?,
+    };
+    let session_id = writer.session_id.clone();
+    let (queue, inbound) = mpsc::channel(INBOUND_CAPACITY);
+    let (commands_in, commands) = mpsc::channel(COMMAND_CAPACITY);
+    let (status, status_out) = watch::channel(DriverStatus::Open);
+    let attached = WriterAttached {
+        epoch: writer.epoch,
+        program: parts.program.clone(),
+        process: std::process::id(),
+    };
+    let effects = Effects::new(session_id.clone(), queue);
+    let shared = parts.clone();
+    let mut driver = Driver {
+        parts,
+        writer,
+        fold,
+        digest: DerivedDigest::default(),
+        effects,
+        inbound,
+        commands,
+        status,
+    };
+    let mut items: Vec<Item> = first.into_iter().map(Item::fact).collect();
+    items.push(Item::fact(Draft::new(Source::System, None, attached)));
+    driver.take_in(items).await?;
+    let root = driver.fold.root().cloned();
+    tokio::spawn(driver.run());
+    Ok(Arc::new(LocalSession::new(
+        session_id,
+        root,
+        shared,
+        commands_in,
+        status_out,
+    )))
+}
+
+type Opened = (Writer, SessionFold, Vec<Draft<EnvironmentEvent>>);
+
+async fn create(parts: &DriverParts, ids: &SessionIds, config: AgentConfig) -> Result<Opened, RuntimeError> {
+    let new = NewLog {
+        session_id: ids.session_id.clone(),
+        owner: ids.owner.clone(),
+        at: parts.clock.now(),
+        workspace: config.workspace.clone(),
+        parent: None,
+    };
+    parts.log.create(new).await?;
+    let writer = parts.log.attach(&ids.session_id).await?;
+    let opened = SessionOpened {
+        owner: ids.owner.clone(),
+        config,
+        program: parts.program.clone(),
+    };
+    let draft = Draft::new(Source::System, Some(ids.agent_state_id.clone()), opened);
+    Ok((writer, SessionFold::new(ids.session_id.clone()), vec![draft]))
+}
+
+async fn load(
+    parts: &DriverParts,
+    session: &SessionId,
+    changes: Vec<ConfigChange>,
+) -> Result<Opened, RuntimeError> {
+    let writer = parts.log.attach(session).await?;
+    let fold = fold_until(parts.log.as_ref(), session, u64::MAX).await?;
+    let mut drafts = Vec::new();
+    let parent = parts.log.info(session).await?.parent;
+    if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
+        drafts.push(Draft::new(Source::System, None, SessionForked { parent, at_seq }));
+    }
+    let root = fold.root().cloned();
+    drafts.extend(
+        changes
+            .into_iter()
+            .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change })),
+    );
+    Ok((writer, fold, drafts))
+}
+
+/// The fold of a session's facts up to and including `last`.
+///
+/// # Errors
+/// Where the log cannot be read.
+pub async fn fold_until(
+    log: &dyn SessionLog,
+    session: &SessionId,
+    last: u64,
+) -> Result<SessionFold, RuntimeError> {
+    let mut fold = SessionFold::new(session.clone());
+    let mut derived = Derived::default();
+    loop {
+        let facts = log.read(session, fold.last_seq(), PAGE).await?;
+        if facts.is_empty() {
+            return Ok(fold);
+        }
+        for fact in facts {
+            if fact.seq > last {
+                return Ok(fold);
+            }
+            derived.clear();
+            fold.apply(&fact, &mut derived);
+        }
+    }
+}

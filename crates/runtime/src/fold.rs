@@ -1,0 +1,254 @@
+//! The one fold: facts in, everything derived out. Live, resume, replay, mirror, fork and test run exactly this code over
+//! exactly these facts; there is no second path.
+
+use std::collections::BTreeMap;
+
+use agentx_agent::{Agent, CallStage, Transition};
+use agentx_types::{
+    Action, ActionId, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, RunId,
+    RuntimeEvent, SessionId, Source, ToolCallId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::bridge::{self, ProjectionContext};
+use crate::receptors::{Receptor as _, Receptors};
+use crate::{PendingApproval, Projection, RunState, SessionState};
+
+/// Everything that follows from one fact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Derived {
+    /// What it means, in order: first what the receptors say, then the bridge.
+    pub events: Vec<Envelope<RuntimeEvent>>,
+    /// What agents say inside their own boundaries.
+    pub outputs: Vec<(AgentStateId, AgentOutput)>,
+    /// What agents want done.
+    pub actions: Vec<Action>,
+    /// What changes in the read models.
+    pub projections: Vec<Projection>,
+}
+
+impl Derived {
+    /// Empties it, so that its memory is used again.
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.outputs.clear();
+        self.actions.clear();
+        self.projections.clear();
+    }
+}
+
+/// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionFold {
+    session_id: SessionId,
+    last_seq: u64,
+    root: Option<AgentStateId>,
+    agents: BTreeMap<AgentStateId, Agent>,
+    receptors: Receptors,
+    /// `seq` of inputs by their idempotency key.
+    keys: BTreeMap<String, u64>,
+    forked_from: Option<SessionId>,
+    epoch: u64,
+}
+
+impl SessionFold {
+    /// A session that has seen nothing yet.
+    pub fn new(session_id: SessionId) -> Self {
+        Self {
+            session_id,
+            last_seq: 0,
+            root: None,
+            agents: BTreeMap::new(),
+            receptors: Receptors::default(),
+            keys: BTreeMap::new(),
+            forked_from: None,
+            epoch: 0,
+        }
+    }
+
+    /// Takes the next fact and adds what follows to `out`.
+    pub fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
+        self.last_seq = fact.seq;
+        self.note(fact, out);
+        let mut meaning = Vec::new();
+        self.receptors.receive(fact, &mut meaning);
+        let mut index = 0;
+        for event in meaning.drain(..) {
+            out.events.push(fact.derive(index, event));
+            index += 1;
+        }
+        let mut transition = Transition::default();
+        for (id, agent) in &mut self.agents {
+            if fact
+                .agent_state_id
+                .as_ref()
+                .is_some_and(|addressee| addressee != id)
+            {
+                continue;
+            }
+            agent.step_into(fact, &mut transition);
+            let run = agent.react().run().map(|run| run.id.clone());
+            for output in transition.outputs.drain(..) {
+                bridge::meaning(&output, &mut meaning);
+                let context = ProjectionContext {
+                    seq: fact.seq,
+                    agent_state_id: id,
+                    run_id: run.as_ref(),
+                };
+                out.projections.extend(bridge::projection(&output, context));
+                out.outputs.push((id.clone(), output));
+            }
+            for event in meaning.drain(..) {
+                out.events.push(from_agent(fact, index, id, run.as_ref(), event));
+                index += 1;
+            }
+            out.actions.append(&mut transition.actions);
+        }
+    }
+
+    /// What the session itself keeps of a fact.
+    fn note(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
+        match &fact.event {
+            EnvironmentEvent::SessionOpened(opened) => {
+                let Some(id) = &fact.agent_state_id else { return };
+                self.root = Some(id.clone());
+                self.agents
+                    .insert(id.clone(), Agent::new(id.clone(), opened.config.clone()));
+                out.projections
+                    .push(Projection::Model(opened.config.model.id.clone()));
+            }
+            EnvironmentEvent::AgentSpawned(spawned) => {
+                let id = spawned.agent_state_id.clone();
+                self.agents
+                    .insert(id.clone(), Agent::new(id, spawned.config.clone()));
+            }
+            EnvironmentEvent::UserMessage(message) => {
+                if let Some(key) = &message.idempotency_key {
+                    self.keys.entry(key.clone()).or_insert(fact.seq);
+                }
+            }
+            EnvironmentEvent::SessionTitled(titled) => {
+                out.projections.push(Projection::Title(titled.title.clone()))
+            }
+            EnvironmentEvent::ConfigChanged(changed) => {
+                if let ConfigChange::Model(model) = &changed.change {
+                    out.projections.push(Projection::Model(model.id.clone()));
+                }
+            }
+            EnvironmentEvent::SessionForked(forked) => self.forked_from = Some(forked.parent.clone()),
+            EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
+            _ => {}
+        }
+    }
+
+    /// Which session.
+    pub fn session_id(&self) -> &SessionId {
+        &self.session_id
+    }
+
+    /// The `seq` of the last fact; 0 before the first.
+    pub fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// The agent that people talk to.
+    pub fn root(&self) -> Option<&AgentStateId> {
+        self.root.as_ref()
+    }
+
+    /// The session that this one says it was forked from.
+    pub fn forked_from(&self) -> Option<&SessionId> {
+        self.forked_from.as_ref()
+    }
+
+    /// The agent that people talk to, itself.
+    pub fn root_agent(&self) -> Option<&Agent> {
+        self.root.as_ref().and_then(|root| self.agents.get(root))
+    }
+
+    /// The input that came with this key, if one did.
+    pub fn input_with_key(&self, key: &str) -> Option<u64> {
+        self.keys.get(key).copied()
+    }
+
+    /// The call that a person has to decide about under this id.
+    pub fn awaits_approval(&self, id: &ToolCallId) -> bool {
+        self.pending_approvals()
+            .iter()
+            .any(|pending| pending.tool_call_id == *id)
+    }
+
+    /// Whether the agents still wait for what answers this action.
+    pub fn is_open(&self, action: &ActionId) -> bool {
+        self.agents.values().map(Agent::react).any(|agent| {
+            agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action))
+                || agent.ledger().entries().iter().any(|entry| {
+                    matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } if action_id == action)
+                })
+        })
+    }
+
+    /// Whether any agent is in the middle of a run.
+    pub fn is_busy(&self) -> bool {
+        self.agents
+            .values()
+            .any(|agent| agent.react().run().is_some_and(|run| !run.status.is_final()))
+    }
+
+    fn pending_approvals(&self) -> Vec<PendingApproval> {
+        let entries = self
+            .agents
+            .values()
+            .flat_map(|agent| agent.react().ledger().entries());
+        let pending = entries.filter_map(|entry| match &entry.stage {
+            CallStage::AwaitingApproval(question) => Some(PendingApproval {
+                tool_call_id: entry.call.tool_call_id.clone(),
+                name: entry.call.name.clone(),
+                input: entry.call.input.clone(),
+                reason: question.reason.clone(),
+                suggested: question.suggested.clone(),
+            }),
+            _ => None,
+        });
+        pending.collect()
+    }
+
+    /// How the session stands; `None` before `session_opened`.
+    pub fn state(&self) -> Option<SessionState> {
+        let agent = self.root_agent()?.react();
+        let (usage, cost, context_tokens) = agent.totals();
+        let run = agent.run().map(|run| RunState {
+            run_id: run.id.clone(),
+            status: run.status,
+            iterations: run.iterations,
+        });
+        Some(SessionState {
+            last_seq: self.last_seq,
+            config: agent.config().clone(),
+            run,
+            pending_approvals: self.pending_approvals(),
+            queued: agent
+                .waiting()
+                .map(|input| (input.message.message_id.clone(), input.message.text()))
+                .collect(),
+            usage,
+            cost,
+            context_tokens,
+        })
+    }
+}
+
+/// What an agent says about `fact`: in its own name, and in its run where the fact names none.
+fn from_agent(
+    fact: &Envelope<EnvironmentEvent>,
+    index: u32,
+    agent: &AgentStateId,
+    run: Option<&RunId>,
+    event: RuntimeEvent,
+) -> Envelope<RuntimeEvent> {
+    let mut envelope = fact.derive(index, event);
+    envelope.source = Source::Agent;
+    envelope.agent_state_id = Some(agent.clone());
+    envelope.run_id = envelope.run_id.or_else(|| run.cloned());
+    envelope
+}

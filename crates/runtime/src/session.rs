@@ -1,0 +1,162 @@
+//! A session that this process writes, as front ends see it.
+
+use agentx_types::{
+    AgentStateId, Approval, ConfigChange, ConfigChanged, ContentPart, Draft, EnvironmentEvent,
+    InterruptRequested, MediaSource, MessageId, SessionId, SessionTitled, Source, UserMessage,
+};
+use base64::Engine as _;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::driver::{Check, Command, Reply};
+use crate::follow::{self, Live};
+use crate::{
+    ApprovalInput, BoxFuture, DriverParts, DriverStatus, RuntimeError, Session, SessionState, Subscription,
+    UserInput, View,
+};
+
+/// A session that this process writes.
+pub struct LocalSession {
+    id: SessionId,
+    root: Option<AgentStateId>,
+    parts: DriverParts,
+    commands: mpsc::Sender<Command>,
+    status: watch::Receiver<DriverStatus>,
+}
+
+impl LocalSession {
+    pub(crate) fn new(
+        id: SessionId,
+        root: Option<AgentStateId>,
+        parts: DriverParts,
+        commands: mpsc::Sender<Command>,
+        status: watch::Receiver<DriverStatus>,
+    ) -> Self {
+        Self {
+            id,
+            root,
+            parts,
+            commands,
+            status,
+        }
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, RuntimeError> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.commands.send(command(reply)).await;
+        match answer.await {
+            Ok(answer) if sent.is_ok() => answer,
+            _ => Err(self.gone()),
+        }
+    }
+
+    async fn append(&self, event: impl Into<EnvironmentEvent>, check: Check) -> Result<u64, RuntimeError> {
+        let draft = Box::new(Draft::new(Source::User, self.root.clone(), event));
+        self.ask(|reply| Command::Append { draft, check, reply }).await
+    }
+
+    fn gone(&self) -> RuntimeError {
+        let why = match &*self.status.borrow() {
+            DriverStatus::Failed(why) => why.clone(),
+            DriverStatus::Open | DriverStatus::Closed => "it was closed".to_owned(),
+        };
+        RuntimeError::Gone {
+            session: self.id.clone(),
+            why,
+        }
+    }
+
+    /// Moves media that came inside the message into the blob store.
+    async fn store_media(&self, mut content: Vec<ContentPart>) -> Result<Vec<ContentPart>, RuntimeError> {
+        for part in &mut content {
+            let (ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media)) = part
+            else {
+                continue;
+            };
+            let MediaSource::Base64(text) = &media.source else {
+                continue;
+            };
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(text)
+                .map_err(|error| {
+                    RuntimeError::Refused(format!("the {} is not valid base64: {error}", media.media_type))
+                })?;
+            media.source = MediaSource::Blob(self.parts.log.put_blob(bytes).await?);
+        }
+        Ok(content)
+    }
+}
+
+impl Session for LocalSession {
+    fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>> {
+        Box::pin(self.ask(|reply| Command::State { reply }))
+    }
+
+    fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move {
+            let content = self.store_media(input.content).await?;
+            let check = Check::Key(input.idempotency_key.clone());
+            let message = UserMessage {
+                message_id: MessageId::new(""),
+                content,
+                mode: input.mode,
+                idempotency_key: input.idempotency_key,
+            };
+            self.append(message, check).await
+        })
+    }
+
+    fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(self.append(InterruptRequested { reason }, Check::Busy))
+    }
+
+    fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let ApprovalInput {
+            tool_call_id,
+            decision,
+            note,
+            rule,
+        } = decision;
+        let check = Check::Approval(tool_call_id.clone());
+        Box::pin(self.append(
+            Approval {
+                tool_call_id,
+                decision,
+                note,
+                rule,
+            },
+            check,
+        ))
+    }
+
+    fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(self.append(ConfigChanged { change }, Check::Always))
+    }
+
+    fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(self.append(SessionTitled { title }, Check::Always))
+    }
+
+    fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        let live = Live {
+            session: self.id.clone(),
+            log: self.parts.log.clone(),
+            bus: self.parts.bus.clone(),
+            commands: self.commands.clone(),
+            status: self.status.clone(),
+        };
+        Box::pin(async move { Ok(follow::live(live, after_seq, view)) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let (reply, closed) = oneshot::channel();
+            if self.commands.send(Command::Close { reply }).await.is_ok() {
+                let _ = closed.await;
+            }
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! The two buses: the SystemBus of a runtime, and the AgentEventBus inside one agent's boundary.
+
+use std::sync::Arc;
+
+use agentx_bus::{Bus, Routed};
+use agentx_types::{
+    Action, ActionKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, SessionId,
+    Vocabulary as _, topic,
+};
+
+/// Everything of a runtime that others may care about. Only what is committed is ever published.
+pub type SystemBus = Bus<SystemEvent>;
+
+/// What one agent says inside its own boundary.
+pub type AgentEventBus = Bus<AgentEvent>;
+
+/// What is published on a [`SystemBus`].
+#[derive(Clone, Debug)]
+pub enum SystemEvent {
+    /// A committed fact.
+    Environment(Arc<Envelope<EnvironmentEvent>>),
+    /// What a fact means.
+    Runtime(Arc<Envelope<RuntimeEvent>>),
+    /// What an agent wants done, before it is performed.
+    Action(SessionId, Arc<Action>),
+}
+
+impl Routed for SystemEvent {
+    fn event_type(&self) -> &str {
+        match self {
+            Self::Environment(fact) => fact.event.tag(),
+            Self::Runtime(event) => event.event.tag(),
+            Self::Action(_, action) => match action.body.kind() {
+                ActionKind::CallModel => "call_model",
+                ActionKind::CallTool => "call_tool",
+                ActionKind::AnswerCall => "answer_call",
+                ActionKind::StartTimer => "start_timer",
+                ActionKind::Cancel => "cancel",
+                ActionKind::Report => "report",
+            },
+        }
+    }
+
+    fn topic(&self) -> &str {
+        match self {
+            Self::Environment(fact) => topic::of_environment(&fact.event),
+            Self::Runtime(event) => topic::of_runtime(&event.event),
+            Self::Action(_, action) => topic::of_action(action.body.kind()),
+        }
+    }
+
+    fn session(&self) -> Option<&str> {
+        match self {
+            Self::Environment(fact) => Some(fact.session_id.as_str()),
+            Self::Runtime(event) => Some(event.session_id.as_str()),
+            Self::Action(session, _) => Some(session.as_str()),
+        }
+    }
+
+    fn agent_state(&self) -> Option<&str> {
+        match self {
+            Self::Environment(fact) => fact.agent_state_id.as_ref().map(AgentStateId::as_str),
+            Self::Runtime(event) => event.agent_state_id.as_ref().map(AgentStateId::as_str),
+            Self::Action(_, action) => Some(action.agent_state_id.as_str()),
+        }
+    }
+
+    fn run(&self) -> Option<&str> {
+        let run = match self {
+            Self::Environment(fact) => fact.run_id.as_ref(),
+            Self::Runtime(event) => event.run_id.as_ref(),
+            Self::Action(_, action) => action.run_id.as_ref(),
+        };
+        run.map(agentx_types::RunId::as_str)
+    }
+}
+
+/// What is published on an [`AgentEventBus`].
+#[derive(Clone, Debug)]
+pub struct AgentEvent {
+    /// In which session.
+    pub session_id: SessionId,
+    /// Which agent says it.
+    pub agent_state_id: AgentStateId,
+    /// The fact that it follows from.
+    pub seq: u64,
+    /// What it says.
+    pub output: AgentOutput,
+}
+
+impl Routed for AgentEvent {
+    fn event_type(&self) -> &str {
+        match self.output {
+            AgentOutput::Stream(_) => "stream",
+            AgentOutput::State(_) => "state",
+            AgentOutput::Message(_) => "message",
+            AgentOutput::Turn(_) => "turn",
+        }
+    }
+
+    fn topic(&self) -> &str {
+        match self.output {
+            AgentOutput::Stream(_) => "agent.stream",
+            AgentOutput::State(_) => "agent.state",
+            AgentOutput::Message(_) => "agent.message",
+            AgentOutput::Turn(_) => "agent.turn",
+        }
+    }
+
+    fn session(&self) -> Option<&str> {
+        Some(self.session_id.as_str())
+    }
+
+    fn agent_state(&self) -> Option<&str> {
+        Some(self.agent_state_id.as_str())
+    }
+
+    fn run(&self) -> Option<&str> {
+        None
+    }
+}
