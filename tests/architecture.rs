@@ -1,0 +1,21 @@
+//! The rules of the house, as tests: which crate may know which, that the pure crates are pure, how long files and functions may
+//! be, and that the architecture document names files and tests that exist. A rule that is not a lint, a type or a test is
+//! only advice.
+#![allow(clippy::unwrap_used, reason = "a test that cannot read the workspace fails")]
+
+#[path = "architecture/docs.rs"]
+mod docs;
+#[path = "architecture/edges.rs"]
+mod edges;
+#[path = "architecture/purity.rs"]
+mod purity;
+#[path = "architecture/source.rs"]
+mod source;
+#[path = "architecture/tidy.rs"]
+mod tidy;
+
+/// Fails with every violation of a rule, a line each.
+#[track_caller]
+fn none(violations: &[String], rule: &str) {
+    assert!(violations.is_empty(), "{rule}:\n  {}", violations.join("\n  "));
+}

@@ -1,0 +1,151 @@
+//! The architecture document keeps up with the tree: what it names exists.
+
+use std::collections::BTreeSet;
+
+use agentx_tests::workspace_root;
+
+use crate::edges::packages;
+use crate::none;
+use crate::source::sources;
+
+/// The words that the project is built on; each has its place in the code map.
+const WORDS: &[&str] = &[
+    "Event",
+    "Envelope",
+    "EnvironmentEvent",
+    "RuntimeEvent",
+    "AgentOutput",
+    "Action",
+    "Observation",
+    "Environment",
+    "Receptor",
+    "Effector",
+    "Reactor",
+    "Run",
+    "Session",
+    "AgentState",
+    "Mirror",
+    "Message",
+    "Frame",
+];
+
+/// How many invariants the design has.
+const INVARIANTS: usize = 12;
+
+fn document() -> String {
+    std::fs::read_to_string(workspace_root().join("docs/ARCHITECTURE.md")).unwrap()
+}
+
+/// The rows of the table below a heading: the cells of each, without the head.
+fn table(document: &str, heading: &str) -> Vec<Vec<String>> {
+    let section = document
+        .split_once(&format!("\n## {heading}\n"))
+        .unwrap_or_default()
+        .1;
+    let section = section.split("\n## ").next().unwrap_or_default();
+    section
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .skip(2)
+        .map(|line| {
+            line.trim_matches('|')
+                .split('|')
+                .map(|cell| cell.trim().to_owned())
+                .collect()
+        })
+        .collect()
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_word_has_its_file() {
+    let rows = table(&document(), "Words");
+    let mut wrong = Vec::new();
+    for word in WORDS {
+        let row = rows.iter().find(|row| row[0] == *word);
+        if row
+            .and_then(|row| row.last())
+            .is_none_or(|cell| quoted(cell).is_empty())
+        {
+            wrong.push(format!("{word} has no file"));
+        }
+    }
+    none(
+        &wrong,
+        "words of the design that docs/ARCHITECTURE.md does not place",
+    );
+}
+
+#[test]
+fn every_path_in_the_document_exists() {
+    let root = workspace_root();
+    let tops = ["crates/", "apps/", "tests/", "docs/", "issues/", ".ci/"];
+    let wrong: Vec<String> = quoted(&document())
+        .into_iter()
+        .filter(|path| tops.iter().any(|top| path.starts_with(top)) && !path.contains(char::is_whitespace))
+        .filter(|path| !path.contains('*') && !root.join(path).exists())
+        .collect();
+    none(&wrong, "paths in docs/ARCHITECTURE.md that do not exist");
+}
+
+#[test]
+fn every_crate_is_on_the_code_map() {
+    let document = document();
+    let wrong: Vec<String> = packages()
+        .into_iter()
+        .map(|package| package.folder)
+        .filter(|folder| !document.contains(&format!("`{folder}`")))
+        .collect();
+    none(&wrong, "crates that docs/ARCHITECTURE.md does not show");
+}
+
+#[test]
+fn every_invariant_names_a_test_that_exists() {
+    let tests: BTreeSet<String> = sources(&workspace_root())
+        .iter()
+        .flat_map(|source| test_names(&source.code))
+        .collect();
+    let rows = table(&document(), "Invariants");
+    let mut wrong = Vec::new();
+    for number in 1..=INVARIANTS {
+        let Some(row) = rows.iter().find(|row| row[0] == number.to_string()) else {
+            wrong.push(format!("{number} is not in the table"));
+            continue;
+        };
+        let names = row.last().map(|cell| quoted(cell)).unwrap_or_default();
+        if names.is_empty() {
+            wrong.push(format!("{number} names no test"));
+        }
+        wrong.extend(
+            names
+                .into_iter()
+                .filter(|name| !tests.contains(name))
+                .map(|name| format!("{number}: no test {name}")),
+        );
+    }
+    none(&wrong, "invariants of docs/ARCHITECTURE.md without their tests");
+}
+
+/// Names of functions that follow a `#[test]`, `#[tokio::test]` or stand in a `proptest!` block.
+fn test_names(code: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut marked = false;
+    for line in code.lines().map(str::trim) {
+        if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+            marked = true;
+        } else if let Some(rest) = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ") {
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            if std::mem::take(&mut marked) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}

@@ -1,0 +1,225 @@
+//! Which crate may know which. The table is the whole truth: an edge that is not in it fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use agentx_tests::workspace_root;
+use serde_json::Value;
+
+use crate::none;
+
+/// Package (without `agentx-`) and those that it may use. A crate that is not built yet has its place here all the same.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("types", &[]),
+    ("bus", &["types"]),
+    ("agent", &["types"]),
+    ("llm", &["types"]),
+    ("runtime", &["types", "bus", "agent"]),
+    ("sqlite-log", &["types", "runtime"]),
+    ("tools", &["types", "runtime"]),
+    ("config", &["types", "llm"]),
+    (
+        "node-runtime",
+        &[
+            "types",
+            "bus",
+            "agent",
+            "runtime",
+            "llm",
+            "sqlite-log",
+            "tools",
+            "config",
+        ],
+    ),
+    ("remote-runtime", &["types", "bus", "runtime"]),
+    ("server", &["types", "bus", "runtime", "node-runtime"]),
+    ("luau-tools", &["types", "runtime"]),
+    ("testing", &["types", "runtime"]),
+    ("agentx", LIBRARIES),
+    ("cli", &["agentx", "server"]),
+];
+
+/// What the facade re-exports: every library.
+const LIBRARIES: &[&str] = &[
+    "types",
+    "bus",
+    "agent",
+    "llm",
+    "runtime",
+    "sqlite-log",
+    "tools",
+    "config",
+    "node-runtime",
+    "remote-runtime",
+    "luau-tools",
+];
+
+/// The package that spans several crates, and so may use anything.
+const TESTS: &str = "tests";
+
+/// A package of the workspace and what it uses.
+pub(crate) struct Package {
+    /// Without `agentx-`.
+    pub(crate) name: String,
+    /// Packages of the workspace that it uses: name and whether only its tests do.
+    pub(crate) inside: Vec<(String, bool)>,
+    /// Other packages that it uses when it runs or is built.
+    pub(crate) outside: BTreeSet<String>,
+    /// The text of its manifest.
+    pub(crate) manifest: String,
+    /// Its folder, relative to the workspace.
+    pub(crate) folder: String,
+}
+
+/// Every package of the workspace, as cargo sees it.
+pub(crate) fn packages() -> Vec<Package> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(workspace_root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "cargo metadata: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(package)
+        .collect()
+}
+
+fn package(value: &Value) -> Package {
+    let path = std::path::Path::new(value["manifest_path"].as_str().unwrap());
+    let folder = path.parent().unwrap().strip_prefix(workspace_root()).unwrap();
+    let (mut inside, mut outside) = (Vec::new(), BTreeSet::new());
+    for dependency in value["dependencies"].as_array().unwrap() {
+        let (name, only_tests) = (dependency["name"].as_str().unwrap(), dependency["kind"] == "dev");
+        if dependency["path"].is_string() {
+            inside.push((short(name), only_tests));
+        } else if !only_tests {
+            outside.insert(name.to_owned());
+        }
+    }
+    Package {
+        name: short(value["name"].as_str().unwrap()),
+        inside,
+        outside,
+        manifest: std::fs::read_to_string(path).unwrap(),
+        folder: folder.to_string_lossy().replace('\\', "/"),
+    }
+}
+
+fn short(name: &str) -> String {
+    name.strip_prefix("agentx-").unwrap_or(name).to_owned()
+}
+
+fn allowed(name: &str) -> Option<&'static [&'static str]> {
+    ALLOWED
+        .iter()
+        .find(|(package, _)| *package == name)
+        .map(|(_, uses)| *uses)
+}
+
+#[test]
+fn every_edge_between_crates_is_in_the_table() {
+    let mut wrong = Vec::new();
+    for Package { name, inside, .. } in packages() {
+        if name == TESTS {
+            continue;
+        }
+        let Some(uses) = allowed(&name) else {
+            wrong.push(format!("{name} is not in the table"));
+            continue;
+        };
+        for (used, only_tests) in inside {
+            let for_tests = only_tests && used == "testing";
+            if !for_tests && !uses.contains(&used.as_str()) {
+                wrong.push(format!("{name} uses {used}"));
+            }
+        }
+    }
+    none(&wrong, "edges that the table does not allow");
+}
+
+#[test]
+fn testing_is_for_tests_only() {
+    let wrong: Vec<String> = packages()
+        .into_iter()
+        .filter(|package| package.name != TESTS && package.inside.contains(&("testing".to_owned(), false)))
+        .map(|package| package.name)
+        .collect();
+    none(&wrong, "crates that use agentx-testing outside of their tests");
+}
+
+#[test]
+fn the_runtime_that_acts_and_the_one_that_mirrors_do_not_know_each_other() {
+    let edges: BTreeMap<&str, &[&str]> = ALLOWED.iter().copied().collect();
+    let reach = |from: &'static str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(next) = open.pop() {
+            if seen.insert(next) {
+                open.extend(edges[next]);
+            }
+        }
+        seen
+    };
+    assert!(!reach("node-runtime").contains("remote-runtime"));
+    assert!(!reach("remote-runtime").contains("node-runtime"));
+}
+
+#[test]
+fn the_table_has_no_cycle() {
+    for (index, (name, uses)) in ALLOWED.iter().enumerate() {
+        let later: Vec<&str> = ALLOWED[index..].iter().map(|(name, _)| *name).collect();
+        // `server` and `agentx` come late on purpose: whoever is used stands above its users.
+        let wrong: Vec<&&str> = uses.iter().filter(|used| later.contains(used)).collect();
+        assert!(wrong.is_empty(), "{name} stands above {wrong:?}, which it uses");
+    }
+}
+
+#[test]
+fn no_crate_is_a_drawer() {
+    let drawers = ["core", "common", "utils", "util", "misc", "shared", "helpers"];
+    let wrong: Vec<String> = packages()
+        .into_iter()
+        .map(|package| package.name)
+        .filter(|name| drawers.contains(&name.as_str()))
+        .collect();
+    none(&wrong, "a crate is named for what it holds");
+}
+
+#[test]
+fn every_manifest_inherits_the_rules_of_the_workspace() {
+    let mut wrong = Vec::new();
+    for Package { folder, manifest, .. } in packages() {
+        for line in [
+            "edition.workspace = true",
+            "rust-version.workspace = true",
+            "license.workspace = true",
+        ] {
+            if !manifest.contains(line) {
+                wrong.push(format!("{folder}/Cargo.toml lacks {line:?}"));
+            }
+        }
+        if !manifest.replace('\r', "").contains("[lints]\nworkspace = true") {
+            wrong.push(format!("{folder}/Cargo.toml lacks \"[lints] workspace = true\""));
+        }
+    }
+    none(&wrong, "manifests that go their own way");
+}
+
+#[test]
+fn a_folder_has_the_name_of_its_package() {
+    let wrong: Vec<String> = packages()
+        .into_iter()
+        .filter(|package| {
+            package.folder.starts_with("crates/") && package.folder != format!("crates/{}", package.name)
+        })
+        .map(|package| package.folder)
+        .collect();
+    none(&wrong, "folders that are not called like their package");
+}

@@ -1,0 +1,144 @@
+//! What keeps the tree readable: budgets, headers, no open ends, tests that do not wait for a clock.
+
+use agentx_tests::workspace_root;
+
+use crate::none;
+use crate::source::{Source, sources, split};
+
+/// Lines of a file, tests left out.
+const FILE_LINES: usize = 400;
+/// Lines of a function, tests left out.
+const FUNCTION_LINES: usize = 70;
+
+/// Tests that wait by the clock, each with its reason. The path is a prefix.
+const MAY_SLEEP: &[(&str, &str)] = &[];
+
+fn violations(check: impl Fn(&Source) -> Vec<String>) -> Vec<String> {
+    sources(&workspace_root()).iter().flat_map(check).collect()
+}
+
+fn lines_that_say<'a>(
+    source: &Source,
+    lines: impl Iterator<Item = (usize, &'a str)>,
+    words: &[&str],
+) -> Vec<String> {
+    lines
+        .filter(|(_, line)| words.iter().any(|word| line.contains(word)))
+        .map(|(number, line)| format!("{}:{} {}", source.path, number + 1, line.trim()))
+        .collect()
+}
+
+#[test]
+fn files_fit_on_a_few_screens() {
+    let wrong = violations(|source| {
+        let lines = source.tests_from;
+        if lines > FILE_LINES {
+            vec![format!("{} has {lines} lines", source.path)]
+        } else {
+            vec![]
+        }
+    });
+    none(
+        &wrong,
+        &format!("files of more than {FILE_LINES} lines, tests left out"),
+    );
+}
+
+#[test]
+fn functions_fit_on_a_screen() {
+    let wrong = violations(|source| {
+        let long = source
+            .functions()
+            .into_iter()
+            .filter(|(_, _, lines)| *lines > FUNCTION_LINES);
+        long.map(|(name, first, lines)| format!("{}:{} {name} has {lines} lines", source.path, first + 1))
+            .collect()
+    });
+    none(&wrong, &format!("functions of more than {FUNCTION_LINES} lines"));
+}
+
+#[test]
+fn every_file_says_why_it_exists() {
+    let wrong = violations(|source| {
+        let says = source.text.starts_with("//! ");
+        if says { vec![] } else { vec![source.path.clone()] }
+    });
+    none(&wrong, "files that do not open with //!");
+}
+
+#[test]
+fn nothing_is_left_open() {
+    let marks = ["TODO", "FIXME", "XXX"];
+    let macros = ["dbg!(", "todo!(", "unimplemented!(", "#[ignore"];
+    let wrong = violations(|source| {
+        let mut found = lines_that_say(source, source.comments.lines().enumerate(), &marks);
+        found.extend(lines_that_say(source, source.code.lines().enumerate(), &macros));
+        found
+    });
+    none(&wrong, "open ends: a question is a note in issues/, a test runs");
+}
+
+#[test]
+fn tests_wait_for_no_clock() {
+    let sleeps = ["thread::sleep(", "time::sleep(", " sleep(", "sleep_ms("];
+    let wrong = violations(|source| {
+        let may = MAY_SLEEP.iter().any(|(path, _)| source.path.starts_with(path));
+        if may {
+            vec![]
+        } else {
+            lines_that_say(source, source.tests(), &sleeps)
+        }
+    });
+    none(
+        &wrong,
+        "sleeps in tests: wait for what happens, or simulate the time",
+    );
+}
+
+#[test]
+fn a_front_end_reaches_a_runtime_only_through_its_trait() {
+    let root = workspace_root();
+    let assembling: Vec<String> = sources(&root)
+        .into_iter()
+        .filter(|source| source.path.starts_with("apps/"))
+        .filter(|source| {
+            let mut lines = source.production();
+            lines.any(|(_, line)| line.contains("node_runtime") || line.contains("NodeRuntime"))
+        })
+        .map(|source| source.path)
+        .collect();
+    assert!(
+        assembling.len() <= 1,
+        "one file of an app builds its runtime, the rest sees `dyn Runtime`: {assembling:?}"
+    );
+    let inner = [
+        "sqlite_log",
+        "agentx::agent",
+        "agentx::bus",
+        "rusqlite",
+        "SqliteLog",
+    ];
+    let wrong = violations(|source| {
+        if source.path.starts_with("apps/") {
+            lines_that_say(source, source.production(), &inner)
+        } else {
+            vec![]
+        }
+    });
+    none(&wrong, "apps that reach around the Runtime trait");
+}
+
+#[test]
+fn the_reader_of_sources_tells_code_from_text() {
+    let table = [
+        ("let a = 1; // {", "let a = 1;     "),
+        ("/* { /* } */ */ b", "                b"),
+        (r#"f("{\"}", 'x', '\'')"#, "f(      ,    ,     )"),
+        (r##"r#"{"}"# + r"\""##, "         +     "),
+        ("fn f<'a>(x: &'a str)", "fn f<'a>(x: &'a str)"),
+        ("\"a\nb\"", "  \n  "),
+    ];
+    for (text, code) in table {
+        assert_eq!(split(text).0, code, "{text}");
+    }
+}
