@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_types::{ActionKind, Draft, EnvironmentEvent, InterruptRequested, Source, ToolCallId};
+use agentx_types::{ActionKind, Draft, EnvironmentEvent, InterruptRequested, Source, ToolCallId, ToolSpec};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
@@ -44,6 +44,8 @@ pub struct DriverParts {
     pub clock: Arc<dyn Clock>,
     /// Where committed facts and their meaning are published.
     pub bus: SystemBus,
+    /// The tools that this program has; a session that was opened with others is told of the change.
+    pub tools: Arc<[ToolSpec]>,
     /// The program and its version, for the log.
     pub program: String,
 }

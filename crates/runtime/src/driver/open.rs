@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, OwnerId, SessionForked,
-    SessionId, SessionOpened, Source, WriterAttached,
+    SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -110,12 +110,22 @@ async fn load(
         drafts.push(Draft::new(Source::System, None, SessionForked { parent, at_seq }));
     }
     let root = fold.root().cloned();
+    let tools = changed_tools(&fold, &parts.tools).map(ConfigChange::Tools);
+    drafts.extend(tools.map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })));
     drafts.extend(
         changes
             .into_iter()
             .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change })),
     );
     Ok((writer, fold, drafts))
+}
+
+/// What shapes a decision is in the log before it: the session's tools as this program has them, where they differ.
+fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
+    let kept = &fold.root_agent()?.react().config().tools;
+    let is_kept = |tool: &&ToolSpec| kept.iter().any(|kept| kept.name == tool.name);
+    let current: Arc<[ToolSpec]> = offered.iter().filter(is_kept).cloned().collect();
+    (current != *kept).then_some(current)
 }
 
 /// The fold of a session's facts up to and including `last`.

@@ -1,0 +1,23 @@
+//! Which environment answers a model call: the scripted one for the offline demo, HTTP for every other provider.
+
+use std::sync::Arc;
+
+use agentx_runtime::{BoxFuture, Effector, EventSink};
+use agentx_types::{Action, ActionBody, Api};
+use tokio_util::sync::CancellationToken;
+
+/// Hands model calls to the environment that speaks the model's API.
+pub struct ModelRouter {
+    /// Answers without any model.
+    pub scripted: Arc<dyn Effector>,
+    /// Answers over the network.
+    pub network: Arc<dyn Effector>,
+}
+
+impl Effector for ModelRouter {
+    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+        let scripted = matches!(&action.body, ActionBody::CallModel(call) if call.request.model.api == Api::Scripted);
+        let environment = if scripted { &self.scripted } else { &self.network };
+        environment.perform(action, events, cancel)
+    }
+}

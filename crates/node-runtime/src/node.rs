@@ -1,0 +1,286 @@
+//! The runtime that acts: it owns the log, the environments and the sessions that this process writes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentx_llm::WireOptions;
+use agentx_runtime::{
+    BlobStore, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo, NewLog, OpenRequest, ReplayReport, Runtime,
+    RuntimeError, SearchHit, Session, SessionIds, SessionInfo, SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View,
+    open_session, watch_log,
+};
+use agentx_tools::Toolbox;
+use agentx_types::{ActionKind, BlobId, ConfigChange, ContentPart, MediaSource, ModelRequest, ModelSpec, OwnerId, SessionId, ToolSpec};
+
+use crate::model_router::ModelRouter;
+use crate::replay;
+use crate::scripted::ScriptedEnvironment;
+use crate::tool_effector::ToolEffector;
+use crate::ids;
+
+/// How a server wants to be spoken to, by model.
+pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
+
+/// What a [`NodeRuntime`] is made of.
+pub struct NodeParts {
+    /// Where sessions are kept.
+    pub log: Arc<dyn SessionLog>,
+    /// Whose they are.
+    pub owner: OwnerId,
+    /// The models that it knows.
+    pub models: Vec<ModelInfo>,
+    /// How their servers want to be spoken to.
+    pub wire_options: WireOptionsOf,
+    /// Asks models over the network.
+    pub network: Arc<dyn Effector>,
+    /// Answers without any model.
+    pub scripted: ScriptedEnvironment,
+    /// The tools that it offers.
+    pub tools: Toolbox,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// The program and its version, for the log.
+    pub program: String,
+    /// Where its data is, for messages.
+    pub data_dir: PathBuf,
+}
+
+/// The runtime that acts.
+pub struct NodeRuntime {
+    driver: DriverParts,
+    owner: OwnerId,
+    models: Vec<ModelInfo>,
+    wire_options: WireOptionsOf,
+    tools: Toolbox,
+    data_dir: PathBuf,
+}
+
+impl NodeRuntime {
+    /// A runtime of these parts. Must be called inside a tokio runtime before the first session is opened.
+    pub fn new(parts: NodeParts) -> Self {
+        let mut effectors: BTreeMap<ActionKind, Arc<dyn Effector>> = BTreeMap::new();
+        let scripted = parts.scripted.effectors().into_iter().find(|(kind, _)| *kind == ActionKind::CallModel);
+        let network = parts.network;
+        let models: Arc<dyn Effector> = match scripted {
+            Some((_, scripted)) => Arc::new(ModelRouter { scripted, network }),
+            None => network,
+        };
+        effectors.insert(ActionKind::CallModel, models);
+        let blobs: Arc<dyn BlobStore> = parts.log.clone();
+        effectors.insert(ActionKind::CallTool, Arc::new(ToolEffector::new(parts.tools.clone(), blobs)));
+        let driver = DriverParts {
+            log: parts.log,
+            effectors: Arc::new(effectors),
+            clock: parts.clock,
+            bus: SystemBus::new(),
+            tools: parts.tools.specs(),
+            program: parts.program,
+        };
+        Self {
+            driver,
+            owner: parts.owner,
+            models: parts.models,
+            wire_options: parts.wire_options,
+            tools: parts.tools,
+            data_dir: parts.data_dir,
+        }
+    }
+
+    /// Where everything that is committed is published.
+    pub fn bus(&self) -> &SystemBus {
+        &self.driver.bus
+    }
+
+    /// Where its data is.
+    pub fn data_dir(&self) -> &std::path::Path {
+        &self.data_dir
+    }
+
+    fn log(&self) -> &dyn SessionLog {
+        self.driver.log.as_ref()
+    }
+
+    fn ids(&self) -> Result<SessionIds, RuntimeError> {
+        let ids = ids::session().and_then(|session_id| Ok((session_id, ids::agent()?)));
+        let (session_id, agent_state_id) = ids.map_err(RuntimeError::Refused)?;
+        Ok(SessionIds { session_id, agent_state_id, owner: self.owner.clone() })
+    }
+
+    fn check_model(&self, model: &ModelSpec) -> Result<(), RuntimeError> {
+        let known = self.models.iter().find(|info| info.spec.provider == model.provider && info.missing.is_some());
+        match known.and_then(|info| info.missing.clone()) {
+            Some(what) => Err(RuntimeError::Unavailable { model: model.id.clone(), what }),
+            None => Ok(()),
+        }
+    }
+
+    async fn open_any(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
+        let ids = self.ids()?;
+        let request = match request {
+            OpenRequest::New(config) => {
+                self.check_model(&config.model)?;
+                OpenRequest::New(config)
+            }
+            OpenRequest::Resume(session, changes) => {
+                self.owned(&session).await?;
+                for change in &changes {
+                    if let ConfigChange::Model(model) = change {
+                        self.check_model(model)?;
+                    }
+                }
+                OpenRequest::Resume(session, changes)
+            }
+        };
+        let session = open_session(self.driver.clone(), ids, request).await?;
+        Ok(session)
+    }
+
+    /// What is known of one of the owner's sessions; another owner's does not exist.
+    async fn owned(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
+        let info = self.log().info(session).await?;
+        if info.owner != self.owner {
+            return Err(agentx_runtime::LogError::NotFound(session.to_string()).into());
+        }
+        Ok(info)
+    }
+
+    async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
+        let with_kind = if prefix.starts_with(SessionId::PREFIX) { prefix.to_owned() } else { format!("{}{prefix}", SessionId::PREFIX) };
+        let mut ids = self.log().resolve(&self.owner, &with_kind).await?;
+        match ids.len() {
+            0 => Err(agentx_runtime::LogError::NotFound(prefix.to_owned()).into()),
+            1 => Ok(ids.remove(0)),
+            _ => Err(RuntimeError::Ambiguous { prefix: prefix.to_owned(), ids: ids.iter().map(SessionId::to_string).collect() }),
+        }
+    }
+
+    async fn make_fork(&self, session: &SessionId, at_seq: Option<u64>) -> Result<SessionId, RuntimeError> {
+        let parent = self.owned(session).await?;
+        let at_seq = at_seq.unwrap_or(parent.last_seq);
+        if at_seq == 0 || at_seq > parent.last_seq {
+            return Err(RuntimeError::Refused(format!("{session} has events 1 to {}; there is no event {at_seq}", parent.last_seq)));
+        }
+        let ids = self.ids()?;
+        let new = NewLog {
+            session_id: ids.session_id.clone(),
+            owner: ids.owner,
+            at: self.driver.clock.now(),
+            workspace: parent.workspace,
+            parent: Some((session.clone(), at_seq)),
+        };
+        self.log().create(new).await?;
+        Ok(ids.session_id)
+    }
+
+    async fn context_at(&self, session: &SessionId, at_seq: Option<u64>) -> Result<ContextView, RuntimeError> {
+        self.owned(session).await?;
+        let (seq, request) = replay::request_at(self.log(), session, at_seq).await?;
+        let blobs = self.load_blobs(&request).await?;
+        let body = agentx_llm::build(&request, &(self.wire_options)(&request.model), &blobs);
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Ok(ContextView { seq, api: request.model.api, body })
+    }
+
+    async fn load_blobs(&self, request: &ModelRequest) -> Result<BTreeMap<BlobId, Vec<u8>>, RuntimeError> {
+        let mut blobs = BTreeMap::new();
+        for id in blob_ids(request) {
+            // A blob that is gone is left out of the map: the model is told so, as it was when it was asked.
+            if let Ok(bytes) = self.log().get_blob(&id, 0..u64::MAX).await {
+                blobs.insert(id, bytes);
+            }
+        }
+        Ok(blobs)
+    }
+}
+
+/// The blobs that a request refers to.
+fn blob_ids(request: &ModelRequest) -> Vec<BlobId> {
+    fn of(parts: &[ContentPart], ids: &mut Vec<BlobId>) {
+        for part in parts {
+            match part {
+                ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+                    if let MediaSource::Blob(id) = &media.source {
+                        ids.push(id.clone());
+                    }
+                }
+                ContentPart::ToolResult(result) => of(&result.content, ids),
+                _ => {}
+            }
+        }
+    }
+    let mut ids = Vec::new();
+    request.messages.iter().for_each(|message| of(&message.content, &mut ids));
+    ids
+}
+
+impl Runtime for NodeRuntime {
+    fn owner(&self) -> &OwnerId {
+        &self.owner
+    }
+
+    fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(self.open_any(request))
+    }
+
+    fn watch(&self, session: &SessionId, after_seq: u64, view: View, follow: bool) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(watch_log(self.driver.log.clone(), session, after_seq, view, follow))
+        })
+    }
+
+    fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
+        Box::pin(async move { Ok(self.log().list(SessionQuery { owner: self.owner.clone(), ..query }).await?) })
+    }
+
+    fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let prefix = prefix.to_owned();
+        Box::pin(async move { self.resolve_prefix(&prefix).await })
+    }
+
+    fn fork(&self, session: &SessionId, at_seq: Option<u64>) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.make_fork(&session, at_seq).await })
+    }
+
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(self.log().delete(&session).await?)
+        })
+    }
+
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { Ok(self.log().verify(&session).await?) })
+    }
+
+    fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            replay::replay(self.log(), &session).await
+        })
+    }
+
+    fn context(&self, session: &SessionId, at_seq: Option<u64>) -> BoxFuture<'_, Result<ContextView, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.context_at(&session, at_seq).await })
+    }
+
+    fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>> {
+        let words = words.to_owned();
+        Box::pin(async move { Ok(self.log().search(&self.owner, &words, limit).await?) })
+    }
+
+    fn models(&self) -> Vec<ModelInfo> {
+        self.models.clone()
+    }
+
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.tools.specs().to_vec()
+    }
+}

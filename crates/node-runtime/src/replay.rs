@@ -1,0 +1,89 @@
+//! Deriving a session again from its log, without any model, and comparing it with what was live.
+
+use agentx_runtime::{Derived, DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
+use agentx_types::{ActionBody, EnvironmentEvent, ModelRequest, SessionId};
+use std::sync::Arc;
+
+/// Facts are read in pages of so many.
+const PAGE: usize = 4096;
+
+/// Folds the whole log and compares digests batch by batch. Batches that the session's parents wrote have their digests there.
+///
+/// # Errors
+/// Where the log cannot be read.
+pub async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<ReplayReport, RuntimeError> {
+    let mut recorded = log.digests(session).await?.into_iter().peekable();
+    let mut fold = SessionFold::new(session.clone());
+    let mut digest = DerivedDigest::default();
+    let mut derived = Derived::default();
+    let mut report = ReplayReport {
+        session_id: session.clone(),
+        facts: 0,
+        derived: 0,
+        digest: String::new(),
+        divergence: None,
+    };
+    let mut good_until = 0;
+    // A digest covers what followed since the last writer took over; before the first one nothing was recorded.
+    let mut covered = false;
+    loop {
+        let facts = log.read(session, fold.last_seq(), PAGE).await?;
+        if facts.is_empty() {
+            break;
+        }
+        for fact in &facts {
+            derived.clear();
+            fold.apply(fact, &mut derived);
+            digest.add(fact, &derived);
+            covered |= matches!(fact.event, EnvironmentEvent::SessionOpened(_) | EnvironmentEvent::WriterAttached(_) | EnvironmentEvent::SessionForked(_));
+            report.facts += 1;
+            report.derived += derived.events.len() as u64;
+            if let Some((last_seq, expected)) = recorded.next_if(|(last_seq, _)| *last_seq <= fact.seq) {
+                if covered && last_seq == fact.seq && digest.value() != expected && report.divergence.is_none() {
+                    report.divergence = Some((good_until + 1, fact.seq));
+                }
+                good_until = fact.seq;
+            }
+        }
+    }
+    report.digest = hex(&digest.value());
+    Ok(report)
+}
+
+/// The request of the last model call at or before `at_seq`, and the event that it follows from.
+///
+/// # Errors
+/// Where the log cannot be read, or no model was called until then.
+pub async fn request_at(
+    log: &dyn SessionLog,
+    session: &SessionId,
+    at_seq: Option<u64>,
+) -> Result<(u64, Arc<ModelRequest>), RuntimeError> {
+    let last = at_seq.unwrap_or(u64::MAX);
+    let mut fold = SessionFold::new(session.clone());
+    let mut derived = Derived::default();
+    let mut found = None;
+    'pages: loop {
+        let facts = log.read(session, fold.last_seq(), PAGE).await?;
+        if facts.is_empty() {
+            break;
+        }
+        for fact in &facts {
+            if fact.seq > last {
+                break 'pages;
+            }
+            derived.clear();
+            fold.apply(fact, &mut derived);
+            for action in derived.actions.drain(..) {
+                if let ActionBody::CallModel(call) = action.body {
+                    found = Some((fact.seq, call.request));
+                }
+            }
+        }
+    }
+    found.ok_or_else(|| RuntimeError::Refused(format!("no model was called in {session} up to event {}", last.min(fold.last_seq()))))
+}
+
+fn hex(digest: &Digest) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

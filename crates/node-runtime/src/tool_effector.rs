@@ -1,0 +1,65 @@
+//! The effector for tools: looks the tool up, gives it what it may use, and says its outcome.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use agentx_runtime::{BlobStore, BoxFuture, Effector, EventSink, ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_tools::Toolbox;
+use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// How many tool calls of a runtime run at once; the others wait for their turn.
+const MAX_AT_ONCE: usize = 64;
+
+/// Runs tools, many at once, each as its own task.
+pub struct ToolEffector {
+    tools: Toolbox,
+    blobs: Arc<dyn BlobStore>,
+    slots: Arc<Semaphore>,
+}
+
+impl ToolEffector {
+    /// An effector over these tools; what is too long for the model goes to `blobs`.
+    pub fn new(tools: Toolbox, blobs: Arc<dyn BlobStore>) -> Self {
+        Self { tools, blobs, slots: Arc::new(Semaphore::new(MAX_AT_ONCE)) }
+    }
+}
+
+impl Effector for ToolEffector {
+    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+        let (tools, blobs, slots) = (self.tools.clone(), self.blobs.clone(), self.slots.clone());
+        Box::pin(async move {
+            let ActionBody::CallTool(call) = &action.body else { return };
+            let began = Instant::now();
+            let outcome = tokio::select! {
+                biased;
+                slot = slots.acquire() => {
+                    let context = context(call, &events, blobs, cancel.clone());
+                    let outcome = tools.call(&call.name, call.input.clone(), context).await;
+                    drop(slot);
+                    outcome
+                }
+                () = cancel.cancelled() => ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before it began."),
+            };
+            tracing::debug!(tool = %call.name, status = ?outcome.status, elapsed_us = began.elapsed().as_micros(), "tool call ended");
+            let is_error = outcome.is_error();
+            let ToolOutcome { content, status, details } = outcome;
+            let result = ToolResult { tool_call_id: call.tool_call_id.clone(), result: content, is_error, status, details };
+            events.emit(result).await;
+        })
+    }
+}
+
+fn context(call: &CallTool, events: &EventSink, blobs: Arc<dyn BlobStore>, cancel: CancellationToken) -> ToolContext {
+    ToolContext {
+        tool_call_id: call.tool_call_id.clone(),
+        session_id: events.session_id().cloned().unwrap_or_else(|| SessionId::new("")),
+        workspace: PathBuf::from(&call.workspace),
+        outside_workspace: call.outside_workspace,
+        output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
+        blobs,
+        cancel,
+    }
+}
