@@ -1,0 +1,204 @@
+//! From a request to the answer: pure. The same request always gets the same answer.
+
+use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
+use serde_json::{Map, Value};
+
+use super::intent::{Intent, ToolWish, plan};
+use super::phrase::is_chinese;
+use super::{summary, words};
+
+/// What the demo answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Answer {
+    /// Shown as reasoning, before the text.
+    pub(super) thinking: String,
+    /// What is said.
+    pub(super) text: String,
+    /// The tools that are asked for, with their arguments.
+    pub(super) calls: Vec<(String, Value)>,
+}
+
+/// The answer to `request`.
+pub(super) fn answer(request: &ModelRequest) -> Answer {
+    let asked = request
+        .messages
+        .iter()
+        .rposition(|message| message.role == Role::User);
+    let input = asked.map(|at| request.messages[at].text()).unwrap_or_default();
+    let since = asked.map_or(&request.messages[..], |at| &request.messages[at + 1..]);
+    let chinese = is_chinese(&input);
+    let done_steps = since.iter().filter(|message| asks_for_tools(message)).count();
+    let mut answer = Answer::default();
+    for result in last_results(request, since) {
+        add_paragraph(&mut answer.text, &summary::summary(result, chinese));
+    }
+    let steps = plan(&input);
+    for step in steps.get(done_steps..).unwrap_or_default() {
+        step.iter()
+            .for_each(|intent| carry_out(intent, request, chinese, &mut answer));
+        if !answer.calls.is_empty() {
+            break;
+        }
+    }
+    answer
+}
+
+fn asks_for_tools(message: &Message) -> bool {
+    message.role == Role::Assistant
+        && message
+            .content
+            .iter()
+            .any(|part| matches!(part, ContentPart::ToolCall(_)))
+}
+
+/// The results that came after the last answer: those are news. A person may have said something since.
+fn last_results<'a>(
+    request: &'a ModelRequest,
+    since: &'a [std::sync::Arc<Message>],
+) -> Vec<&'a ToolResultPart> {
+    let all = if since.is_empty() {
+        &request.messages[..]
+    } else {
+        since
+    };
+    let start = all
+        .iter()
+        .rposition(|message| message.role == Role::Assistant)
+        .map_or(0, |at| at + 1);
+    let parts = all[start..].iter().flat_map(|message| &message.content);
+    parts
+        .filter_map(|part| {
+            if let ContentPart::ToolResult(result) = part {
+                Some(result)
+            } else {
+                None
+            }
+        })
+        .collect()
+}
+
+fn carry_out(intent: &Intent, request: &ModelRequest, chinese: bool, answer: &mut Answer) {
+    let said = match intent {
+        Intent::Greet => words::GREETING.get(chinese).to_owned(),
+        Intent::Help => words::HELP.get(chinese).to_owned(),
+        Intent::Identity => words::IDENTITY.get(chinese).to_owned(),
+        Intent::Connect => words::CONNECT.get(chinese).to_owned(),
+        Intent::Thanks => words::THANKS.get(chinese).to_owned(),
+        Intent::Bye => words::BYE.get(chinese).to_owned(),
+        Intent::Unclear => words::UNCLEAR.get(chinese).to_owned(),
+        Intent::Echo(text) => text.clone(),
+        Intent::Story => words::story(chinese),
+        Intent::Count(last) => count(*last, chinese),
+        Intent::Think(topic) => {
+            answer.thinking = format!("{}{topic}", words::THOUGHT.get(chinese));
+            words::THOUGHT_ENDS.get(chinese).to_owned()
+        }
+        Intent::Tool(wish) => match call(wish, &request.tools) {
+            Ok(call) => {
+                let said = announcement(&call.0, chinese);
+                answer.calls.push(call);
+                said
+            }
+            Err(missing) if chinese => format!("这需要工具 `{missing}`，但这个会话里没有。"),
+            Err(missing) => format!("That needs the tool `{missing}`, which this session does not offer."),
+        },
+    };
+    add_paragraph(&mut answer.text, &said);
+}
+
+fn announcement(tool: &str, chinese: bool) -> String {
+    if chinese {
+        format!("我用 `{tool}` 来做。")
+    } else {
+        format!("I will use `{tool}` for that.")
+    }
+}
+
+fn add_paragraph(text: &mut String, more: &str) {
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(more);
+}
+
+fn count(last: u32, chinese: bool) -> String {
+    let mut text = String::new();
+    for number in 1..=last {
+        text.push_str(&number.to_string());
+        text.push_str(if number % 20 == 0 { "\n" } else { " " });
+    }
+    text.push_str(words::DONE_COUNTING.get(chinese));
+    text
+}
+
+/// The tool and the arguments for a wish; the name of the tool where it is not on offer.
+fn call(wish: &ToolWish, tools: &[ToolSpec]) -> Result<(String, Value), &'static str> {
+    let offered = |name: &'static str| tools.iter().find(|tool| tool.name == name).ok_or(name);
+    let (tool, arguments) = match wish {
+        ToolWish::List { pattern } => (offered("glob")?, vec![("pattern".to_owned(), pattern.as_str())]),
+        ToolWish::Read { path } => {
+            let tool = offered("read")?;
+            (tool, vec![(path_key(tool), path.as_str())])
+        }
+        ToolWish::Run { command } => {
+            let tool = offered("bash")?;
+            (
+                tool,
+                vec![(
+                    tool.command_argument.clone().unwrap_or("command".into()),
+                    command.as_str(),
+                )],
+            )
+        }
+        ToolWish::Write { path, content } => {
+            let tool = offered("write")?;
+            (
+                tool,
+                vec![
+                    (path_key(tool), path.as_str()),
+                    ("content".to_owned(), content.as_str()),
+                ],
+            )
+        }
+        ToolWish::Replace { path, old, new } => {
+            let tool = offered("edit")?;
+            let texts = [
+                (first_of(tool, &["old", "old_string", "old_text"]), old),
+                (first_of(tool, &["new", "new_string", "new_text"]), new),
+            ];
+            let mut arguments = vec![(path_key(tool), path.as_str())];
+            arguments.extend(texts.into_iter().map(|(key, text)| (key, text.as_str())));
+            (tool, arguments)
+        }
+        ToolWish::Search { pattern, path } => {
+            let tool = offered("grep")?;
+            let mut arguments = vec![("pattern".to_owned(), pattern.as_str())];
+            arguments.extend(path.as_ref().map(|path| (path_key(tool), path.as_str())));
+            (tool, arguments)
+        }
+    };
+    let input: Map<String, Value> = arguments
+        .into_iter()
+        .map(|(key, text)| (key, Value::from(text)))
+        .collect();
+    Ok((tool.name.clone(), Value::Object(input)))
+}
+
+fn path_key(tool: &ToolSpec) -> String {
+    tool.path_argument.clone().unwrap_or_else(|| "path".to_owned())
+}
+
+/// The first of `keys` that the tool's schema has.
+fn first_of(tool: &ToolSpec, keys: &[&str]) -> String {
+    let known = |key: &&&str| {
+        tool.input_schema
+            .get("properties")
+            .is_some_and(|all| all.get(**key).is_some())
+    };
+    keys.iter()
+        .find(known)
+        .or(keys.first())
+        .copied()
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,95 @@
+//! The scripted environment: an offline demo in the place of a model, used where no key is there.
+//!
+//! It performs `call_model` with no network: it says plainly that it is a script, answers a few phrases in English and
+//! Chinese, asks for tools when asked in plain words, and sums up their real results. Everything around it (approvals,
+//! interrupts, the log, replay) works as with a real model. The same request always gives the same events.
+//!
+//! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its model has no
+//! price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`] for the whole contract.
+
+mod answer;
+mod intent;
+mod phrase;
+mod player;
+mod summary;
+mod words;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{BoxFuture, Effector, Environment, EventSink};
+use agentx_types::{Action, ActionBody, ActionKind, ErrorOccurred};
+use tokio_util::sync::CancellationToken;
+
+/// The offline demo: one effector, for model calls.
+///
+/// ```
+/// use agentx_node_runtime::scripted::ScriptedEnvironment;
+/// use agentx_runtime::Environment as _;
+/// use agentx_types::ActionKind;
+///
+/// let demo = ScriptedEnvironment::live();
+/// assert_eq!(demo.effectors()[0].0, ActionKind::CallModel);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ScriptedEnvironment {
+    pace: Duration,
+}
+
+impl ScriptedEnvironment {
+    /// Speaks at about the speed of a model, so that it can be interrupted: a few letters every 12 ms.
+    pub fn live() -> Self {
+        Self::with_pace(Duration::from_millis(12))
+    }
+
+    /// Speaks without any pause, for tests and pipes.
+    pub fn instant() -> Self {
+        Self::with_pace(Duration::ZERO)
+    }
+
+    /// Waits so long between two pieces of an answer.
+    pub fn with_pace(pace: Duration) -> Self {
+        Self { pace }
+    }
+}
+
+impl Environment for ScriptedEnvironment {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)> {
+        vec![(ActionKind::CallModel, Arc::new(self.clone()))]
+    }
+}
+
+impl Effector for ScriptedEnvironment {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let pace = self.pace;
+        Box::pin(async move {
+            let ActionBody::CallModel(call) = &action.body else {
+                events.emit(not_a_model_call(&action)).await;
+                return;
+            };
+            let answer = answer::answer(&call.request);
+            player::play(&action, &call.request, answer, pace, &events, &cancel).await;
+        })
+    }
+}
+
+/// What is said where another kind of action comes to an effector of model calls: a mistake of whoever routed it.
+pub(crate) fn not_a_model_call(action: &Action) -> ErrorOccurred {
+    ErrorOccurred {
+        code: "wrong_effector".to_owned(),
+        message: format!(
+            "an effector of model calls was given the action {} of another kind",
+            action.action_id
+        ),
+        recoverable: true,
+    }
+}

@@ -1,0 +1,55 @@
+//! Time that stands still until a test moves it, so that what a test sees never depends on how fast it ran.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use agentx_types::Timestamp;
+
+/// A clock that is shared by clones and moved by hand.
+///
+/// ```
+/// use std::time::Duration;
+/// use agentx_testing::SimulatedClock;
+///
+/// let clock = SimulatedClock::default();
+/// let before = clock.now();
+/// clock.advance(Duration::from_secs(2));
+/// assert_eq!(clock.now().millis_since(before), 2_000);
+/// ```
+#[derive(Clone, Debug)]
+pub struct SimulatedClock {
+    micros: Arc<AtomicI64>,
+}
+
+impl Default for SimulatedClock {
+    /// Starts at 2025-11-20 09:20:00 UTC.
+    fn default() -> Self {
+        Self::at(Timestamp(1_763_630_400_000_000))
+    }
+}
+
+impl SimulatedClock {
+    /// Starts at `start`.
+    pub fn at(start: Timestamp) -> Self {
+        Self {
+            micros: Arc::new(AtomicI64::new(start.0)),
+        }
+    }
+
+    /// The time that it shows.
+    pub fn now(&self) -> Timestamp {
+        Timestamp(self.micros.load(Ordering::SeqCst))
+    }
+
+    /// Shows the time, then moves on by one microsecond: no two events are at the same time.
+    pub fn tick(&self) -> Timestamp {
+        Timestamp(self.micros.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// Moves on by `time`.
+    pub fn advance(&self, time: Duration) {
+        let micros = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        self.micros.fetch_add(micros, Ordering::SeqCst);
+    }
+}

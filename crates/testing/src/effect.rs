@@ -1,0 +1,139 @@
+//! Runs an effector on one action, outside of any session, and collects what it says.
+
+use std::sync::Arc;
+
+use agentx_runtime::{Effector, EventSink};
+use agentx_types::{Action, Draft, EnvironmentEvent, Vocabulary as _};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Performs `action` to its end.
+pub async fn perform(effector: &dyn Effector, action: Arc<Action>) -> Said {
+    start(effector, action).finish().await
+}
+
+/// Begins to perform `action`; the test follows what is said, and may stop it.
+pub fn start(effector: &dyn Effector, action: Arc<Action>) -> Performance {
+    let (queue, drafts) = mpsc::channel(4);
+    let cancel = CancellationToken::new();
+    let sink = EventSink::for_action(queue, &action);
+    let task = tokio::spawn(effector.perform(action.clone(), sink, cancel.clone()));
+    Performance {
+        action,
+        drafts,
+        cancel,
+        task,
+        said: Said::default(),
+    }
+}
+
+/// An action that is being performed.
+#[derive(Debug)]
+pub struct Performance {
+    action: Arc<Action>,
+    drafts: mpsc::Receiver<Vec<Draft<EnvironmentEvent>>>,
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+    said: Said,
+}
+
+impl Performance {
+    /// Waits until an event with this tag was said; `false` where it ended without.
+    pub async fn until(&mut self, tag: &str) -> bool {
+        while !self.said.events.iter().any(|event| event.tag() == tag) {
+            if !self.receive().await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What was said so far and received by [`Self::until`].
+    pub fn said(&self) -> &Said {
+        &self.said
+    }
+
+    /// Asks it to stop.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Goes away as a session does that is closed: nobody listens any more. Waits until the effector has ended.
+    ///
+    /// # Panics
+    /// Where the effector panicked.
+    pub async fn hang_up(self) {
+        drop(self.drafts);
+        self.task
+            .await
+            .unwrap_or_else(|error| panic!("the effector failed: {error}"));
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// Where the effector panicked, or said something under another action's id.
+    pub async fn finish(mut self) -> Said {
+        while self.receive().await {}
+        self.task
+            .await
+            .unwrap_or_else(|error| panic!("the effector failed: {error}"));
+        self.said
+    }
+
+    async fn receive(&mut self) -> bool {
+        let Some(drafts) = self.drafts.recv().await else {
+            return false;
+        };
+        self.said.batches.push(drafts.len());
+        for draft in drafts {
+            assert_eq!(
+                draft.cause.as_ref(),
+                Some(&self.action.action_id),
+                "under the id of its action"
+            );
+            assert_eq!(draft.run_id, self.action.run_id, "in the run of its action");
+            self.said.events.push(draft.event);
+        }
+        true
+    }
+}
+
+/// What an effector said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    /// The events, in order.
+    pub events: Vec<EnvironmentEvent>,
+    /// How many of them came together, in order.
+    pub batches: Vec<usize>,
+}
+
+impl Said {
+    /// The tags, one for each event.
+    pub fn all_tags(&self) -> Vec<&str> {
+        self.events.iter().map(EnvironmentEvent::tag).collect()
+    }
+
+    /// The tags, a run of the same one counted once.
+    pub fn tags(&self) -> Vec<&str> {
+        let mut tags = self.all_tags();
+        tags.dedup();
+        tags
+    }
+
+    /// All text chunks, joined.
+    pub fn text(&self) -> String {
+        let text = |event: &EnvironmentEvent| match event {
+            EnvironmentEvent::TextChunk(chunk) => Some(chunk.text.clone()),
+            _ => None,
+        };
+        self.events.iter().filter_map(text).collect()
+    }
+
+    /// Everything as JSON, for searching.
+    pub fn json(&self) -> String {
+        // Events are plain data with string keys; writing them to memory has no way to fail.
+        serde_json::to_string(&self.events).unwrap_or_default()
+    }
+}

@@ -1,0 +1,173 @@
+//! Whole values for tests in one line: models, configurations, messages, requests and actions.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, Api, ApprovalMode, CallModel,
+    CallTool, ContentPart, Limits, Message, MessageId, ModelParams, ModelRequest, ModelSpec, Prices, Role,
+    RunId, SessionId, ToolCallId, ToolCallPart, ToolResultPart, ToolSpec,
+};
+use serde_json::{Value, json};
+
+/// The session of every fixture.
+pub fn session_id() -> SessionId {
+    SessionId::new("ses_test")
+}
+
+/// The agent of every fixture.
+pub fn agent_state_id() -> AgentStateId {
+    AgentStateId::new("agt_test")
+}
+
+/// A model of the provider `test`, with round prices (1 and 2 nano-dollars a token).
+pub fn model(api: Api) -> ModelSpec {
+    ModelSpec {
+        id: "test-model".into(),
+        provider: "test".into(),
+        api,
+        context_window: 100_000,
+        max_output_tokens: 4_096,
+        prices: Prices {
+            input: 1,
+            output: 2,
+            cache_read: 0,
+            cache_write: 0,
+        },
+    }
+}
+
+/// A tool with one string argument, which is a path or a command line as its access says.
+pub fn tool(name: &str, argument: &str, access: Access) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: format!("The tool {name} of a test."),
+        input_schema: json!({
+            "type": "object",
+            "properties": { argument: { "type": "string" } },
+            "required": [argument],
+        }),
+        access,
+        path_argument: matches!(access, Access::Read | Access::Change).then(|| argument.to_owned()),
+        command_argument: (access == Access::Run).then(|| argument.to_owned()),
+        idempotent: access == Access::Read,
+        quit: false,
+    }
+}
+
+/// The tools `bash`, `read`, `write`, `edit`, `glob` and `grep`, as far as tests need them.
+pub fn tools() -> Arc<[ToolSpec]> {
+    Arc::from([
+        tool("bash", "command", Access::Run),
+        tool("read", "path", Access::Read),
+        tool("write", "path", Access::Change),
+        tool("edit", "path", Access::Change),
+        tool("glob", "path", Access::Read),
+        tool("grep", "path", Access::Read),
+    ])
+}
+
+/// A configuration with [`tools`], that does whatever is asked.
+pub fn config() -> AgentConfig {
+    AgentConfig {
+        kind: AgentKind::React,
+        name: "test".into(),
+        model: model(Api::Anthropic),
+        params: ModelParams::default(),
+        system_prompt: "You are a test.".into(),
+        instructions: Vec::new(),
+        workspace: "/workspace".into(),
+        tools: tools(),
+        approval: ApprovalMode::Auto,
+        rules: Vec::new(),
+        limits: Limits::default(),
+    }
+}
+
+/// A message of a person.
+pub fn user(text: &str) -> Arc<Message> {
+    message("msg_user", Role::User, vec![ContentPart::text(text)])
+}
+
+/// An answer in words.
+pub fn assistant(text: &str) -> Arc<Message> {
+    message("msg_assistant", Role::Assistant, vec![ContentPart::text(text)])
+}
+
+/// An answer that asks for one tool.
+pub fn tool_call(id: &str, name: &str, input: Value) -> Arc<Message> {
+    let part = ToolCallPart {
+        tool_call_id: ToolCallId::new(id),
+        name: name.into(),
+        input,
+        provider: None,
+    };
+    message(
+        "msg_assistant",
+        Role::Assistant,
+        vec![ContentPart::ToolCall(part)],
+    )
+}
+
+/// The result of a tool.
+pub fn tool_result(id: &str, name: &str, text: &str) -> Arc<Message> {
+    let part = ToolResultPart {
+        tool_call_id: ToolCallId::new(id),
+        name: name.into(),
+        content: vec![ContentPart::text(text)],
+        is_error: false,
+    };
+    message("msg_tool", Role::Tool, vec![ContentPart::ToolResult(part)])
+}
+
+fn message(id: &str, role: Role, content: Vec<ContentPart>) -> Arc<Message> {
+    Arc::new(Message {
+        message_id: MessageId::new(id),
+        role,
+        content,
+    })
+}
+
+/// A request with these messages, [`tools`] and a system prompt.
+pub fn request(api: Api, messages: Vec<Arc<Message>>) -> ModelRequest {
+    ModelRequest {
+        model: model(api),
+        params: ModelParams::default(),
+        system: vec!["You are a test.".into()],
+        messages,
+        tools: tools(),
+    }
+}
+
+/// An action that follows from the event 7 in the run of the event 6.
+pub fn action(body: ActionBody) -> Arc<Action> {
+    Arc::new(Action {
+        action_id: ActionId::following(7, 0),
+        agent_state_id: agent_state_id(),
+        run_id: Some(RunId::of_input(6)),
+        body,
+    })
+}
+
+/// The action to send `request`.
+pub fn call(request: ModelRequest) -> Arc<Action> {
+    action(ActionBody::CallModel(CallModel {
+        request: Arc::new(request),
+    }))
+}
+
+/// The action to ask a model one thing.
+pub fn call_model(text: &str) -> Arc<Action> {
+    call(request(Api::Anthropic, vec![user(text)]))
+}
+
+/// The action to run a tool.
+pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
+    action(ActionBody::CallTool(CallTool {
+        tool_call_id: ToolCallId::new(id),
+        name: name.into(),
+        input,
+        workspace: "/workspace".into(),
+        outside_workspace: false,
+        idempotent: false,
+    }))
+}

@@ -1,0 +1,38 @@
+//! What tests of AgentX share; a dev-dependency only.
+//!
+//! - [`ScriptedModel`]: a model whose answers are listed beforehand, with stalls that the test releases, and which
+//!   records the requests that it was given;
+//! - [`SimulatedClock`]: time that stands still until it is moved;
+//! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
+//! - [`perform`]: runs an effector on one action and collects what it says;
+//! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand.
+//!
+//! ```
+//! use agentx_testing::{Answer, ScriptedModel, fixture, perform};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let model = ScriptedModel::new([Answer::text("4")]);
+//! let said = perform(&model, fixture::call_model("2 + 2?")).await;
+//! assert_eq!(said.tags(), ["stream_start", "text_chunk", "usage", "stream_end"]);
+//! assert_eq!(model.requests()[0].messages[0].text(), "2 + 2?");
+//! # });
+//! ```
+
+mod clock;
+mod effect;
+pub mod fixture;
+mod gate;
+mod http;
+mod log;
+mod model;
+mod reply;
+mod server;
+
+pub use clock::SimulatedClock;
+pub use effect::{Performance, Said, perform, start};
+pub use gate::Gate;
+pub use http::HttpRequest;
+pub use log::LogBuilder;
+pub use model::{Answer, ScriptedModel};
+pub use reply::Reply;
+pub use server::{TestServer, refusing_address};

@@ -1,0 +1,163 @@
+//! Builds a log of facts line by line, as a sequencer would number them.
+
+use std::sync::Arc;
+
+use agentx_runtime::Fact;
+use agentx_types::{
+    ActionId, ActionKind, ActionStarted, AgentConfig, ContentPart, Draft, EnvironmentEvent, InputMode,
+    MessageId, OwnerId, RunId, SessionOpened, Source, StopReason, StreamEnd, StreamStart, TextChunk,
+    ToolCall, ToolCallId, ToolResult, ToolStatus, UserMessage,
+};
+use serde_json::Value;
+
+use crate::{SimulatedClock, fixture};
+
+/// A log in the making. Events after an input carry its run; events after [`Self::action`] carry that action as their
+/// cause.
+#[derive(Clone, Debug)]
+pub struct LogBuilder {
+    facts: Vec<Fact>,
+    clock: SimulatedClock,
+    run_id: Option<RunId>,
+    cause: Option<ActionId>,
+}
+
+impl LogBuilder {
+    /// A log with nothing in it.
+    pub fn empty() -> Self {
+        Self {
+            facts: Vec::new(),
+            clock: SimulatedClock::default(),
+            run_id: None,
+            cause: None,
+        }
+    }
+
+    /// A log that begins with `session_opened`.
+    pub fn opened(config: AgentConfig) -> Self {
+        let opened = SessionOpened {
+            owner: OwnerId::new("own_test"),
+            config,
+            program: "test".into(),
+        };
+        Self::empty().event(Source::System, opened)
+    }
+
+    /// Adds any event.
+    #[must_use]
+    pub fn event(mut self, source: Source, event: impl Into<EnvironmentEvent>) -> Self {
+        let draft = Draft {
+            source,
+            agent_state_id: Some(fixture::agent_state_id()),
+            run_id: self.run_id.clone(),
+            cause: self.cause.clone(),
+            event: event.into(),
+        };
+        let seq = self.next_seq();
+        self.facts.push(Arc::new(draft.into_envelope(
+            fixture::session_id(),
+            seq,
+            self.clock.tick(),
+        )));
+        self
+    }
+
+    /// A person says something; the run that it opens begins.
+    #[must_use]
+    pub fn user(mut self, text: &str) -> Self {
+        let seq = self.next_seq();
+        self.run_id = Some(RunId::of_input(seq));
+        self.cause = None;
+        self.event(
+            Source::User,
+            UserMessage {
+                message_id: MessageId::with_suffix(seq),
+                content: vec![ContentPart::text(text)],
+                mode: InputMode::Queue,
+                idempotency_key: None,
+            },
+        )
+    }
+
+    /// `action_started` for an action that follows from the last event; what comes next answers it.
+    #[must_use]
+    pub fn action(mut self, kind: ActionKind, tool_call_id: Option<&str>) -> Self {
+        self.cause = Some(ActionId::following(self.next_seq() - 1, 0));
+        self.event(
+            Source::System,
+            ActionStarted {
+                kind,
+                tool_call_id: tool_call_id.map(ToolCallId::new),
+            },
+        )
+    }
+
+    /// A model is asked and answers in words.
+    #[must_use]
+    pub fn answer(self, text: &str) -> Self {
+        self.stream(StopReason::EndTurn, [TextChunk { text: text.into() }])
+    }
+
+    /// A model is asked and wants one tool.
+    #[must_use]
+    pub fn calls(self, id: &str, name: &str, input: Value) -> Self {
+        let call = ToolCall {
+            tool_call_id: ToolCallId::new(id),
+            name: name.into(),
+            input,
+            invalid: None,
+        };
+        self.stream(StopReason::ToolUse, [call])
+    }
+
+    /// A model is asked and says these events.
+    #[must_use]
+    pub fn stream<E: Into<EnvironmentEvent>>(
+        self,
+        end: StopReason,
+        events: impl IntoIterator<Item = E>,
+    ) -> Self {
+        let log = self.action(ActionKind::CallModel, None);
+        let message_id = MessageId::with_suffix(log.next_seq());
+        let start = StreamStart {
+            message_id,
+            model: "test-model".into(),
+            attempt: 1,
+        };
+        let log = log.event(Source::Environment, start);
+        let log = events
+            .into_iter()
+            .fold(log, |log, event| log.event(Source::Environment, event));
+        log.event(
+            Source::Environment,
+            StreamEnd {
+                stop_reason: end,
+                raw: None,
+            },
+        )
+    }
+
+    /// A tool is run and answers.
+    #[must_use]
+    pub fn result(self, id: &str, text: &str) -> Self {
+        self.action(ActionKind::CallTool, Some(id)).event(
+            Source::Environment,
+            ToolResult {
+                tool_call_id: ToolCallId::new(id),
+                result: vec![ContentPart::text(text)],
+                is_error: false,
+                status: ToolStatus::Success,
+                details: None,
+            },
+        )
+    }
+
+    /// The facts.
+    pub fn build(self) -> Vec<Fact> {
+        self.facts
+    }
+
+    fn next_seq(&self) -> u64 {
+        self.facts.last().map_or(0, |fact| fact.seq) + 1
+    }
+}

@@ -1,0 +1,344 @@
+//! A model whose answers are listed beforehand, one for each call. The requests that it was given are kept.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentx_runtime::{BoxFuture, Effector, Environment, EventSink};
+use agentx_types::{
+    Action, ActionBody, ActionKind, AttemptFailed, EnvironmentEvent, ErrorOccurred, MessageId, ModelRequest,
+    StopReason, StreamEnd, StreamStart, TextChunk, ThinkingChunk, ToolCall, ToolCallChunk, ToolCallId,
+    ToolCallStart, Usage, UsageReport,
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::Gate;
+
+/// One answer: events and stalls, in order. The stream's start, its usage (10 in, 5 out) and its end are added unless
+/// the answer says otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    steps: Vec<Step>,
+    usage: Option<Usage>,
+    end: End,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Say(Vec<EnvironmentEvent>),
+    Stall(Gate),
+    /// Stands before the stream's start.
+    Before(EnvironmentEvent),
+}
+
+#[derive(Clone, Debug, Default)]
+enum End {
+    /// `tool_use` where there are calls, else `end_turn`.
+    #[default]
+    Natural,
+    Stop(StopReason),
+    Fails(ErrorOccurred),
+    /// The stream breaks, and so does the call.
+    Breaks(ErrorOccurred),
+}
+
+impl Answer {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Words and nothing else.
+    pub fn text(text: &str) -> Self {
+        Self::new().then_text(text)
+    }
+
+    /// One call of a tool and nothing else.
+    pub fn call(id: &str, name: &str, input: Value) -> Self {
+        Self::new().then_call(id, name, input)
+    }
+
+    /// A call that comes to nothing before any stream began.
+    pub fn error(code: &str, message: &str) -> Self {
+        Self {
+            end: End::Fails(error(code, message)),
+            ..Self::new()
+        }
+    }
+
+    /// Then says words, as one chunk.
+    #[must_use]
+    pub fn then_text(self, text: &str) -> Self {
+        self.then([TextChunk { text: text.into() }])
+    }
+
+    /// Then says words, a chunk for each of `pieces`.
+    #[must_use]
+    pub fn then_pieces(self, pieces: &[&str]) -> Self {
+        self.then(pieces.iter().map(|text| TextChunk { text: (*text).into() }))
+    }
+
+    /// Then thinks.
+    #[must_use]
+    pub fn then_thinking(self, text: &str) -> Self {
+        self.then([ThinkingChunk { text: text.into() }])
+    }
+
+    /// Then asks for a tool, with its arguments streamed.
+    #[must_use]
+    pub fn then_call(self, id: &str, name: &str, input: Value) -> Self {
+        let tool_call_id = ToolCallId::new(id);
+        let name = name.to_owned();
+        let start = ToolCallStart {
+            tool_call_id: tool_call_id.clone(),
+            name: name.clone(),
+        };
+        let chunk = ToolCallChunk {
+            tool_call_id: tool_call_id.clone(),
+            json: input.to_string(),
+        };
+        let whole = ToolCall {
+            tool_call_id,
+            name,
+            input,
+            invalid: None,
+        };
+        self.then([EnvironmentEvent::from(start), chunk.into(), whole.into()])
+    }
+
+    /// Then says these events, together.
+    #[must_use]
+    pub fn then<E: Into<EnvironmentEvent>>(mut self, events: impl IntoIterator<Item = E>) -> Self {
+        self.steps
+            .push(Step::Say(events.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    /// Then waits until `gate` is open (or the call is interrupted).
+    #[must_use]
+    pub fn then_stall(mut self, gate: &Gate) -> Self {
+        self.steps.push(Step::Stall(gate.clone()));
+        self
+    }
+
+    /// Before the stream begins, an attempt fails and will be made again.
+    #[must_use]
+    pub fn after_failed_attempt(mut self, code: &str) -> Self {
+        let attempt = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step, Step::Before(_)))
+            .count();
+        let failed = AttemptFailed {
+            attempt: u32::try_from(attempt).unwrap_or(u32::MAX).saturating_add(1),
+            code: code.into(),
+            message: format!("the test says {code}"),
+            status: None,
+            retry_in_ms: Some(0),
+        };
+        self.steps.insert(attempt, Step::Before(failed.into()));
+        self
+    }
+
+    /// Reports this usage.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// Stops for this reason.
+    #[must_use]
+    pub fn stopping(mut self, reason: StopReason) -> Self {
+        self.end = End::Stop(reason);
+        self
+    }
+
+    /// Breaks off at the end of its steps, and is not tried again.
+    #[must_use]
+    pub fn breaking(mut self) -> Self {
+        self.end = End::Breaks(error("stream_broken", "the test breaks the stream"));
+        self
+    }
+
+    fn attempt(&self) -> u32 {
+        let failed = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step, Step::Before(_)))
+            .count();
+        u32::try_from(failed).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    fn has_calls(&self) -> bool {
+        let is_call = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::ToolCall(_));
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::Say(events) if events.iter().any(is_call)))
+    }
+}
+
+fn error(code: &str, message: &str) -> ErrorOccurred {
+    ErrorOccurred {
+        code: code.into(),
+        message: message.into(),
+        recoverable: true,
+    }
+}
+
+/// A model that gives listed answers, the first call the first one. After the last it fails with `script_exhausted`.
+/// Clones are the same model.
+#[derive(Clone, Debug)]
+pub struct ScriptedModel {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    answers: VecDeque<Answer>,
+    requests: Vec<Arc<ModelRequest>>,
+}
+
+impl ScriptedModel {
+    /// A model with these answers.
+    pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let shared = Shared {
+            answers: answers.into_iter().collect(),
+            requests: Vec::new(),
+        };
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+        }
+    }
+
+    /// Adds an answer after the others.
+    pub fn push(&self, answer: Answer) {
+        self.lock().answers.push_back(answer);
+    }
+
+    /// The requests that it was given so far, in order.
+    pub fn requests(&self) -> Vec<Arc<ModelRequest>> {
+        self.lock().requests.clone()
+    }
+
+    /// How many answers are left.
+    pub fn answers_left(&self) -> usize {
+        self.lock().answers.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, request: &Arc<ModelRequest>) -> Answer {
+        let mut shared = self.lock();
+        shared.requests.push(request.clone());
+        let exhausted = || Answer::error("script_exhausted", "the test has no more answers");
+        shared.answers.pop_front().unwrap_or_else(exhausted)
+    }
+}
+
+impl Environment for ScriptedModel {
+    fn name(&self) -> &str {
+        "scripted-model"
+    }
+
+    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)> {
+        vec![(ActionKind::CallModel, Arc::new(self.clone()))]
+    }
+}
+
+impl Effector for ScriptedModel {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let ActionBody::CallModel(call) = &action.body else {
+            let wrong = error("wrong_effector", "a model was given another kind of action");
+            return Box::pin(async move {
+                events.emit(wrong).await;
+            });
+        };
+        let answer = self.take(&call.request);
+        let model = call.request.model.id.clone();
+        Box::pin(async move {
+            let interrupted = StreamEnd {
+                stop_reason: StopReason::Interrupted,
+                raw: None,
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => { events.emit(interrupted).await; }
+                () = play(&action, model, answer, &events) => {}
+            }
+        })
+    }
+}
+
+async fn play(action: &Action, model: String, answer: Answer, events: &EventSink) {
+    for step in &answer.steps {
+        if let Step::Before(event) = step {
+            events.emit(event.clone()).await;
+        }
+    }
+    if let End::Fails(error) = answer.end {
+        events.emit(error).await;
+        return;
+    }
+    let message_id = MessageId::with_suffix(&action.action_id);
+    events
+        .emit(StreamStart {
+            message_id,
+            model,
+            attempt: answer.attempt(),
+        })
+        .await;
+    for step in &answer.steps {
+        match step {
+            Step::Say(said) => {
+                events.emit_all(said.clone()).await;
+            }
+            Step::Stall(gate) => gate.pass().await,
+            Step::Before(_) => {}
+        }
+    }
+    end(answer, events).await;
+}
+
+async fn end(answer: Answer, events: &EventSink) {
+    let natural = if answer.has_calls() {
+        StopReason::ToolUse
+    } else {
+        StopReason::EndTurn
+    };
+    let usage = answer.usage.unwrap_or(Usage {
+        input_tokens: 10,
+        output_tokens: 5,
+        ..Usage::default()
+    });
+    let mut last: Vec<EnvironmentEvent> = vec![UsageReport { usage }.into()];
+    let stop = |stop_reason| {
+        EnvironmentEvent::from(StreamEnd {
+            stop_reason,
+            raw: None,
+        })
+    };
+    match answer.end {
+        End::Natural => last.push(stop(natural)),
+        End::Stop(reason) => last.push(stop(reason)),
+        End::Fails(error) => last.push(error.into()),
+        End::Breaks(error) => {
+            let failed = AttemptFailed {
+                attempt: 1,
+                code: error.code.clone(),
+                message: error.message.clone(),
+                status: None,
+                retry_in_ms: None,
+            };
+            last.extend([stop(StopReason::Broken), failed.into(), error.into()]);
+        }
+    }
+    events.emit_all(last).await;
+}

@@ -1,0 +1,180 @@
+//! What the test server does with one request, as a value: status, headers, framing, and acts in order, rude ones too.
+
+use crate::Gate;
+
+/// What the server does with one request.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    pub(crate) framing: Framing,
+    pub(crate) before: Option<Act>,
+    pub(crate) acts: Vec<Act>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Framing {
+    /// `content-length` of the bytes that are sent, or a lie.
+    Length(Option<usize>),
+    Chunked,
+    UntilClose,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    Send(Vec<u8>),
+    Drip(Vec<u8>, usize),
+    Flood(u8, usize),
+    Stall(Gate),
+    Reset,
+    HalfClose,
+    Close,
+}
+
+impl Reply {
+    /// A reply without a body.
+    pub fn status(status: u16) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            framing: Framing::Length(None),
+            before: None,
+            acts: Vec::new(),
+        }
+    }
+
+    /// A whole body of this type.
+    pub fn body(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self::status(status)
+            .header("content-type", content_type)
+            .then(body)
+    }
+
+    /// A whole JSON body.
+    pub fn json(status: u16, body: &serde_json::Value) -> Self {
+        Self::body(status, "application/json", body.to_string())
+    }
+
+    /// The beginning of an event stream; [`Self::then`] says what is in it.
+    pub fn stream() -> Self {
+        Self {
+            framing: Framing::Chunked,
+            ..Self::status(200).header("content-type", "text/event-stream")
+        }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The body ends where the connection does.
+    #[must_use]
+    pub fn until_close(mut self) -> Self {
+        self.framing = Framing::UntilClose;
+        self
+    }
+
+    /// Says that the body has so many bytes, whatever is sent.
+    #[must_use]
+    pub fn claiming_length(mut self, length: usize) -> Self {
+        self.framing = Framing::Length(Some(length));
+        self
+    }
+
+    /// Waits at `gate` before it says anything.
+    #[must_use]
+    pub fn after(mut self, gate: &Gate) -> Self {
+        self.before = Some(Act::Stall(gate.clone()));
+        self
+    }
+
+    /// Resets the connection before it says anything.
+    pub fn reset() -> Self {
+        Self {
+            before: Some(Act::Reset),
+            ..Self::status(200)
+        }
+    }
+
+    /// Closes the connection before it says anything.
+    pub fn close() -> Self {
+        Self {
+            before: Some(Act::Close),
+            ..Self::status(200)
+        }
+    }
+
+    /// Then sends bytes.
+    #[must_use]
+    pub fn then(self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.act(Act::Send(bytes.into()))
+    }
+
+    /// Then sends bytes in pieces of `size`, each flushed on its own.
+    #[must_use]
+    pub fn then_drip(self, bytes: impl Into<Vec<u8>>, size: usize) -> Self {
+        self.act(Act::Drip(bytes.into(), size.max(1)))
+    }
+
+    /// Then sends one byte `count` times.
+    #[must_use]
+    pub fn then_flood(self, byte: u8, count: usize) -> Self {
+        self.act(Act::Flood(byte, count))
+    }
+
+    /// Then says nothing until `gate` is open or the client is gone.
+    #[must_use]
+    pub fn then_stall(self, gate: &Gate) -> Self {
+        self.act(Act::Stall(gate.clone()))
+    }
+
+    /// Then resets the connection.
+    #[must_use]
+    pub fn then_reset(self) -> Self {
+        self.act(Act::Reset)
+    }
+
+    /// Then closes its side of the connection and goes on listening.
+    #[must_use]
+    pub fn then_half_close(self) -> Self {
+        self.act(Act::HalfClose)
+    }
+
+    /// Then closes the connection, whatever was promised.
+    #[must_use]
+    pub fn then_close(self) -> Self {
+        self.act(Act::Close)
+    }
+
+    fn act(mut self, act: Act) -> Self {
+        self.acts.push(act);
+        self
+    }
+
+    pub(crate) fn head(&self) -> String {
+        let mut head = format!("HTTP/1.1 {} Test\r\n", self.status);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        let sent = || self.acts.iter().map(Act::len).sum();
+        head.push_str(&match self.framing {
+            Framing::Length(length) => format!("content-length: {}\r\n\r\n", length.unwrap_or_else(sent)),
+            Framing::Chunked => "transfer-encoding: chunked\r\n\r\n".to_owned(),
+            Framing::UntilClose => "connection: close\r\n\r\n".to_owned(),
+        });
+        head
+    }
+}
+
+impl Act {
+    fn len(&self) -> usize {
+        match self {
+            Self::Send(bytes) | Self::Drip(bytes, _) => bytes.len(),
+            Self::Flood(_, count) => *count,
+            Self::Stall(_) | Self::Reset | Self::HalfClose | Self::Close => 0,
+        }
+    }
+}

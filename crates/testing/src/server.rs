@@ -1,0 +1,240 @@
+//! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a list.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::reply::{Act, Framing};
+use crate::{HttpRequest, Reply};
+
+/// The server. It stops when it is dropped.
+#[derive(Debug)]
+pub struct TestServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    script: Mutex<Script>,
+    hung_up: watch::Sender<usize>,
+}
+
+#[derive(Debug)]
+struct Script {
+    replies: VecDeque<Reply>,
+    requests: Vec<HttpRequest>,
+    connections: usize,
+}
+
+impl TestServer {
+    /// Listens on a free port of this machine. After the last reply it answers with status 418.
+    ///
+    /// # Panics
+    /// Where no port can be had.
+    pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .unwrap_or_else(|error| panic!("no free port: {error}"));
+        let address = listener
+            .local_addr()
+            .unwrap_or_else(|error| panic!("a bound socket has an address: {error}"));
+        let script = Script {
+            replies: replies.into_iter().collect(),
+            requests: Vec::new(),
+            connections: 0,
+        };
+        let shared = Arc::new(Shared {
+            script: Mutex::new(script),
+            hung_up: watch::Sender::new(0),
+        });
+        let accepting = tokio::spawn(accept(listener, shared.clone()));
+        Self {
+            address,
+            shared,
+            accepting,
+        }
+    }
+
+    /// `http://` and its address.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The requests that it received so far, in order.
+    pub fn requests(&self) -> Vec<HttpRequest> {
+        self.shared.lock().requests.clone()
+    }
+
+    /// How many connections it accepted.
+    pub fn connections(&self) -> usize {
+        self.shared.lock().connections
+    }
+
+    /// Waits until so many clients have hung up while they were being answered.
+    pub async fn hung_up(&self, count: usize) {
+        // The sender is part of `self`, so the channel is open for as long as this waits.
+        let _ = self
+            .shared
+            .hung_up
+            .subscribe()
+            .wait_for(|seen| *seen >= count)
+            .await;
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An address of this machine where nobody listens.
+///
+/// # Panics
+/// Where no port can be had.
+pub async fn refusing_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0")
+        .await
+        .and_then(|listener| listener.local_addr());
+    listener.unwrap_or_else(|error| panic!("no free port: {error}"))
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        shared.lock().connections += 1;
+        connections.spawn(serve(stream, shared.clone()));
+    }
+}
+
+/// Answers the requests of one connection for as long as it stays usable.
+async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+    let _ = stream.set_nodelay(true);
+    let mut buffer = Vec::new();
+    while let Some(request) = HttpRequest::read(&mut stream, &mut buffer).await {
+        let reply = {
+            let mut script = shared.lock();
+            script.requests.push(request);
+            script
+                .replies
+                .pop_front()
+                .unwrap_or_else(|| Reply::body(418, "text/plain", "the test has no more replies"))
+        };
+        match answer(&mut stream, &reply).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(_) => {
+                shared.hung_up.send_modify(|count| *count += 1);
+                return;
+            }
+        }
+    }
+}
+
+/// Does what `reply` says. `Ok(true)` where another request may follow; an error where the client hung up.
+async fn answer(stream: &mut TcpStream, reply: &Reply) -> io::Result<bool> {
+    if let Some(act) = &reply.before
+        && !perform(stream, act, &reply.framing).await?
+    {
+        return Ok(false);
+    }
+    stream.write_all(reply.head().as_bytes()).await?;
+    for act in &reply.acts {
+        if !perform(stream, act, &reply.framing).await? {
+            return Ok(false);
+        }
+    }
+    match reply.framing {
+        Framing::Chunked => stream.write_all(b"0\r\n\r\n").await.map(|()| true),
+        Framing::Length(length) => Ok(length.is_none()),
+        Framing::UntilClose => Ok(false),
+    }
+}
+
+/// Does one thing. `Ok(false)` where the connection is over with it.
+async fn perform(stream: &mut TcpStream, act: &Act, framing: &Framing) -> io::Result<bool> {
+    match act {
+        Act::Send(bytes) => send(stream, bytes, framing).await?,
+        Act::Drip(bytes, size) => {
+            for piece in bytes.chunks(*size) {
+                send(stream, piece, framing).await?;
+                tokio::task::yield_now().await;
+            }
+        }
+        Act::Flood(byte, count) => flood(stream, *byte, *count, framing).await?,
+        Act::Stall(gate) => {
+            tokio::select! {
+                () = gate.pass() => {}
+                error = client_gone(stream) => return Err(error),
+            }
+        }
+        Act::Reset => {
+            stream.set_zero_linger()?;
+            return Ok(false);
+        }
+        Act::HalfClose => {
+            stream.shutdown().await?;
+            client_gone(stream).await;
+            return Ok(false);
+        }
+        Act::Close => return Ok(false),
+    }
+    Ok(true)
+}
+
+async fn send(stream: &mut TcpStream, bytes: &[u8], framing: &Framing) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    match framing {
+        Framing::Chunked => {
+            let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+            chunk.extend_from_slice(bytes);
+            chunk.extend_from_slice(b"\r\n");
+            stream.write_all(&chunk).await
+        }
+        Framing::Length(_) | Framing::UntilClose => stream.write_all(bytes).await,
+    }
+}
+
+async fn flood(stream: &mut TcpStream, byte: u8, count: usize, framing: &Framing) -> io::Result<()> {
+    let block = vec![byte; 64 * 1024];
+    let mut left = count;
+    while left > 0 {
+        let size = left.min(block.len());
+        send(stream, &block[..size], framing).await?;
+        left -= size;
+    }
+    Ok(())
+}
+
+/// Waits until the client closes its side or the connection breaks.
+async fn client_gone(stream: &mut TcpStream) -> io::Error {
+    let mut ignored = [0; 1024];
+    loop {
+        match stream.read(&mut ignored).await {
+            Ok(0) => return io::ErrorKind::UnexpectedEof.into(),
+            Ok(_) => {}
+            Err(error) => return error,
+        }
+    }
+}
