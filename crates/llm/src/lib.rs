@@ -1,1 +1,42 @@
 //! Wire codecs of the model APIs, sans-IO: request builders, stream decoders, the model catalog.
+//!
+//! A shell (the node runtime) owns the sockets; this crate owns the meaning of the bytes. [`build`] turns a
+//! [`ModelRequest`](agentx_types::ModelRequest) into the body of one API, [`StreamDecoder`] turns the bytes of the answer
+//! into [`EnvironmentEvent`](agentx_types::EnvironmentEvent)s, whatever pieces they arrive in, [`decode_error`] turns a
+//! refusal into a [`ModelError`], and the [`Catalog`] knows models, prices and providers. Nothing here reads a
+//! clock, a socket or the environment: time and ids are arguments.
+//!
+//! ```
+//! use agentx_llm::{StreamContext, StreamDecoder};
+//! use agentx_types::{Api, EnvironmentEvent};
+//!
+//! let mut decoder = StreamDecoder::new(Api::OpenaiChat, StreamContext::new("msg_1", 1));
+//! let mut events = Vec::new();
+//! let bytes = br#"data: {"id":"chatcmpl-1","model":"m","choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}
+//!
+//! "#;
+//! for piece in bytes.chunks(7) {
+//!     decoder.push(piece, &mut events).unwrap();
+//! }
+//! decoder.finish(&mut events).unwrap();
+//! assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+//! ```
+
+pub mod accumulate;
+pub mod anthropic;
+pub mod base64;
+pub mod catalog;
+mod emit;
+pub mod error;
+mod http_date;
+mod lenient;
+pub mod openai_chat;
+mod request;
+pub mod sse;
+mod stream;
+
+pub use accumulate::{Accumulated, Accumulator};
+pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry};
+pub use error::{ErrorCode, ModelError, decode_error};
+pub use request::{BlobSource, NoBlobs, WireOptions, build};
+pub use stream::{StreamContext, StreamDecoder, StreamError, decode_body};

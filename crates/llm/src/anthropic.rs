@@ -1,0 +1,17 @@
+//! Anthropic Messages: `POST /v1/messages`, version 2023-06-01.
+
+mod block;
+mod cache;
+mod request;
+mod stream;
+mod wire;
+
+pub(crate) use request::effort;
+pub use request::{Options, Thinking, build};
+pub use stream::{Decoder, decode_body};
+
+/// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
+pub const API: &str = "anthropic";
+
+/// The value of the `anthropic-version` header.
+pub const VERSION: &str = "2023-06-01";

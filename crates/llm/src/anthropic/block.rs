@@ -1,0 +1,263 @@
+//! Content blocks while they stream. Text, thinking and tool calls are said as they come; every other block is put together
+//! here, deltas and all, and said whole, because it must be sent back as if it had never been in pieces.
+
+use agentx_types::{EnvironmentEvent, InvalidInput, ToolCallId};
+use serde_json::{Map, Value};
+
+use super::API;
+use super::wire::Delta;
+use crate::emit::{Emitter, Kind, parse_input};
+
+/// The block that is open.
+#[derive(Debug)]
+pub(super) enum Block {
+    /// Text or thinking. `extra` is what came beside the words (signature, citations, what is new): it is attached to the
+    /// part when the block ends.
+    Words { kind: Kind, extra: Map<String, Value> },
+    /// A tool call.
+    Tool {
+        id: ToolCallId,
+        name: String,
+        given: Value,
+        json: String,
+        extra: Map<String, Value>,
+    },
+    /// Anything else.
+    Whole { block: Map<String, Value>, json: String },
+}
+
+/// A call that has ended without arguments. Whether that means "none" is known when the message says why it ends.
+#[derive(Debug)]
+pub(super) struct HeldCall {
+    pub(super) id: ToolCallId,
+    pub(super) name: String,
+    pub(super) extra: Map<String, Value>,
+}
+
+impl HeldCall {
+    pub(super) fn say(self, cut: bool, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
+        say_call(self.id, self.name, parse_input("", cut), self.extra, emitter, out);
+    }
+}
+
+impl Block {
+    pub(super) fn start(
+        mut block: Map<String, Value>,
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Self {
+        emitter.next_part();
+        match block.get("type").and_then(Value::as_str) {
+            Some("text") => Self::words(Kind::Text, "text", block, emitter, out),
+            Some("thinking") => Self::words(Kind::Thinking, "thinking", block, emitter, out),
+            Some("tool_use") => {
+                let id = emitter.call_id(&take_string(&mut block, "id"));
+                let name = take_string(&mut block, "name");
+                let given = block.remove("input").unwrap_or_default();
+                emitter.tool_start(&id, &name, out);
+                Self::Tool {
+                    id,
+                    name,
+                    given,
+                    json: String::new(),
+                    extra: tool_extra(block),
+                }
+            }
+            _ => Self::Whole {
+                block,
+                json: String::new(),
+            },
+        }
+    }
+
+    fn words(
+        kind: Kind,
+        key: &str,
+        mut block: Map<String, Value>,
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Self {
+        let text = take_string(&mut block, key);
+        block.remove("type");
+        block.retain(|_, value| !is_nothing(value));
+        if !text.is_empty() {
+            emitter.chunk(kind, text, out);
+        }
+        Self::Words { kind, extra: block }
+    }
+
+    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false` where it does not:
+    /// then [`Self::merge`] takes it whole.
+    pub(super) fn delta(
+        &mut self,
+        delta: &mut Delta<'_>,
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> bool {
+        match (self, delta.kind.as_deref()) {
+            (
+                Self::Words {
+                    kind: kind @ Kind::Text,
+                    ..
+                },
+                Some("text_delta"),
+            ) => say_chunk(*kind, delta.text.take(), emitter, out),
+            (
+                Self::Words {
+                    kind: kind @ Kind::Thinking,
+                    ..
+                },
+                Some("thinking_delta"),
+            ) => {
+                say_chunk(*kind, delta.thinking.take(), emitter, out);
+            }
+            (
+                Self::Words {
+                    kind: Kind::Thinking,
+                    extra,
+                },
+                Some("signature_delta"),
+            ) => {
+                if let Some(signature) = delta.signature.take() {
+                    extra.insert("signature".into(), Value::String(signature.into_string()));
+                }
+            }
+            (Self::Words { extra, .. }, Some("citations_delta")) => {
+                push_to(extra, "citations", delta.citation.take());
+            }
+            (Self::Tool { id, json, .. }, Some("input_json_delta")) => {
+                let piece = delta.partial_json.take().unwrap_or_default();
+                emitter.tool_chunk(id, &piece, out);
+                json.push_str(&piece);
+            }
+            (Self::Whole { json, .. }, Some("input_json_delta")) => {
+                json.push_str(&delta.partial_json.take().unwrap_or_default());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes a delta of an unusual kind: its keys are merged into what the block will be sent back as.
+    pub(super) fn merge(&mut self, delta: Map<String, Value>) {
+        let into = match self {
+            Self::Words { extra, .. } | Self::Tool { extra, .. } => extra,
+            Self::Whole { block, .. } => block,
+        };
+        for (key, value) in delta {
+            match (key.as_str(), value) {
+                ("type", _) => {}
+                ("citation", citation) => push_to(into, "citations", Some(citation)),
+                (_, value) => merge_key(into, key, value),
+            }
+        }
+    }
+
+    /// The block has ended. A call without arguments is returned instead of said.
+    pub(super) fn stop(self, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) -> Option<HeldCall> {
+        match self {
+            Self::Words { kind, extra } => {
+                if !extra.is_empty() {
+                    emitter.ensure_part(kind, out);
+                    emitter.attach(API, Value::Object(extra), out);
+                }
+            }
+            Self::Tool {
+                id,
+                name,
+                given,
+                json,
+                extra,
+            } => {
+                let input = match given {
+                    Value::Object(object) if json.trim().is_empty() && !object.is_empty() => {
+                        (Value::Object(object), None)
+                    }
+                    _ if json.trim().is_empty() => return Some(HeldCall { id, name, extra }),
+                    _ => parse_input(&json, false),
+                };
+                say_call(id, name, input, extra, emitter, out);
+            }
+            Self::Whole { mut block, json } => {
+                if !json.trim().is_empty() {
+                    let input = serde_json::from_str(&json).unwrap_or(Value::String(json));
+                    block.insert("input".into(), input);
+                }
+                emitter.opaque(API, Value::Object(block), out);
+            }
+        }
+        None
+    }
+}
+
+fn say_chunk(
+    kind: Kind,
+    text: Option<crate::lenient::Str<'_>>,
+    emitter: &mut Emitter,
+    out: &mut Vec<EnvironmentEvent>,
+) {
+    if let Some(text) = text
+        && !text.is_empty()
+    {
+        emitter.chunk(kind, text.into_string(), out);
+    }
+}
+
+fn say_call(
+    id: ToolCallId,
+    name: String,
+    input: (Value, Option<InvalidInput>),
+    extra: Map<String, Value>,
+    emitter: &mut Emitter,
+    out: &mut Vec<EnvironmentEvent>,
+) {
+    emitter.tool_call(id, name, input, out);
+    if !extra.is_empty() {
+        emitter.attach(API, Value::Object(extra), out);
+    }
+}
+
+/// What a tool call has beside the usual: who made it, where that is not the model itself.
+fn tool_extra(mut block: Map<String, Value>) -> Map<String, Value> {
+    block.remove("type");
+    block.retain(|key, value| !is_nothing(value) && !(key == "caller" && value["type"] == "direct"));
+    block
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+fn take_string(block: &mut Map<String, Value>, key: &str) -> String {
+    match block.remove(key) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
+
+fn push_to(into: &mut Map<String, Value>, key: &str, item: Option<Value>) {
+    if let Some(item) = item {
+        match into.get_mut(key) {
+            Some(Value::Array(items)) => items.push(item),
+            _ => {
+                into.insert(key.into(), Value::Array(vec![item]));
+            }
+        }
+    }
+}
+
+/// Strings and arrays grow, anything else is replaced.
+fn merge_key(into: &mut Map<String, Value>, key: String, value: Value) {
+    match (into.get_mut(&key), value) {
+        (Some(Value::String(present)), Value::String(later)) => present.push_str(&later),
+        (Some(Value::Array(present)), Value::Array(later)) => present.extend(later),
+        (_, value) => {
+            into.insert(key, value);
+        }
+    }
+}

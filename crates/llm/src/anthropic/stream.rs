@@ -1,0 +1,331 @@
+//! Decodes the answer of the Messages API, streamed or whole.
+
+use agentx_types::{EnvironmentEvent, StopReason, Usage};
+use serde_json::{Map, Value};
+
+use super::block::{Block, HeldCall};
+use super::wire::{Body, Delta, Event, MessageStart, UsageWire};
+use crate::emit::Emitter;
+use crate::error;
+use crate::lenient::Count;
+use crate::sse;
+use crate::stream::{Head, StreamContext, StreamError};
+
+/// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+///
+/// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks come one after
+/// another, so a delta belongs to the block that started last, whatever index a gateway gives it.
+#[derive(Debug)]
+pub struct Decoder {
+    sse: sse::Decoder,
+    head: Head,
+    answer: Answer,
+}
+
+impl Decoder {
+    /// A decoder for one stream.
+    pub fn new(context: StreamContext) -> Self {
+        Self {
+            sse: sse::Decoder::default(),
+            head: Head::default(),
+            answer: Answer::new(context),
+        }
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// Where the provider reports one, an event makes no sense, or a limit is broken.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        self.head.note(bytes);
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.push(bytes, |event| {
+            head.event();
+            answer.event(event.data, out)
+        });
+        result.inspect_err(|_| self.answer.emitter.stop())
+    }
+
+    /// The bytes have ended.
+    ///
+    /// # Errors
+    /// Where `message_stop` did not come.
+    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.finish(|event| {
+            head.event();
+            // The end of the bytes may have cut this event: then it never came.
+            match answer.event(event.data, out) {
+                Err(StreamError::Malformed { .. }) => Ok(()),
+                result => result,
+            }
+        });
+        if self.answer.emitter.ended() {
+            return result;
+        }
+        self.answer.emitter.stop();
+        result.and(Err(self.head.broken()))
+    }
+
+    /// Whether `stream_end` was said.
+    pub fn is_done(&self) -> bool {
+        self.answer.emitter.ended()
+    }
+}
+
+/// Decodes a whole answer that was not streamed.
+///
+/// # Errors
+/// Where the body is an error, or not an answer of this API.
+pub fn decode_body(
+    context: StreamContext,
+    body: &[u8],
+    out: &mut Vec<EnvironmentEvent>,
+) -> Result<(), StreamError> {
+    let text = String::from_utf8_lossy(body);
+    let body: Body<'_> = serde_json::from_str(&text).map_err(|error| malformed(&error, &text))?;
+    if body.kind.as_deref() == Some("error") {
+        return Err(StreamError::Provider(error::from_stream(&text)));
+    }
+    let Some(content) = body.content else {
+        return Err(StreamError::Malformed {
+            detail: format!("no content in {}", excerpt(&text)),
+        });
+    };
+    let mut answer = Answer::new(context);
+    answer.start(
+        &MessageStart {
+            id: body.id,
+            model: body.model,
+            usage: None,
+        },
+        out,
+    );
+    for block in content {
+        answer.block_start(block, out);
+        answer.block_stop(out);
+    }
+    let delta = Delta {
+        stop_reason: body.stop_reason,
+        stop_sequence: body.stop_sequence,
+        stop_details: body.stop_details,
+        ..Delta::default()
+    };
+    answer.message_delta(&delta, body.usage, out);
+    answer.stop(out);
+    Ok(())
+}
+
+/// The state of the answer that is being read.
+#[derive(Debug)]
+struct Answer {
+    emitter: Emitter,
+    block: Option<Block>,
+    held: Option<HeldCall>,
+    usage: Usage,
+    stop: (StopReason, Option<String>),
+}
+
+impl Answer {
+    fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            block: None,
+            held: None,
+            usage: Usage::default(),
+            stop: (StopReason::Other, None),
+        }
+    }
+
+    fn event(&mut self, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.emitter.ended() {
+            return Ok(());
+        }
+        let mut event: Event<'_> = match serde_json::from_str(data) {
+            Ok(event) => event,
+            Err(error) => return self.odd_event(&error, data),
+        };
+        match event.kind.as_deref() {
+            Some("content_block_delta") => {
+                if let Some(delta) = &mut event.delta {
+                    self.delta(delta, data, out);
+                }
+            }
+            Some("content_block_start") => self.block_start(event.content_block.unwrap_or_default(), out),
+            Some("content_block_stop") => self.block_stop(out),
+            Some("message_start") => self.start(&event.message.unwrap_or_default(), out),
+            Some("message_delta") => {
+                self.message_delta(&event.delta.unwrap_or_default(), event.usage, out);
+            }
+            Some("message_stop") => self.stop(out),
+            Some("error") => return Err(StreamError::Provider(error::from_stream(data))),
+            // `ping`, and whatever a newer version says.
+            Some(_) => {}
+            None => return self.untyped(data),
+        }
+        Ok(())
+    }
+
+    /// An event that is not of the usual shape: noise of a gateway, something new, or garbage.
+    fn odd_event(&self, error: &serde_json::Error, data: &str) -> Result<(), StreamError> {
+        const KNOWN: [&str; 6] = [
+            "content_block_delta",
+            "content_block_start",
+            "content_block_stop",
+            "message_start",
+            "message_delta",
+            "message_stop",
+        ];
+        if data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        match serde_json::from_str::<Value>(data) {
+            Ok(Value::Object(object)) => match object.get("type").and_then(Value::as_str) {
+                Some("error") => Err(StreamError::Provider(error::from_stream(data))),
+                Some(kind) if KNOWN.contains(&kind) => Err(malformed(error, data)),
+                Some(_) => Ok(()),
+                None => self.untyped(data),
+            },
+            _ => Err(malformed(error, data)),
+        }
+    }
+
+    /// A gateway may report its own errors without a type.
+    fn untyped(&self, data: &str) -> Result<(), StreamError> {
+        let has_error = serde_json::from_str::<Map<String, Value>>(data)
+            .is_ok_and(|object| object.get("error").is_some_and(|error| !error.is_null()));
+        if has_error {
+            Err(StreamError::Provider(error::from_stream(data)))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn start(&mut self, message: &MessageStart<'_>, out: &mut Vec<EnvironmentEvent>) {
+        let id = message.id.as_deref().unwrap_or_default();
+        self.emitter
+            .start(id, message.model.as_deref().unwrap_or_default(), out);
+        self.usage(message.usage, out);
+    }
+
+    fn block_start(&mut self, block: Map<String, Value>, out: &mut Vec<EnvironmentEvent>) {
+        self.emitter.start("", "", out);
+        self.block_stop(out);
+        self.release(false, out);
+        self.block = Some(Block::start(block, &mut self.emitter, out));
+    }
+
+    fn delta(&mut self, delta: &mut Delta<'_>, data: &str, out: &mut Vec<EnvironmentEvent>) {
+        let Some(block) = &mut self.block else { return };
+        if block.delta(delta, &mut self.emitter, out) {
+            return;
+        }
+        if let Ok(mut event) = serde_json::from_str::<Map<String, Value>>(data)
+            && let Some(Value::Object(delta)) = event.remove("delta")
+        {
+            block.merge(delta);
+        }
+    }
+
+    fn block_stop(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(block) = self.block.take() {
+            self.held = block.stop(&mut self.emitter, out);
+        }
+    }
+
+    fn release(&mut self, cut: bool, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(call) = self.held.take() {
+            call.say(cut, &mut self.emitter, out);
+        }
+    }
+
+    fn message_delta(
+        &mut self,
+        delta: &Delta<'_>,
+        usage: Option<UsageWire>,
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        if let Some(reason) = &delta.stop_reason {
+            self.stop = stop_reason(reason, delta);
+        }
+        self.block_stop(out);
+        self.release(self.stop.0 == StopReason::MaxTokens, out);
+        self.usage(usage, out);
+    }
+
+    fn usage(&mut self, wire: Option<UsageWire>, out: &mut Vec<EnvironmentEvent>) {
+        let Some(wire) = wire else { return };
+        let before = self.usage;
+        let usage = &mut self.usage;
+        let fields = [
+            (&mut usage.input_tokens, wire.input_tokens),
+            (&mut usage.output_tokens, wire.output_tokens),
+            (&mut usage.cache_write_tokens, wire.cache_creation_input_tokens),
+            (&mut usage.cache_read_tokens, wire.cache_read_input_tokens),
+            (
+                &mut usage.reasoning_tokens,
+                wire.output_tokens_details
+                    .and_then(|details| details.thinking_tokens),
+            ),
+        ];
+        for (slot, value) in fields {
+            if let Some(Count(value)) = value {
+                *slot = value;
+            }
+        }
+        if self.usage != before {
+            self.emitter.usage(self.usage, out);
+        }
+    }
+
+    fn stop(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        self.block_stop(out);
+        self.release(false, out);
+        let (reason, raw) = std::mem::replace(&mut self.stop, (StopReason::Other, None));
+        self.emitter.end(reason, raw, out);
+    }
+}
+
+fn stop_reason(word: &str, delta: &Delta<'_>) -> (StopReason, Option<String>) {
+    let reason = match word {
+        "end_turn" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::MaxTokens,
+        "stop_sequence" => StopReason::StopSequence,
+        "pause_turn" => StopReason::PauseTurn,
+        "refusal" => StopReason::Refusal,
+        "model_context_window_exceeded" => StopReason::ContextWindow,
+        _ => StopReason::Other,
+    };
+    let raw = match reason {
+        StopReason::StopSequence => delta.stop_sequence.as_deref().map(str::to_owned),
+        StopReason::Refusal => delta
+            .stop_details
+            .as_ref()
+            .filter(|details| !details.is_null())
+            .map(Value::to_string),
+        StopReason::Other => Some(word.to_owned()),
+        _ => None,
+    };
+    (reason, raw)
+}
+
+fn malformed(error: &serde_json::Error, data: &str) -> StreamError {
+    StreamError::Malformed {
+        detail: format!("{error} in {}", excerpt(data)),
+    }
+}
+
+fn excerpt(data: &str) -> String {
+    const SHOWN: usize = 200;
+    match data.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &data[..end]),
+        None => data.to_owned(),
+    }
+}

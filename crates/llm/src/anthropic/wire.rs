@@ -1,0 +1,94 @@
+//! The events of a Messages stream as they are read: everything optional, unknown keys ignored, text borrowed. One struct
+//! covers all the usual events, so that the common ones are parsed once.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::lenient::{Count, Str};
+
+/// Any event of the stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) delta: Option<Delta<'a>>,
+    /// `content_block_start`.
+    pub(super) content_block: Option<Map<String, Value>>,
+    /// `message_start`.
+    #[serde(borrow)]
+    pub(super) message: Option<MessageStart<'a>>,
+    /// `message_delta`.
+    pub(super) usage: Option<UsageWire>,
+}
+
+/// The delta of a block, or of the message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Delta<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) text: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) thinking: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) partial_json: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) signature: Option<Str<'a>>,
+    pub(super) citation: Option<Value>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) stop_sequence: Option<Str<'a>>,
+    pub(super) stop_details: Option<Value>,
+}
+
+/// The message as it begins.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct MessageStart<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Str<'a>>,
+    pub(super) usage: Option<UsageWire>,
+}
+
+/// Token counts. Cumulative: what a later event gives replaces what an earlier one gave.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct UsageWire {
+    pub(super) input_tokens: Option<Count>,
+    pub(super) output_tokens: Option<Count>,
+    pub(super) cache_creation_input_tokens: Option<Count>,
+    pub(super) cache_read_input_tokens: Option<Count>,
+    pub(super) output_tokens_details: Option<OutputDetails>,
+}
+
+/// How the output tokens were spent.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OutputDetails {
+    pub(super) thinking_tokens: Option<Count>,
+}
+
+/// A whole answer that was not streamed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Body<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Str<'a>>,
+    pub(super) content: Option<Vec<Map<String, Value>>>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) stop_sequence: Option<Str<'a>>,
+    pub(super) stop_details: Option<Value>,
+    pub(super) usage: Option<UsageWire>,
+}

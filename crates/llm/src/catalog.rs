@@ -1,0 +1,286 @@
+//! The model catalog: which models there are, who serves them, what fits into them and what they cost.
+//!
+//! An embedded file (`catalog.json`, prices in dollars per million tokens) is what everyone starts with; configuration adds
+//! to it and overrides it ([`CatalogConfig`]). A model that is not in it can be used all the same when its provider
+//! is named (`ollama/qwen3`): it gets the provider's defaults and no price.
+
+mod config;
+mod nearest;
+
+use agentx_types::{Api, ModelSpec, Prices};
+use serde::{Deserialize, Serialize};
+
+use crate::anthropic;
+use crate::request::WireOptions;
+pub use config::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig};
+pub use nearest::nearest;
+
+/// Who serves models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderEntry {
+    /// As it is written in `provider/model`.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// The protocol that it speaks.
+    pub api: Api,
+    /// Where it is, without the path of the API.
+    pub base_url: String,
+    /// The environment variable that overrides `base_url`, if there is one.
+    pub base_url_env: Option<String>,
+    /// The environment variable that holds the key, if there is one.
+    pub key_env: Option<String>,
+    /// How the key is sent.
+    pub auth: AuthStyle,
+    /// Whether nothing works without a key.
+    pub needs_key: bool,
+    /// The model to use where none is named.
+    pub default_model: Option<String>,
+    /// What is assumed of models that the catalog does not know.
+    pub context_window: u64,
+    /// Likewise.
+    pub max_output_tokens: u64,
+    /// How it wants to be spoken to.
+    pub wire: WireOptions,
+}
+
+/// How a key is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuthStyle {
+    /// `x-api-key: KEY`.
+    XApiKey,
+    /// `authorization: Bearer KEY`.
+    Bearer,
+    /// Not at all.
+    None,
+}
+
+/// A model that is served.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelEntry {
+    /// All that a request needs to know.
+    pub spec: ModelSpec,
+    /// Other names for it.
+    pub aliases: Vec<String>,
+    /// How this model wants to be asked, where that is not how its provider's others do.
+    pub wire: Option<WireOptions>,
+}
+
+/// A name that the catalog can make nothing of.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// No such model.
+    #[error("unknown model `{name}`")]
+    UnknownModel {
+        /// As it was asked for.
+        name: String,
+        /// The nearest names, nearest first; may be empty.
+        nearest: Vec<String>,
+    },
+    /// No such provider.
+    #[error("unknown provider `{name}`")]
+    UnknownProvider {
+        /// As it was asked for.
+        name: String,
+        /// The nearest names, nearest first; may be empty.
+        nearest: Vec<String>,
+    },
+    /// A new provider in the configuration lacks what every provider needs.
+    #[error("provider `{name}` needs `{field}`")]
+    Incomplete {
+        /// Which provider.
+        name: String,
+        /// What is missing.
+        field: &'static str,
+    },
+}
+
+impl CatalogError {
+    /// The nearest names, nearest first.
+    pub fn nearest(&self) -> &[String] {
+        match self {
+            Self::UnknownModel { nearest, .. } | Self::UnknownProvider { nearest, .. } => nearest,
+            Self::Incomplete { .. } => &[],
+        }
+    }
+}
+
+/// Models and providers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Catalog {
+    providers: Vec<ProviderEntry>,
+    models: Vec<ModelEntry>,
+}
+
+impl Catalog {
+    /// The embedded catalog.
+    #[expect(
+        clippy::expect_used,
+        reason = "the file is part of the program, and a test reads it"
+    )]
+    pub fn builtin() -> Self {
+        let file: CatalogConfig =
+            serde_json::from_str(include_str!("catalog.json")).expect("the embedded catalog is valid");
+        Self::default()
+            .extended(&file)
+            .expect("the embedded catalog is complete")
+    }
+
+    /// This catalog with what the configuration adds and overrides.
+    ///
+    /// # Errors
+    /// Where a new provider is incomplete, or a model names a provider that does not exist.
+    pub fn extended(mut self, config: &CatalogConfig) -> Result<Self, CatalogError> {
+        for (name, provider) in &config.providers {
+            match self.providers.iter_mut().find(|entry| entry.name == *name) {
+                Some(entry) => provider.apply(entry),
+                None => self.providers.push(provider.complete(name)?),
+            }
+        }
+        for model in &config.models {
+            let provider = self.known_provider(&model.provider)?;
+            let fresh = model.complete(provider);
+            match self.models.iter_mut().find(|entry| model.is(&entry.spec)) {
+                Some(entry) => model.apply(entry),
+                None => self.models.push(fresh),
+            }
+        }
+        Ok(self)
+    }
+
+    /// All models, in the order of the catalog.
+    pub fn models(&self) -> &[ModelEntry] {
+        &self.models
+    }
+
+    /// All providers, in the order of the catalog.
+    pub fn providers(&self) -> &[ProviderEntry] {
+        &self.providers
+    }
+
+    /// The provider of this name.
+    pub fn provider(&self, name: &str) -> Option<&ProviderEntry> {
+        self.providers.iter().find(|provider| provider.name == name)
+    }
+
+    /// The model that a person means: an id, an alias, or `provider/model`. With a provider, any model goes.
+    ///
+    /// # Errors
+    /// Where no provider is named and no model is known by this name; with the nearest names.
+    ///
+    /// ```
+    /// let catalog = agentx_llm::Catalog::builtin();
+    /// assert_eq!(catalog.resolve("ollama/my-own").unwrap().id, "my-own");
+    /// let error = catalog.resolve("claude-sonet-4-5").unwrap_err();
+    /// assert!(error.nearest().contains(&"claude-sonnet-4-5".to_owned()));
+    /// ```
+    pub fn resolve(&self, name: &str) -> Result<ModelSpec, CatalogError> {
+        if let Some(entry) = self.models.iter().find(|entry| entry.is_called(name)) {
+            return Ok(entry.spec.clone());
+        }
+        match name.split_once('/') {
+            Some((provider, model)) if self.provider(provider).is_some() && !model.is_empty() => {
+                self.resolve_at(provider, model)
+            }
+            _ => Err(CatalogError::UnknownModel {
+                name: name.to_owned(),
+                nearest: self.nearest_models(name),
+            }),
+        }
+    }
+
+    /// The model of this name at this provider; one that the catalog does not know gets the provider's defaults.
+    ///
+    /// # Errors
+    /// Where there is no such provider.
+    pub fn resolve_at(&self, provider: &str, name: &str) -> Result<ModelSpec, CatalogError> {
+        let provider = self.known_provider(provider)?;
+        let known = self
+            .models
+            .iter()
+            .find(|entry| entry.spec.provider == provider.name && entry.is_called(name));
+        Ok(known.map_or_else(|| provider.unknown_model(name), |entry| entry.spec.clone()))
+    }
+
+    /// How this model wants to be asked.
+    pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
+        let entry = self
+            .models
+            .iter()
+            .find(|entry| entry.spec.provider == model.provider && entry.spec.id == model.id);
+        let own = entry.and_then(|entry| entry.wire.clone());
+        own.or_else(|| {
+            self.provider(&model.provider)
+                .map(|provider| provider.wire.clone())
+        })
+        .unwrap_or_default()
+    }
+
+    fn known_provider(&self, name: &str) -> Result<&ProviderEntry, CatalogError> {
+        self.provider(name).ok_or_else(|| {
+            let names = self.providers.iter().map(|provider| provider.name.as_str());
+            CatalogError::UnknownProvider {
+                name: name.to_owned(),
+                nearest: nearest(name, names),
+            }
+        })
+    }
+
+    fn nearest_models(&self, name: &str) -> Vec<String> {
+        let names = self.models.iter().flat_map(|entry| {
+            std::iter::once(entry.spec.id.as_str()).chain(entry.aliases.iter().map(String::as_str))
+        });
+        nearest(name.rsplit('/').next().unwrap_or(name), names)
+    }
+}
+
+impl ModelEntry {
+    fn is_called(&self, name: &str) -> bool {
+        self.spec.id == name || self.aliases.iter().any(|alias| alias == name)
+    }
+}
+
+impl ProviderEntry {
+    /// The address of its API: under `base_url`, or under its own where that is `None`. A base with or without `/v1` is
+    /// understood for Anthropic.
+    ///
+    /// ```
+    /// let catalog = agentx_llm::Catalog::builtin();
+    /// let openai = catalog.provider("openai").unwrap();
+    /// assert_eq!(openai.url(Some("http://localhost:8080/v1/")), "http://localhost:8080/v1/chat/completions");
+    /// assert_eq!(catalog.provider("anthropic").unwrap().url(None), "https://api.anthropic.com/v1/messages");
+    /// ```
+    pub fn url(&self, base_url: Option<&str>) -> String {
+        let base = base_url.unwrap_or(&self.base_url).trim_end_matches('/');
+        match self.api {
+            Api::Anthropic => format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base)),
+            Api::OpenaiChat | Api::Scripted => format!("{base}/chat/completions"),
+        }
+    }
+
+    /// The headers of a request, beside those of HTTP itself. The key is in them: they are never logged.
+    pub fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        let mut headers = vec![("content-type", "application/json".to_owned())];
+        if self.api == Api::Anthropic {
+            headers.push(("anthropic-version", anthropic::VERSION.to_owned()));
+        }
+        match (self.auth, key) {
+            (AuthStyle::XApiKey, Some(key)) => headers.push(("x-api-key", key.to_owned())),
+            (AuthStyle::Bearer, Some(key)) => headers.push(("authorization", format!("Bearer {key}"))),
+            (AuthStyle::None, _) | (_, None) => {}
+        }
+        headers
+    }
+
+    fn unknown_model(&self, id: &str) -> ModelSpec {
+        ModelSpec {
+            id: id.to_owned(),
+            provider: self.name.clone(),
+            api: self.api,
+            context_window: self.context_window,
+            max_output_tokens: self.max_output_tokens,
+            prices: Prices::default(),
+        }
+    }
+}

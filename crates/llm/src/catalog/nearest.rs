@@ -1,0 +1,68 @@
+//! The names nearest to a mistyped one.
+
+/// At most three of `names`, nearest first: those that differ by a few keystrokes, and those that begin with what was
+/// typed.
+///
+/// ```
+/// let names = ["gpt-5", "gpt-5-mini", "claude-opus-4-5"];
+/// assert_eq!(agentx_llm::catalog::nearest("gtp-5", names), ["gpt-5"]);
+/// ```
+pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let wanted = wanted.to_lowercase();
+    let farthest = (wanted.chars().count() / 3).clamp(2, 6);
+    let mut found: Vec<(usize, &str)> = names
+        .into_iter()
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            let distance = distance(&wanted, &lower);
+            let begins = wanted.len() >= 3 && lower.starts_with(&wanted);
+            (distance <= farthest || begins).then_some((distance, name))
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+        .into_iter()
+        .take(SHOWN)
+        .map(|(_, name)| name.to_owned())
+        .collect()
+}
+
+/// How many keystrokes apart two words are: a character more, less, other, or two swapped.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let other = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = other.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before_last[j - 2] + 1);
+            }
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn counts_keystrokes() {
+        for (a, b, steps) in [
+            ("", "abc", 3),
+            ("abc", "abc", 0),
+            ("abc", "acb", 1),
+            ("abc", "ab", 1),
+            ("ca", "abc", 3),
+        ] {
+            assert_eq!(distance(a, b), steps, "{a} {b}");
+            assert_eq!(distance(b, a), steps, "{b} {a}");
+        }
+    }
+}

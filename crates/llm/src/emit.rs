@@ -1,0 +1,246 @@
+//! The rules of a model's stream, in one place: both decoders speak to the log through [`Emitter`].
+//!
+//! It opens the stream once, tells apart neighbouring parts of one kind by a `part_end`, parses finished tool arguments,
+//! mints what a server left out, and ends the stream once.
+
+use agentx_types::{
+    EnvironmentEvent, InvalidInput, MessageId, PartEnd, ProviderPart, StopReason, StreamEnd, StreamStart,
+    TextChunk, ThinkingChunk, ToolCall, ToolCallChunk, ToolCallId, ToolCallStart, Usage, UsageReport,
+};
+use serde_json::{Map, Value};
+
+use crate::StreamContext;
+
+/// Kinds of parts that chunks belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Thinking,
+}
+
+/// Writes the events of one stream.
+#[derive(Debug)]
+pub(crate) struct Emitter {
+    context: StreamContext,
+    message_id: Option<MessageId>,
+    /// The kind of the part that a chunk would join.
+    open: Option<Kind>,
+    /// Whether the next chunk begins another part even if its kind is the open one.
+    fresh: bool,
+    minted: usize,
+    ended: bool,
+}
+
+impl Emitter {
+    pub(crate) fn new(context: StreamContext) -> Self {
+        Self {
+            context,
+            message_id: None,
+            open: None,
+            fresh: false,
+            minted: 0,
+            ended: false,
+        }
+    }
+
+    pub(crate) fn started(&self) -> bool {
+        self.message_id.is_some()
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Says `stream_start`, once. An id that is missing, or that the conversation already has, is replaced by the
+    /// caller's own.
+    pub(crate) fn start(&mut self, id: &str, model: &str, out: &mut Vec<EnvironmentEvent>) {
+        if self.started() {
+            return;
+        }
+        let given = MessageId::new(id);
+        let message_id = if id.is_empty() || self.context.has_message(&given) {
+            self.context.fallback_message_id.clone()
+        } else {
+            given
+        };
+        self.message_id = Some(message_id.clone());
+        let start = StreamStart {
+            message_id,
+            model: model.to_owned(),
+            attempt: self.context.attempt,
+        };
+        out.push(start.into());
+    }
+
+    /// From here on a chunk belongs to another part.
+    pub(crate) fn next_part(&mut self) {
+        self.fresh = true;
+    }
+
+    /// Says a chunk; an empty one is said only to open a part.
+    pub(crate) fn chunk(&mut self, kind: Kind, text: String, out: &mut Vec<EnvironmentEvent>) {
+        if text.is_empty() && !self.fresh && self.open == Some(kind) {
+            return;
+        }
+        if self.fresh && self.open == Some(kind) {
+            out.push(PartEnd {}.into());
+        }
+        self.fresh = false;
+        self.open = Some(kind);
+        out.push(match kind {
+            Kind::Text => TextChunk { text }.into(),
+            Kind::Thinking => ThinkingChunk { text }.into(),
+        });
+    }
+
+    /// Opens a part of this kind if none is open: what is attached next must not land on another part.
+    pub(crate) fn ensure_part(&mut self, kind: Kind, out: &mut Vec<EnvironmentEvent>) {
+        if self.fresh || self.open != Some(kind) {
+            self.chunk(kind, String::new(), out);
+        }
+    }
+
+    /// Says data that belongs to the part before it.
+    pub(crate) fn attach(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
+        out.push(
+            ProviderPart {
+                api: api.to_owned(),
+                attach: true,
+                data,
+            }
+            .into(),
+        );
+    }
+
+    /// Says a part that only its provider understands.
+    pub(crate) fn opaque(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
+        self.open = None;
+        out.push(
+            ProviderPart {
+                api: api.to_owned(),
+                attach: false,
+                data,
+            }
+            .into(),
+        );
+    }
+
+    /// The id to use for a call: the given one, unless it is missing or already taken.
+    pub(crate) fn call_id(&mut self, given: &str) -> ToolCallId {
+        let mut id = ToolCallId::new(given);
+        while id.as_str().is_empty() || self.context.has_call(&id) {
+            let message = self
+                .message_id
+                .as_ref()
+                .unwrap_or(&self.context.fallback_message_id);
+            id = minted_id(message.as_str(), self.minted);
+            self.minted += 1;
+        }
+        self.context.take_call(id.clone());
+        id
+    }
+
+    pub(crate) fn tool_start(&mut self, id: &ToolCallId, name: &str, out: &mut Vec<EnvironmentEvent>) {
+        out.push(
+            ToolCallStart {
+                tool_call_id: id.clone(),
+                name: name.to_owned(),
+            }
+            .into(),
+        );
+    }
+
+    pub(crate) fn tool_chunk(&mut self, id: &ToolCallId, json: &str, out: &mut Vec<EnvironmentEvent>) {
+        if !json.is_empty() {
+            out.push(
+                ToolCallChunk {
+                    tool_call_id: id.clone(),
+                    json: json.to_owned(),
+                }
+                .into(),
+            );
+        }
+    }
+
+    /// Says a whole call.
+    pub(crate) fn tool_call(
+        &mut self,
+        id: ToolCallId,
+        name: String,
+        (input, invalid): (Value, Option<InvalidInput>),
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        self.open = None;
+        out.push(
+            ToolCall {
+                tool_call_id: id,
+                name,
+                input,
+                invalid,
+            }
+            .into(),
+        );
+    }
+
+    pub(crate) fn usage(&mut self, usage: Usage, out: &mut Vec<EnvironmentEvent>) {
+        out.push(UsageReport { usage }.into());
+    }
+
+    /// Says `stream_end`, once.
+    pub(crate) fn end(
+        &mut self,
+        stop_reason: StopReason,
+        raw: Option<String>,
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        if !self.ended {
+            self.ended = true;
+            out.push(StreamEnd { stop_reason, raw }.into());
+        }
+    }
+
+    /// From here on nothing is said.
+    pub(crate) fn stop(&mut self) {
+        self.ended = true;
+    }
+}
+
+/// Tool arguments as they were written, parsed. Nothing at all is no arguments, unless the answer was `cut` off by its
+/// length limit: then nobody knows what they would have been.
+pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<InvalidInput>) {
+    let empty = || Value::Object(Map::new());
+    let invalid = |error: String| {
+        (
+            empty(),
+            Some(InvalidInput {
+                raw: raw.to_owned(),
+                error,
+            }),
+        )
+    };
+    if raw.trim().is_empty() {
+        return if cut {
+            invalid("the answer was cut off before the arguments".into())
+        } else {
+            (empty(), None)
+        };
+    }
+    match serde_json::from_str(raw) {
+        Ok(Value::Null) => (empty(), None),
+        Ok(input @ Value::Object(_)) => (input, None),
+        Ok(_) => invalid("the arguments are JSON, but not an object".into()),
+        Err(error) => invalid(error.to_string()),
+    }
+}
+
+/// An id made from the message's id: the same whenever the same bytes are decoded, and short enough for every API.
+fn minted_id(message_id: &str, index: usize) -> ToolCallId {
+    ToolCallId::with_suffix(format_args!("{:016x}_{index}", fnv1a(message_id.as_bytes())))
+}
+
+/// FNV-1a, 64 bits: a hash that is the same everywhere.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,209 @@
+//! From what a provider said to one of our codes. The status alone is not enough: a full context window is a 400 here and a
+//! 413 there, an empty account a 400, 402, 403 or 429.
+
+use super::{ErrorCode, Extracted};
+
+/// A code by the words that stand for it.
+struct Rule {
+    code: ErrorCode,
+    /// Types and codes, whole.
+    words: &'static [&'static str],
+    /// Pieces of the message, in lower case.
+    phrases: &'static [&'static str],
+}
+
+/// These say more than any status.
+const BEFORE_STATUS: &[Rule] = &[
+    Rule {
+        code: ErrorCode::ContextWindow,
+        words: &[
+            "context_length_exceeded",
+            "too_many_tokens",
+            "exceed_context_size_error",
+            "model_context_window_exceeded",
+        ],
+        phrases: &[
+            "maximum context length",
+            "context length exceeded",
+            "context window",
+            "exceed context limit",
+            "exceeds the context",
+            "exceed_context_size",
+            "available context size",
+            "maximum prompt length",
+            "prompt is too long",
+            "too many tokens",
+            "input token count",
+            "input is too long",
+        ],
+    },
+    Rule {
+        code: ErrorCode::Billing,
+        words: &[
+            "billing_error",
+            "insufficient_quota",
+            "billing_hard_limit_reached",
+            "payment_required",
+            "insufficient_credits",
+        ],
+        phrases: &[
+            "credit balance is too low",
+            "insufficient balance",
+            "insufficient credits",
+            "exceeded your current quota, please check your plan and billing",
+            "requires more credits",
+            "payment required",
+        ],
+    },
+];
+
+/// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is none.
+const AFTER_STATUS: &[Rule] = &[
+    Rule {
+        code: ErrorCode::Unauthorized,
+        words: &[
+            "authentication_error",
+            "invalid_api_key",
+            "unauthorized",
+            "unauthenticated",
+        ],
+        phrases: &[
+            "incorrect api key",
+            "invalid api key",
+            "api key not valid",
+            "invalid x-api-key",
+            "no auth credentials",
+        ],
+    },
+    Rule {
+        code: ErrorCode::Forbidden,
+        words: &["permission_error", "permission_denied", "forbidden"],
+        phrases: &[],
+    },
+    Rule {
+        code: ErrorCode::NotFound,
+        words: &["not_found_error", "not_found", "model_not_found", "invalid_model"],
+        phrases: &[
+            "is not a valid model id",
+            "invalid model:",
+            "model not found",
+            "no such model",
+        ],
+    },
+    Rule {
+        code: ErrorCode::TooLarge,
+        words: &["request_too_large", "payload_too_large"],
+        phrases: &["request entity too large", "payload too large"],
+    },
+    Rule {
+        code: ErrorCode::RateLimited,
+        words: &[
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "resource_exhausted",
+            "too_many_requests",
+        ],
+        phrases: &["rate limit", "rate-limited", "too many requests"],
+    },
+    Rule {
+        code: ErrorCode::Overloaded,
+        words: &[
+            "overloaded_error",
+            "overloaded",
+            "engine_overloaded_error",
+            "server_overloaded",
+            "unavailable",
+        ],
+        phrases: &["overloaded", "over capacity", "at capacity"],
+    },
+    Rule {
+        code: ErrorCode::Timeout,
+        words: &["timeout_error", "timeout", "deadline_exceeded", "request_timeout"],
+        phrases: &["timed out", "deadline exceeded"],
+    },
+    Rule {
+        code: ErrorCode::ContentFilter,
+        words: &[
+            "content_filter",
+            "content_policy_violation",
+            "data_inspection_failed",
+            "moderation_blocked",
+        ],
+        phrases: &["content management policy", "content policy"],
+    },
+    Rule {
+        code: ErrorCode::BadGeneration,
+        words: &["tool_use_failed", "json_validate_failed", "output_parse_failed"],
+        phrases: &[],
+    },
+];
+
+/// Words that only name a side: they count where there is no status.
+const SIDES: &[Rule] = &[
+    Rule {
+        code: ErrorCode::ServerError,
+        words: &[
+            "api_error",
+            "server_error",
+            "internal_server_error",
+            "internal_error",
+            "internal",
+            "upstream_error",
+        ],
+        phrases: &["internal server error", "bad gateway", "upstream"],
+    },
+    Rule {
+        code: ErrorCode::BadRequest,
+        words: &[
+            "invalid_request_error",
+            "invalid_request",
+            "bad_request",
+            "invalid_argument",
+        ],
+        phrases: &[],
+    },
+];
+
+pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
+    let message = extracted.message.to_ascii_lowercase();
+    let find = |rules: &[Rule]| {
+        rules
+            .iter()
+            .find(|rule| {
+                rule.words
+                    .iter()
+                    .any(|word| extracted.words.iter().any(|said| said == word))
+                    || rule.phrases.iter().any(|phrase| message.contains(phrase))
+            })
+            .map(|rule| rule.code)
+    };
+    find(BEFORE_STATUS)
+        .or_else(|| status.and_then(telling_status))
+        .or_else(|| find(AFTER_STATUS))
+        .or_else(|| status.map(vague_status))
+        .or_else(|| find(SIDES))
+        .unwrap_or(ErrorCode::ServerError)
+}
+
+/// Statuses that mean one thing.
+fn telling_status(status: u16) -> Option<ErrorCode> {
+    Some(match status {
+        401 | 407 => ErrorCode::Unauthorized,
+        402 => ErrorCode::Billing,
+        403 => ErrorCode::Forbidden,
+        404 | 405 | 410 => ErrorCode::NotFound,
+        408 | 504 | 524 => ErrorCode::Timeout,
+        413 => ErrorCode::TooLarge,
+        429 => ErrorCode::RateLimited,
+        503 | 529 => ErrorCode::Overloaded,
+        _ => return None,
+    })
+}
+
+fn vague_status(status: u16) -> ErrorCode {
+    match status {
+        400..=499 => ErrorCode::BadRequest,
+        500..=599 => ErrorCode::ServerError,
+        _ => ErrorCode::BadResponse,
+    }
+}

@@ -1,0 +1,181 @@
+//! Finds the words in an error body. Every provider has its own shape; most have several.
+
+use serde_json::{Map, Value};
+
+/// What an error body says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extracted {
+    /// The provider's own words.
+    pub(crate) message: String,
+    /// Its types and codes, in lower case.
+    pub(crate) words: Vec<String>,
+    /// A status that the body names.
+    pub(crate) status: Option<u16>,
+}
+
+/// Reads a body of any kind.
+pub(crate) fn from_body(body: &[u8]) -> Extracted {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim_start_matches('\u{feff}').trim();
+    match serde_json::from_str(text) {
+        Ok(value) => from_value(&value),
+        Err(_) => Extracted {
+            message: from_text(text),
+            ..Extracted::default()
+        },
+    }
+}
+
+fn from_value(value: &Value) -> Extracted {
+    let mut extracted = Extracted::default();
+    visit(value, &mut extracted, 0);
+    extracted
+}
+
+/// Collects from the object and from the error objects inside it; the innermost message wins, because outer ones are
+/// often no more than "error".
+fn visit(value: &Value, into: &mut Extracted, depth: usize) {
+    const DEEPEST: usize = 4;
+    if depth > DEEPEST {
+        return;
+    }
+    match value {
+        Value::String(text) => into.message = text.clone(),
+        Value::Array(items) => {
+            let messages: Vec<String> = items
+                .iter()
+                .take(8)
+                .filter_map(|item| item_message(item, into, depth))
+                .collect();
+            if !messages.is_empty() {
+                into.message = messages.join("; ");
+            }
+        }
+        Value::Object(object) => visit_object(object, into, depth),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// One of several errors; validation errors say where (`loc`) beside what.
+fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<String> {
+    let mut one = Extracted::default();
+    visit(item, &mut one, depth + 1);
+    into.words.append(&mut one.words);
+    into.status = into.status.or(one.status);
+    let place: Vec<String> = item
+        .get("loc")
+        .and_then(Value::as_array)
+        .map(|path| {
+            path.iter()
+                .map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned))
+                .collect()
+        })
+        .unwrap_or_default();
+    match (one.message.is_empty(), place.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(one.message),
+        (false, false) => Some(format!("{}: {}", place.join("."), one.message)),
+    }
+}
+
+fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize) {
+    for key in [
+        "type",
+        "code",
+        "error_type",
+        "status",
+        "raw_status_code",
+        "status_code",
+    ] {
+        match object.get(key) {
+            Some(Value::String(word)) => {
+                note_status(word.parse().ok(), into);
+                into.words.push(word.to_ascii_lowercase());
+            }
+            Some(Value::Number(number)) => note_status(number.as_u64(), into),
+            _ => {}
+        }
+    }
+    for key in [
+        "detail",
+        "details",
+        "title",
+        "error_description",
+        "msg",
+        "errors",
+        "message",
+    ] {
+        if let Some(inner @ (Value::String(_) | Value::Array(_) | Value::Object(_))) = object.get(key)
+            && !(key == "details" && !into.message.is_empty())
+        {
+            visit(inner, into, depth + 1);
+        }
+    }
+    if let Some(inner) = object.get("error") {
+        visit(inner, into, depth + 1);
+    }
+    // A router (OpenRouter) puts the words of the provider behind it into the metadata.
+    if let Some(raw) = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("raw"))
+        .and_then(Value::as_str)
+    {
+        let inner = from_body(raw.as_bytes());
+        into.words.extend(inner.words);
+        into.message = format!("{}: {}", into.message, inner.message);
+    }
+}
+
+fn note_status(number: Option<u64>, into: &mut Extracted) {
+    if let Some(status) = number.and_then(|number| u16::try_from(number).ok())
+        && (400..600).contains(&status)
+    {
+        into.status = Some(status);
+    }
+}
+
+/// The words of a body that is not JSON: a page's title, or its text without tags.
+fn from_text(text: &str) -> String {
+    if !text.starts_with('<') {
+        return text.to_owned();
+    }
+    let lower = text.to_ascii_lowercase();
+    if let Some(start) = lower.find("<title")
+        && let Some(open) = lower[start..].find('>').map(|at| start + at + 1)
+        && let Some(close) = lower[open..].find("</title").map(|at| open + at)
+        && !text[open..close].trim().is_empty()
+    {
+        return text[open..close].trim().to_owned();
+    }
+    strip_tags(text)
+}
+
+fn strip_tags(text: &str) -> String {
+    let mut inside = false;
+    text.chars()
+        .filter_map(|c| match c {
+            '<' => {
+                inside = true;
+                Some(' ')
+            }
+            '>' if inside => {
+                inside = false;
+                None
+            }
+            c => (!inside).then_some(c),
+        })
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+impl Extracted {
+    /// Whether a JSON text without anything of an answer in it is an error: it names a message or a detail.
+    pub(crate) fn is_error(text: &str) -> bool {
+        serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| {
+            ["error", "message", "detail", "errors"]
+                .iter()
+                .any(|key| object.get(*key).is_some_and(|value| !value.is_null()))
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! JSON as servers really write it: strings that are borrowed where that is possible, numbers in any dress, text that is a
+//! string here and a list of blocks there. Every field that these types stand for is optional in the structs around
+//! them, and `null` is the same as absent.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only where it stands alone in a
+/// field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
+
+impl Str<'_> {
+    pub(crate) fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+}
+
+impl Deref for Str<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StrVisitor;
+        impl<'de> Visitor<'de> for StrVisitor {
+            type Value = Str<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text)))
+            }
+
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(n.to_string())))
+            }
+
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(n.to_string())))
+            }
+
+            fn visit_f64<E: Error>(self, n: f64) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(n.to_string())))
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Str<'de>, E> {
+                Ok(Str::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Str<'de>, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Str::default())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Str<'de>, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Str::default())
+            }
+        }
+        deserializer.deserialize_any(StrVisitor)
+    }
+}
+
+/// A count: whole, negative (then 0), with a fraction (cut), or something that is no count at all (then 0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count(pub(crate) u64);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+        impl<'de> Visitor<'de> for CountVisitor {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count")
+            }
+
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Count, E> {
+                Ok(Count(n))
+            }
+
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Count, E> {
+                Ok(Count(u64::try_from(n).unwrap_or(0)))
+            }
+
+            fn visit_f64<E: Error>(self, n: f64) -> Result<Count, E> {
+                // A cast from a float saturates and takes NaN to 0.
+                Ok(Count(n as u64))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
+                Ok(Count(text.trim().parse().unwrap_or(0)))
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Count, E> {
+                Ok(Count(0))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Count, E> {
+                Ok(Count(0))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Count(0))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Count(0))
+            }
+        }
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+/// What a message or a delta says: a string, or (Mistral) a list of blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Content<'a> {
+    Text(Str<'a>),
+    Blocks(Vec<Block<'a>>),
+}
+
+/// A block of a content list.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(crate) kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(crate) text: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(crate) thinking: Option<Content<'a>>,
+    #[serde(borrow)]
+    pub(crate) refusal: Option<Str<'a>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of content blocks")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Borrowed(text))))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(text.to_owned()))))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
+                let mut blocks = Vec::new();
+                while let Some(block) = seq.next_element()? {
+                    blocks.push(block);
+                }
+                Ok(Content::Blocks(blocks))
+            }
+        }
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// The text of a value that should be a string and is sometimes the object itself: tool arguments.
+pub(crate) fn raw_text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    match raw.get() {
+        "null" => None,
+        text if text.starts_with('"') => serde_json::from_str::<Str<'_>>(text).ok().map(|text| text.0),
+        text => Some(Cow::Borrowed(text)),
+    }
+}

@@ -1,0 +1,15 @@
+//! OpenAI Chat Completions: `POST /chat/completions`, as OpenAI speaks it and as the servers compatible with it do.
+
+mod finish;
+mod media;
+mod reasoning;
+mod request;
+mod stream;
+mod tools;
+mod wire;
+
+pub use request::{MaxTokensField, Options, ReasoningEcho, ThinkingParam, build};
+pub use stream::{Decoder, decode_body};
+
+/// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
+pub const API: &str = "openai-chat";

@@ -1,0 +1,74 @@
+//! What the end of an answer means: why it ended and what it cost, in the words of every dialect.
+
+use agentx_types::{StopReason, Usage};
+
+use super::wire::UsageWire;
+use crate::lenient::Count;
+
+/// The reason, and the provider's word where it says more. An answer with tool calls wants tools, whatever word the
+/// server has for it, and an answer that refuses is a refusal.
+pub(super) fn stop_reason(
+    word: Option<&str>,
+    has_calls: bool,
+    refused: bool,
+) -> (StopReason, Option<String>) {
+    let reason = match word {
+        Some("stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence") | None => StopReason::EndTurn,
+        Some("tool_calls" | "function_call" | "tool_use") => StopReason::ToolUse,
+        Some("length" | "max_tokens") => StopReason::MaxTokens,
+        Some("model_length" | "model_context_window_exceeded") => StopReason::ContextWindow,
+        Some("content_filter" | "refusal" | "sensitive" | "safety") => StopReason::Refusal,
+        Some(_) => StopReason::Other,
+    };
+    let meant = match reason {
+        StopReason::EndTurn if has_calls => StopReason::ToolUse,
+        StopReason::EndTurn if refused => StopReason::Refusal,
+        StopReason::ToolUse if !has_calls => StopReason::EndTurn,
+        reason => reason,
+    };
+    let raw = word.filter(|_| meant != reason || matches!(meant, StopReason::Other | StopReason::Refusal));
+    (meant, raw.map(str::to_owned))
+}
+
+/// Tokens, in kinds that do not overlap. Cached tokens are part of the prompt everywhere. Reasoning is part of
+/// the completion at OpenAI and beside it elsewhere: where the total, or the count itself, proves that, it is added.
+pub(super) fn usage(wire: &UsageWire) -> Usage {
+    let prompt = count(wire.prompt_tokens);
+    let completion = count(wire.completion_tokens);
+    let prompt_details = wire.prompt_tokens_details.unwrap_or_default();
+    let cache_read_tokens = [
+        prompt_details.cached_tokens,
+        wire.prompt_cache_hit_tokens,
+        wire.cached_tokens,
+    ]
+    .into_iter()
+    .map(count)
+    .find(|tokens| *tokens > 0)
+    .unwrap_or(0)
+    .min(prompt);
+    let cache_write_tokens = count(
+        prompt_details
+            .cache_write_tokens
+            .or(wire.cache_creation_input_tokens),
+    );
+    let cache_write_tokens = cache_write_tokens.min(prompt - cache_read_tokens);
+    let details = wire.completion_tokens_details.unwrap_or_default();
+    let reasoning_tokens = count(details.reasoning_tokens.or(wire.reasoning_tokens));
+    let sum = prompt.saturating_add(completion).saturating_add(reasoning_tokens);
+    let beside = reasoning_tokens > completion || (reasoning_tokens > 0 && count(wire.total_tokens) == sum);
+    Usage {
+        input_tokens: prompt - cache_read_tokens - cache_write_tokens,
+        output_tokens: if beside {
+            completion.saturating_add(reasoning_tokens)
+        } else {
+            completion
+        },
+        cache_read_tokens,
+        cache_write_tokens,
+        reasoning_tokens,
+    }
+}
+
+fn count(count: Option<Count>) -> u64 {
+    count.unwrap_or_default().0
+}

@@ -1,0 +1,309 @@
+//! Decodes the answer of Chat Completions, streamed or whole.
+
+use agentx_types::{EnvironmentEvent, StopReason};
+
+use super::API;
+use super::finish;
+use super::reasoning::Details;
+use super::tools::Calls;
+use super::wire::{Chunk, Delta, ToolDelta, UsageWire};
+use crate::emit::{Emitter, Kind};
+use crate::error;
+use crate::lenient::{Content, Str};
+use crate::sse;
+use crate::stream::{Head, StreamContext, StreamError};
+
+/// Decodes one Chat Completions stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+///
+/// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers send no
+/// `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them, because only then both
+/// are known to be whole.
+#[derive(Debug)]
+pub struct Decoder {
+    sse: sse::Decoder,
+    head: Head,
+    answer: Answer,
+}
+
+impl Decoder {
+    /// A decoder for one stream.
+    pub fn new(context: StreamContext) -> Self {
+        Self {
+            sse: sse::Decoder::default(),
+            head: Head::default(),
+            answer: Answer::new(context),
+        }
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// Where the provider reports one, an event makes no sense, or a limit is broken.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        self.head.note(bytes);
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.push(bytes, |event| {
+            head.event();
+            answer.event(event.event, event.data, out)
+        });
+        result.inspect_err(|_| self.answer.give_up(out))
+    }
+
+    /// The bytes have ended.
+    ///
+    /// # Errors
+    /// Where neither `[DONE]` nor a finish reason came.
+    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.finish(|event| {
+            head.event();
+            // The end of the bytes may have cut this event: then it never came.
+            match answer.event(event.event, event.data, out) {
+                Err(StreamError::Malformed { .. }) => Ok(()),
+                result => result,
+            }
+        });
+        if result.is_ok() && self.answer.finish_reason.is_some() {
+            self.answer.end(out);
+        }
+        if self.answer.emitter.ended() {
+            return result;
+        }
+        self.answer.give_up(out);
+        result.and(Err(self.head.broken()))
+    }
+
+    /// Whether `stream_end` was said.
+    pub fn is_done(&self) -> bool {
+        self.answer.emitter.ended()
+    }
+}
+
+/// Decodes a whole answer that was not streamed.
+///
+/// # Errors
+/// Where the body is an error, or not an answer of this API.
+pub fn decode_body(
+    context: StreamContext,
+    body: &[u8],
+    out: &mut Vec<EnvironmentEvent>,
+) -> Result<(), StreamError> {
+    let text = String::from_utf8_lossy(body);
+    let mut chunk = parse(&text)?;
+    if let Some(error) = chunk.error() {
+        return Err(error);
+    }
+    let Some(message) = chunk
+        .choices
+        .as_mut()
+        .and_then(|choices| choices.first_mut()?.message.take())
+    else {
+        return match error::Extracted::is_error(&text) {
+            true => Err(StreamError::Provider(error::from_stream(&text))),
+            false => Err(StreamError::Malformed {
+                detail: format!("no message in {}", excerpt(&text)),
+            }),
+        };
+    };
+    let mut answer = Answer::new(context);
+    answer.begin(&chunk, out);
+    answer.delta(message, out);
+    answer.note(&chunk);
+    answer.end(out);
+    Ok(())
+}
+
+/// The state of the answer that is being read.
+#[derive(Debug)]
+struct Answer {
+    emitter: Emitter,
+    calls: Calls,
+    details: Details,
+    usage: Option<UsageWire>,
+    finish_reason: Option<String>,
+    refused: bool,
+}
+
+impl Answer {
+    fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            calls: Calls::default(),
+            details: Details::default(),
+            usage: None,
+            finish_reason: None,
+            refused: false,
+        }
+    }
+
+    fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.emitter.ended() || data.is_empty() {
+            return Ok(());
+        }
+        if data.trim() == "[DONE]" {
+            if !self.emitter.started() {
+                return Err(StreamError::Malformed {
+                    detail: "[DONE] before any chunk".into(),
+                });
+            }
+            self.end(out);
+            return Ok(());
+        }
+        if name == "error" {
+            return Err(StreamError::Provider(error::from_stream(data)));
+        }
+        let mut chunk = parse(data)?;
+        if let Some(error) = chunk.error() {
+            self.note(&chunk);
+            return Err(error);
+        }
+        if chunk.choices.is_none() && chunk.usage.is_none() && error::Extracted::is_error(data) {
+            return Err(StreamError::Provider(error::from_stream(data)));
+        }
+        self.begin(&chunk, out);
+        self.note(&chunk);
+        let choices = chunk.choices.take().unwrap_or_default();
+        for choice in choices
+            .into_iter()
+            .filter(|choice| choice.index.unwrap_or_default().0 == 0)
+        {
+            if let Some(delta) = choice.delta {
+                self.delta(delta, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the stream, unless this is Azure's first chunk, which has neither an id nor anything else.
+    fn begin(&mut self, chunk: &Chunk<'_>, out: &mut Vec<EnvironmentEvent>) {
+        if self.emitter.started() {
+            return;
+        }
+        let id = chunk.id.as_deref().unwrap_or_default();
+        if !id.is_empty() || chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty()) {
+            self.emitter
+                .start(id, chunk.model.as_deref().unwrap_or_default(), out);
+        }
+    }
+
+    /// Keeps what the end will need.
+    fn note(&mut self, chunk: &Chunk<'_>) {
+        let usage = chunk
+            .usage
+            .or_else(|| chunk.x_groq.as_ref().and_then(|extra| extra.usage));
+        self.usage = usage.or(self.usage);
+        let first = chunk
+            .choices
+            .iter()
+            .flatten()
+            .find(|choice| choice.index.unwrap_or_default().0 == 0);
+        if let Some(reason) = first.and_then(|choice| choice.finish_reason.as_deref())
+            && !reason.is_empty()
+        {
+            self.finish_reason = Some(reason.to_owned());
+        }
+    }
+
+    fn delta(&mut self, delta: Delta<'_>, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(reasoning) = delta.reasoning_content.or(delta.reasoning) {
+            self.say_all(Kind::Thinking, reasoning, out);
+        }
+        if let Some(details) = delta.reasoning_details {
+            self.details.add(details.get());
+        }
+        if let Some(content) = delta.content {
+            self.say_all(Kind::Text, content, out);
+        }
+        if let Some(refusal) = delta.refusal {
+            self.refused |= !refusal.is_empty();
+            self.say(Kind::Text, refusal, out);
+        }
+        for call in delta.tool_calls.unwrap_or_default() {
+            self.tool(call, out);
+        }
+    }
+
+    fn tool(&mut self, call: ToolDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
+        self.calls.delta(call, &mut self.emitter, out);
+    }
+
+    fn say_all(&mut self, kind: Kind, content: Content<'_>, out: &mut Vec<EnvironmentEvent>) {
+        match content {
+            Content::Text(text) => self.say(kind, text, out),
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    if let Some(thinking) = block.thinking {
+                        self.say_all(Kind::Thinking, thinking, out);
+                    }
+                    if let Some(text) = block.text {
+                        self.say(kind, text, out);
+                    }
+                    if let Some(refusal) = block.refusal {
+                        self.refused |= !refusal.is_empty();
+                        self.say(Kind::Text, refusal, out);
+                    }
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, kind: Kind, text: Str<'_>, out: &mut Vec<EnvironmentEvent>) {
+        if !text.is_empty() {
+            self.emitter.chunk(kind, text.into_string(), out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        let calls = std::mem::take(&mut self.calls);
+        let word = self.finish_reason.take();
+        let (reason, raw) = finish::stop_reason(word.as_deref(), !calls.is_empty(), self.refused);
+        if let Some(details) = std::mem::take(&mut self.details).finish() {
+            self.emitter.opaque(API, details, out);
+        }
+        calls.finish(reason == StopReason::MaxTokens, &mut self.emitter, out);
+        self.say_usage(out);
+        self.emitter.end(reason, raw, out);
+    }
+
+    /// The stream is broken: what it cost is still said.
+    fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if !self.emitter.ended() && self.emitter.started() {
+            self.say_usage(out);
+        }
+        self.emitter.stop();
+    }
+
+    fn say_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(usage) = self.usage.take() {
+            self.emitter.usage(finish::usage(&usage), out);
+        }
+    }
+}
+
+impl Chunk<'_> {
+    /// The error that the chunk reports, if it does.
+    fn error(&self) -> Option<StreamError> {
+        let error = self.error.or_else(|| self.x_groq.as_ref()?.error)?;
+        Some(StreamError::Provider(error::from_stream(error.get())))
+    }
+}
+
+fn parse(data: &str) -> Result<Chunk<'_>, StreamError> {
+    serde_json::from_str(data).map_err(|error| StreamError::Malformed {
+        detail: format!("{error} in {}", excerpt(data)),
+    })
+}
+
+fn excerpt(data: &str) -> String {
+    const SHOWN: usize = 200;
+    match data.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &data[..end]),
+        None => data.to_owned(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Tool calls while they stream. Several may stream at once, told apart by index; some servers leave out the index or the
+//! id, repeat id and name in every piece, or give all calls the index 0.
+
+use agentx_types::{EnvironmentEvent, ToolCallId};
+
+use super::wire::ToolDelta;
+use crate::emit::{Emitter, parse_input};
+use crate::lenient::raw_text;
+
+/// The calls of one answer, in the order in which they began.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Call>);
+
+#[derive(Debug)]
+struct Call {
+    index: Option<u64>,
+    /// As the server gave it; empty where it gave none.
+    given_id: String,
+    name: String,
+    json: String,
+    /// Set once `tool_call_start` was said: from then on the id stays.
+    id: Option<ToolCallId>,
+}
+
+impl Calls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes a piece.
+    pub(super) fn delta(
+        &mut self,
+        delta: ToolDelta<'_>,
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        let function = delta.function.unwrap_or_default();
+        let name = function.name.as_deref().unwrap_or_default();
+        let arguments = function.arguments.and_then(raw_text).unwrap_or_default();
+        let given_id = delta.id.as_deref().unwrap_or_default();
+        let call = self.find(delta.index.map(|index| index.0), given_id, name);
+        if call.given_id.is_empty() {
+            call.given_id.push_str(given_id);
+        }
+        if !name.is_empty() {
+            name.clone_into(&mut call.name);
+        }
+        call.json.push_str(&arguments);
+        match &call.id {
+            Some(id) => emitter.tool_chunk(id, &arguments, out),
+            None if call.name.is_empty() => {}
+            None => {
+                let id = emitter.call_id(&call.given_id);
+                emitter.tool_start(&id, &call.name, out);
+                emitter.tool_chunk(&id, &call.json, out);
+                call.id = Some(id);
+            }
+        }
+    }
+
+    /// Says all calls: the answer has ended. `cut`: by its length limit.
+    pub(super) fn finish(self, cut: bool, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
+        for call in self.0 {
+            let id = match call.id {
+                Some(id) => id,
+                None => emitter.call_id(&call.given_id),
+            };
+            emitter.tool_call(id, call.name, parse_input(&call.json, cut), out);
+        }
+    }
+
+    /// The call that a piece belongs to, or a new one.
+    fn find(&mut self, index: Option<u64>, given_id: &str, name: &str) -> &mut Call {
+        let position = match index {
+            Some(_) => self.0.iter().rposition(|call| call.index == index),
+            None if given_id.is_empty() => self.0.len().checked_sub(1),
+            None => self.0.iter().rposition(|call| call.given_id == given_id),
+        };
+        match position.filter(|position| !self.0[*position].is_over(given_id, name)) {
+            Some(position) => &mut self.0[position],
+            None => {
+                let call = Call {
+                    index,
+                    given_id: String::new(),
+                    name: String::new(),
+                    json: String::new(),
+                    id: None,
+                };
+                self.0.push(call);
+                let last = self.0.len() - 1;
+                &mut self.0[last]
+            }
+        }
+    }
+}
+
+impl Call {
+    /// Whether a piece with this id and name begins another call under the same index: a server that numbers all calls
+    /// 0 sends each of them whole.
+    fn is_over(&self, given_id: &str, name: &str) -> bool {
+        let another = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
+        another && !name.is_empty() && serde_json::from_str::<serde::de::IgnoredAny>(&self.json).is_ok()
+    }
+}

@@ -1,0 +1,124 @@
+//! Chunks and bodies of Chat Completions as they are read: everything optional, unknown keys ignored, text borrowed.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::lenient::{Content, Count, Str};
+
+/// A chunk of the stream, or the body of an answer that came whole.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
+    pub(super) usage: Option<UsageWire>,
+    /// Groq's own place for the usage.
+    #[serde(borrow)]
+    pub(super) x_groq: Option<XGroq<'a>>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// One of the answers; only the first is asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Choice<'a> {
+    pub(super) index: Option<Count>,
+    #[serde(borrow)]
+    pub(super) delta: Option<Delta<'a>>,
+    /// In a body. Perplexity repeats the message so far in every chunk too: there it is not looked at.
+    #[serde(borrow)]
+    pub(super) message: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Option<Str<'a>>,
+}
+
+/// What is new, or the message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow)]
+    pub(super) content: Option<Content<'a>>,
+    /// DeepSeek, Moonshot, xAI, Z.AI, vLLM, llama.cpp.
+    #[serde(borrow)]
+    pub(super) reasoning_content: Option<Content<'a>>,
+    /// Groq, OpenRouter, Ollama, Vercel.
+    #[serde(borrow)]
+    pub(super) reasoning: Option<Content<'a>>,
+    /// OpenRouter, Vercel: with what the provider wants back.
+    #[serde(borrow)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) refusal: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Option<Vec<ToolDelta<'a>>>,
+}
+
+/// A piece of a tool call, or a whole one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolDelta<'a> {
+    pub(super) index: Option<Count>,
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) function: Option<Function<'a>>,
+}
+
+/// Its name and arguments.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Function<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Str<'a>>,
+    /// A string; some servers send the object itself.
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// Groq's extras.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct XGroq<'a> {
+    pub(super) usage: Option<UsageWire>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// Token counts.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct UsageWire {
+    pub(super) prompt_tokens: Option<Count>,
+    pub(super) completion_tokens: Option<Count>,
+    pub(super) total_tokens: Option<Count>,
+    pub(super) prompt_tokens_details: Option<PromptDetails>,
+    pub(super) completion_tokens_details: Option<CompletionDetails>,
+    /// DeepSeek.
+    pub(super) prompt_cache_hit_tokens: Option<Count>,
+    /// Moonshot.
+    pub(super) cached_tokens: Option<Count>,
+    /// Vercel.
+    pub(super) cache_creation_input_tokens: Option<Count>,
+    /// Perplexity.
+    pub(super) reasoning_tokens: Option<Count>,
+}
+
+/// What the prompt was made of.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PromptDetails {
+    pub(super) cached_tokens: Option<Count>,
+    pub(super) cache_write_tokens: Option<Count>,
+}
+
+/// What the answer was made of.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CompletionDetails {
+    pub(super) reasoning_tokens: Option<Count>,
+}

@@ -1,0 +1,138 @@
+//! What all request builders share: where the bytes of media come from, and how a server wants to be spoken to.
+
+use agentx_types::{Api, BlobId, MediaPart, MediaSource, ModelRequest};
+use serde::{Deserialize, Serialize};
+
+use crate::{anthropic, base64, openai_chat};
+
+/// Bytes of content-addressed blobs. The caller has read them before it builds a request: building does no I/O.
+pub trait BlobSource {
+    /// The blob's bytes, or `None` where they are gone: the model is told so.
+    fn blob(&self, id: &BlobId) -> Option<&[u8]>;
+}
+
+/// A conversation without blobs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoBlobs;
+
+impl BlobSource for NoBlobs {
+    fn blob(&self, _: &BlobId) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl BlobSource for std::collections::BTreeMap<BlobId, Vec<u8>> {
+    fn blob(&self, id: &BlobId) -> Option<&[u8]> {
+        self.get(id).map(Vec::as_slice)
+    }
+}
+
+/// How a server wants to be spoken to, beyond its API: the catalog knows it for each model
+/// ([`Catalog::wire_options`](crate::Catalog::wire_options)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WireOptions {
+    /// For Anthropic Messages.
+    pub anthropic: anthropic::Options,
+    /// For OpenAI Chat Completions.
+    pub chat: openai_chat::Options,
+}
+
+/// The JSON body of a request, in the API of its model.
+///
+/// ```
+/// use agentx_llm::{Catalog, NoBlobs, build};
+/// use agentx_types::{ContentPart, Message, ModelParams, ModelRequest, Role};
+///
+/// let catalog = Catalog::builtin();
+/// let model = catalog.resolve("anthropic/mock").unwrap();
+/// let options = catalog.wire_options(&model);
+/// let hello = Message { message_id: "msg_1".into(), role: Role::User, content: vec![ContentPart::text("hello")] };
+/// let request = ModelRequest {
+///     model,
+///     params: ModelParams::default(),
+///     system: vec!["Be brief.".into()],
+///     messages: vec![hello.into()],
+///     tools: [].into(),
+/// };
+/// let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
+/// assert_eq!(body["stream"], true);
+/// assert_eq!(body["messages"][0]["content"][0]["text"], "hello");
+/// ```
+pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
+    let body = match request.model.api {
+        Api::Anthropic => anthropic::build(request, &options.anthropic, blobs),
+        Api::OpenaiChat | Api::Scripted => openai_chat::build(request, &options.chat, blobs),
+    };
+    body.to_string().into_bytes()
+}
+
+/// The bytes of a medium as the wire wants them.
+pub(crate) enum Media<'a> {
+    /// Base64.
+    Base64(std::borrow::Cow<'a, str>),
+    /// An address.
+    Url(&'a str),
+    /// The blob is gone.
+    Missing,
+}
+
+impl<'a> Media<'a> {
+    pub(crate) fn of(part: &'a MediaPart, blobs: &dyn BlobSource) -> Self {
+        match &part.source {
+            MediaSource::Base64(data) => Self::Base64(data.as_str().into()),
+            MediaSource::Url(url) => Self::Url(url),
+            MediaSource::Blob(id) => match blobs.blob(id) {
+                Some(bytes) => Self::Base64(base64::encode(bytes).into()),
+                None => Self::Missing,
+            },
+        }
+    }
+
+    /// The text in it, where it is text.
+    pub(crate) fn text(&self) -> Option<String> {
+        match self {
+            Self::Base64(data) => Some(String::from_utf8_lossy(&base64::decode(data)?).into_owned()),
+            Self::Url(_) | Self::Missing => None,
+        }
+    }
+}
+
+/// The kind of a media type that an API knows by heart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MediaKind {
+    Image,
+    Pdf,
+    Text,
+    Audio,
+    Other,
+}
+
+pub(crate) fn media_kind(media_type: &str) -> MediaKind {
+    let essence = media_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    match essence.as_str() {
+        "image/png" | "image/jpeg" | "image/gif" | "image/webp" => MediaKind::Image,
+        "application/pdf" => MediaKind::Pdf,
+        "application/json"
+        | "application/xml"
+        | "application/yaml"
+        | "application/toml"
+        | "application/javascript" => MediaKind::Text,
+        text if text.starts_with("text/") => MediaKind::Text,
+        audio if audio.starts_with("audio/") => MediaKind::Audio,
+        _ => MediaKind::Other,
+    }
+}
+
+/// What the model reads in the place of something that it cannot be sent.
+pub(crate) fn placeholder(part: &MediaPart, why: &str) -> String {
+    match &part.name {
+        Some(name) => format!("[{name} ({}): {why}]", part.media_type),
+        None => format!("[{}: {why}]", part.media_type),
+    }
+}

@@ -1,0 +1,216 @@
+//! One decoder type over all APIs: bytes of a model's answer in, EnvironmentEvents out.
+
+use std::collections::BTreeSet;
+
+use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, ToolCallId};
+
+use crate::error::{ErrorCode, ModelError};
+use crate::sse::SseError;
+use crate::{anthropic, openai_chat};
+
+/// What a decoder must be told about the stream that it decodes.
+#[derive(Clone, Debug)]
+pub struct StreamContext {
+    /// The id of the message where the provider gives none, or one that the conversation already has.
+    pub fallback_message_id: MessageId,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    calls: BTreeSet<ToolCallId>,
+    messages: BTreeSet<MessageId>,
+}
+
+impl StreamContext {
+    /// A context for a conversation of which nothing is known.
+    pub fn new(fallback_message_id: impl AsRef<str>, attempt: u32) -> Self {
+        Self {
+            fallback_message_id: MessageId::new(fallback_message_id),
+            attempt,
+            calls: BTreeSet::new(),
+            messages: BTreeSet::new(),
+        }
+    }
+
+    /// Takes note of the ids in the conversation that is being answered: small servers give the same ids again and
+    /// again, and an id must be unique in its session.
+    #[must_use]
+    pub fn after(mut self, request: &ModelRequest) -> Self {
+        for message in &request.messages {
+            self.messages.insert(message.message_id.clone());
+            for part in &message.content {
+                if let ContentPart::ToolCall(call) = part {
+                    self.calls.insert(call.tool_call_id.clone());
+                }
+            }
+        }
+        self
+    }
+
+    pub(crate) fn has_message(&self, id: &MessageId) -> bool {
+        self.messages.contains(id)
+    }
+
+    pub(crate) fn has_call(&self, id: &ToolCallId) -> bool {
+        self.calls.contains(id)
+    }
+
+    pub(crate) fn take_call(&mut self, id: ToolCallId) {
+        self.calls.insert(id);
+    }
+}
+
+/// Why a stream came to no good end. What was said before stays said; the caller ends the stream as broken.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StreamError {
+    /// The bytes ended before the provider said that the answer did.
+    #[error("the answer broke off: the stream ended before its last event")]
+    Truncated,
+    /// The answer has no event at all.
+    #[error("the answer is not an event stream: {head}")]
+    NotAStream {
+        /// How it begins.
+        head: String,
+    },
+    /// The provider reports an error inside the stream.
+    #[error("{0}")]
+    Provider(ModelError),
+    /// An event, or the body, is not what the API says.
+    #[error("the answer is not what the API promises: {detail}")]
+    Malformed {
+        /// What is wrong, and with what.
+        detail: String,
+    },
+    /// A line or an event is too long.
+    #[error("{0}")]
+    Sse(#[from] SseError),
+}
+
+impl StreamError {
+    /// The same as a [`ModelError`], for callers that treat every failure alike.
+    pub fn into_model_error(self) -> ModelError {
+        let (code, retryable) = match &self {
+            Self::Provider(error) => return error.clone(),
+            Self::Truncated => (ErrorCode::StreamBroken, true),
+            Self::NotAStream { .. } | Self::Malformed { .. } => (ErrorCode::BadResponse, true),
+            Self::Sse(_) => (ErrorCode::BadResponse, false),
+        };
+        ModelError {
+            code,
+            message: self.to_string(),
+            retryable,
+            retry_after_ms: None,
+            status: None,
+        }
+    }
+}
+
+/// Decodes the stream of one answer.
+///
+/// Order of calls: [`push`](Self::push) with the bytes as they come, then [`finish`](Self::finish) when they end. After an
+/// error the decoder says nothing more. `stream_start` comes first and at most once, `stream_end` last and only where the
+/// answer is whole; a `tool_call` is said only where the provider ended it.
+#[derive(Debug)]
+pub enum StreamDecoder {
+    /// Anthropic Messages.
+    Anthropic(Box<anthropic::Decoder>),
+    /// OpenAI Chat Completions.
+    OpenaiChat(Box<openai_chat::Decoder>),
+}
+
+impl StreamDecoder {
+    /// A decoder for one stream of this API. The scripted environment has no wire format; what reads like a stream of
+    /// OpenAI's is accepted there.
+    pub fn new(api: Api, context: StreamContext) -> Self {
+        match api {
+            Api::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(context))),
+            Api::OpenaiChat | Api::Scripted => Self::OpenaiChat(Box::new(openai_chat::Decoder::new(context))),
+        }
+    }
+
+    /// Takes the next bytes; what they mean is added to `out`, also where an error is returned.
+    ///
+    /// # Errors
+    /// Where the provider reports one, an event makes no sense, or a limit is broken.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        match self {
+            Self::Anthropic(decoder) => decoder.push(bytes, out),
+            Self::OpenaiChat(decoder) => decoder.push(bytes, out),
+        }
+    }
+
+    /// The bytes have ended.
+    ///
+    /// # Errors
+    /// Where the answer has not.
+    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        match self {
+            Self::Anthropic(decoder) => decoder.finish(out),
+            Self::OpenaiChat(decoder) => decoder.finish(out),
+        }
+    }
+
+    /// Whether `stream_end` was said: what comes after it does not matter.
+    pub fn is_done(&self) -> bool {
+        match self {
+            Self::Anthropic(decoder) => decoder.is_done(),
+            Self::OpenaiChat(decoder) => decoder.is_done(),
+        }
+    }
+}
+
+/// Decodes an answer that came whole, as one JSON body: the same events as its stream would give.
+///
+/// # Errors
+/// Where the body is an error, or not an answer of this API.
+pub fn decode_body(
+    api: Api,
+    context: StreamContext,
+    body: &[u8],
+    out: &mut Vec<EnvironmentEvent>,
+) -> Result<(), StreamError> {
+    match api {
+        Api::Anthropic => anthropic::decode_body(context, body, out),
+        Api::OpenaiChat | Api::Scripted => openai_chat::decode_body(context, body, out),
+    }
+}
+
+/// The beginning of an answer, kept until its first event, to say what came instead of one.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    bytes: Vec<u8>,
+    event_seen: bool,
+}
+
+impl Head {
+    const KEPT: usize = 300;
+
+    pub(crate) fn note(&mut self, bytes: &[u8]) {
+        if !self.event_seen && self.bytes.len() < Self::KEPT {
+            let room = Self::KEPT - self.bytes.len();
+            self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        }
+    }
+
+    pub(crate) fn event(&mut self) {
+        self.event_seen = true;
+    }
+
+    /// The error for a stream that ended without its end.
+    pub(crate) fn broken(&self) -> StreamError {
+        if self.event_seen || self.bytes.is_empty() {
+            return StreamError::Truncated;
+        }
+        let text = String::from_utf8_lossy(&self.bytes);
+        let looks_like_sse = text.lines().any(|line| {
+            ["data:", "event:", ":", "id:", "retry:"]
+                .iter()
+                .any(|field| line.starts_with(field) || (!line.is_empty() && field.starts_with(line)))
+        });
+        if looks_like_sse {
+            StreamError::Truncated
+        } else {
+            StreamError::NotAStream {
+                head: text.trim().to_owned(),
+            }
+        }
+    }
+}
