@@ -1,0 +1,50 @@
+# The same recipes for people and for CI. `just` alone lists them.
+
+_list:
+    @just --list --unsorted
+
+# Start a chat; without a key it is the offline demo
+demo *args:
+    cargo run --quiet -- {{args}}
+
+# Everything that CI runs
+ci:
+    .ci/run
+
+# Every check, or only these: fmt lint build test docs loom deny
+check *steps:
+    tests/run.sh {{steps}}
+
+# The tests alone
+test *args:
+    cargo test --workspace {{args}}
+
+# Which crate may know which, budgets, purity, the architecture page
+architecture:
+    cargo test -p agentx-tests --test architecture
+
+# Format, then lint
+lint:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Benchmarks
+bench *args:
+    cargo bench --workspace {{args}}
+
+# The API documentation
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# Write the golden files of the wire forms again; read the diff
+golden:
+    UPDATE_GOLDEN=1 cargo test -p agentx-types --test golden
+    git diff --stat -- '*golden*'
+
+# The loom model of the bus
+loom:
+    tests/run.sh loom
+
+# Licences, sources and duplicates of dependencies
+deny:
+    cargo deny check bans licenses sources

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# The test command: sets up what is missing on a machine with Rust, a C compiler and a shell, then runs every check.
+# Needs no key and no network beyond the package registry. A check that cannot run here is named at the end.
+#
+#   tests/run.sh            everything
+#   tests/run.sh fmt lint   only these steps
+#
+# Steps: fmt lint build test docs loom deny. Logs are in target/checks.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+LOGS=target/checks
+WASM=wasm32-unknown-unknown
+failed=()
+notes=()
+mkdir -p "$LOGS"
+
+note() { notes+=("$1"); printf -- '-- %s\n' "$1"; }
+
+# Runs a step, keeps its log, remembers its failure; the steps after it still run.
+step() {
+  local name=$1 began=$SECONDS
+  shift
+  printf '\n== %s: %s\n' "$name" "$*"
+  if "$@" 2>&1 | tee "$LOGS/$name.log"; then
+    printf '== %s: ok, %s s\n' "$name" "$((SECONDS - began))"
+  else
+    failed+=("$name")
+    printf '== %s: FAILED, %s s\n' "$name" "$((SECONDS - began))"
+  fi
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# A Debian package for a tool that some tests drive; they say so and pass by where it is missing.
+want_tool() {
+  local tool=$1 package=$2
+  has "$tool" && return
+  if has apt-get && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq >/dev/null 2>&1
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null 2>&1
+  fi
+  has "$tool" || note "$tool is not installed: tests that compare with it or drive it are passed by"
+}
+
+# A component of the toolchain, and the cargo command by which it is there.
+want_component() {
+  cargo "$2" --version >/dev/null 2>&1 && return
+  has rustup && timeout 300 rustup component add "$1" >/dev/null 2>&1
+  cargo "$2" --version >/dev/null 2>&1
+}
+
+set_up() {
+  has cargo || { echo "cargo is not installed: see https://rustup.rs" >&2; exit 1; }
+  want_tool tmux tmux
+  want_tool rg ripgrep
+  want_tool python3 python3
+  want_tool git git
+  if [ ! -d "$(rustc --print target-libdir --target $WASM 2>/dev/null)" ]; then
+    has rustup && timeout 300 rustup target add $WASM >/dev/null 2>&1
+    [ -d "$(rustc --print target-libdir --target $WASM 2>/dev/null)" ] ||
+      note "the target $WASM is not installed: pure crates are checked by manifest, source and lint only"
+  fi
+}
+
+fmt() {
+  if want_component rustfmt fmt; then step fmt cargo fmt --all --check; else note "rustfmt is not installed: fmt not run"; fi
+}
+
+lint() {
+  if want_component clippy clippy; then
+    step lint cargo clippy --workspace --all-targets --locked -- -D warnings
+  else
+    note "clippy is not installed: lint not run"
+  fi
+}
+
+build() { step build cargo build --workspace --locked; }
+
+run_tests() {
+  if cargo nextest --version >/dev/null 2>&1; then
+    step test cargo nextest run --workspace --locked --no-fail-fast
+    step doctest cargo test --workspace --locked --doc
+  else
+    step test cargo test --workspace --locked --no-fail-fast
+  fi
+}
+
+docs() { step docs env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
+
+# The bus on loom's primitives: every interleaving of send, lag, drop and close within the bound.
+model() {
+  step loom env RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=target/loom \
+    cargo test -p agentx-bus --release --locked --lib --tests
+}
+
+deny() {
+  if cargo deny --version >/dev/null 2>&1; then
+    step deny cargo deny check bans licenses sources
+  else
+    note "cargo-deny is not installed: dependencies are not checked against deny.toml"
+  fi
+}
+
+set_up
+for name in ${*:-fmt lint build test docs loom deny}; do
+  case $name in
+    fmt | lint | build | docs | deny) "$name" ;;
+    test) run_tests ;;
+    loom) model ;;
+    *) echo "no step $name; there are: fmt lint build test docs loom deny" >&2; exit 2 ;;
+  esac
+done
+
+printf '\n== summary, %s s\n' "$SECONDS"
+for log in test doctest loom; do
+  [ -f "$LOGS/$log.log" ] && grep -hE '^ *Summary \[|^test result:' "$LOGS/$log.log"
+done
+for line in ${notes[@]+"${notes[@]}"}; do printf 'not run: %s\n' "$line"; done
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'FAILED: %s\n' "${failed[*]}"
+  exit 1
+fi
+echo "all passed"
