@@ -53,3 +53,10 @@ impl SimulatedClock {
         self.micros.fetch_add(micros, Ordering::SeqCst);
     }
 }
+
+impl agentx_runtime::Clock for SimulatedClock {
+    /// Moves on by a microsecond with each look: no two facts are at the same time.
+    fn now(&self) -> Timestamp {
+        self.tick()
+    }
+}

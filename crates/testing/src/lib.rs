@@ -4,6 +4,7 @@
 //!   records the requests that it was given;
 //! - [`SimulatedClock`]: time that stands still until it is moved;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
+//! - [`MemoryLog`]: a session log without a disk;
 //! - [`perform`]: runs an effector on one action and collects what it says;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand.
 //!
@@ -24,6 +25,7 @@ pub mod fixture;
 mod gate;
 mod http;
 mod log;
+mod memory_log;
 mod model;
 mod reply;
 mod server;
@@ -33,6 +35,7 @@ pub use effect::{Performance, Said, perform, start};
 pub use gate::Gate;
 pub use http::HttpRequest;
 pub use log::LogBuilder;
+pub use memory_log::MemoryLog;
 pub use model::{Answer, ScriptedModel};
 pub use reply::Reply;
 pub use server::{TestServer, refusing_address};

@@ -1,0 +1,312 @@
+//! The driver over a log in memory and a scripted model: what is published is what is committed, what follows follows at once,
+//! and whatever fails ends in an event.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_runtime::{
+    ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, RuntimeError, Session, SessionFold, SessionIds,
+    SystemBus, UserInput, View, open_session,
+};
+use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, ContentPart, EnvironmentEvent, OwnerId, RunStatus,
+    RuntimeEvent, SessionId, ToolResult, ToolStatus, Vocabulary as _,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// Answers every call with its own arguments, or panics when it is told to.
+struct Echo;
+
+impl Effector for Echo {
+    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let ActionBody::CallTool(call) = &action.body else { return };
+            assert!(call.input.get("panic").is_none(), "told to");
+            let mut status = ToolStatus::Success;
+            if call.input.get("hang").is_some() {
+                cancel.cancelled().await;
+                status = ToolStatus::Interrupted;
+            }
+            let result = vec![ContentPart::text(call.input.to_string())];
+            let is_error = status != ToolStatus::Success;
+            let said = ToolResult { tool_call_id: call.tool_call_id.clone(), result, is_error, status, details: None };
+            events.emit(said).await;
+        })
+    }
+}
+
+struct World {
+    log: MemoryLog,
+    model: ScriptedModel,
+    parts: DriverParts,
+}
+
+impl World {
+    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let log = MemoryLog::new();
+        let model = ScriptedModel::new(answers);
+        let effectors: [(ActionKind, Arc<dyn Effector>); 2] =
+            [(ActionKind::CallModel, Arc::new(model.clone())), (ActionKind::CallTool, Arc::new(Echo))];
+        let parts = DriverParts {
+            log: Arc::new(log.clone()),
+            effectors: Arc::new(BTreeMap::from(effectors)),
+            clock: Arc::new(SimulatedClock::default()),
+            bus: SystemBus::new(),
+            tools: fixture::tools(),
+            program: "test".into(),
+        };
+        Self { log, model, parts }
+    }
+
+    async fn open(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
+        let ids = SessionIds {
+            session_id: SessionId::new("ses_1"),
+            agent_state_id: fixture::agent_state_id(),
+            owner: OwnerId::new("own_test"),
+        };
+        let session = open_session(self.parts.clone(), ids, request).await?;
+        Ok(session)
+    }
+
+    async fn new_session(&self, approval: ApprovalMode) -> Arc<dyn Session> {
+        let config = AgentConfig { approval, ..fixture::config() };
+        self.open(OpenRequest::New(Box::new(config))).await.unwrap()
+    }
+
+    fn tags(&self, session: &SessionId) -> Vec<String> {
+        self.log.facts(session).iter().map(|fact| fact.event.tag().to_owned()).collect()
+    }
+}
+
+async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
+    session.send(UserInput { content: vec![ContentPart::text(text)], ..UserInput::default() }).await.unwrap()
+}
+
+/// Reads until a run has ended; returns how, and the tags that came.
+async fn until_finished(session: &Arc<dyn Session>) -> (RunStatus, Vec<String>) {
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    let mut tags = Vec::new();
+    while let Some(delivery) = events.next().await {
+        if let Delivery::Runtime(event) = delivery {
+            tags.push(event.event.tag().to_owned());
+            if let RuntimeEvent::RunFinished(finished) = &event.event {
+                return (finished.status, tags);
+            }
+        }
+    }
+    panic!("the session ended first: {tags:?}");
+}
+
+#[tokio::test]
+async fn an_answer_goes_through_the_log() {
+    let world = World::new([Answer::text("hello")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    assert_eq!(say(&session, "hi").await, 3);
+    let (status, tags) = until_finished(&session).await;
+    assert_eq!(status, RunStatus::Completed);
+    assert!(tags.contains(&"text_delta".to_owned()), "{tags:?}");
+    let expected = [
+        "session_opened", "writer_attached", "user_message", "action_started", "stream_start", "text_chunk", "usage", "stream_end",
+    ];
+    assert_eq!(world.tags(session.id()), expected);
+}
+
+#[tokio::test]
+async fn tools_run_and_their_results_go_back() {
+    let world = World::new([
+        Answer::call("call_1", "read", json!({"path": "a"})).then_call("call_2", "read", json!({"path": "b"})),
+        Answer::text("done"),
+    ]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    say(&session, "go").await;
+    assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
+    let results = world.tags(session.id()).iter().filter(|tag| *tag == "tool_result").count();
+    assert_eq!(results, 2);
+    let requests = world.model.requests();
+    let ids = |index: usize| requests[index].messages.iter().map(|m| m.message_id.to_string()).collect::<Vec<_>>();
+    assert!(ids(1).starts_with(&ids(0)), "the same context after a tool as before");
+}
+
+#[tokio::test]
+async fn replay_equals_live_to_the_byte() {
+    let world = World::new([Answer::call("call_1", "read", json!({"path": "a"})), Answer::text("done")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    let mut live = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "go").await;
+    until_finished(&session).await;
+    session.close().await;
+    let mut frames = Vec::new();
+    while let Some(delivery) = live.next().await {
+        if let Delivery::Runtime(event) = delivery {
+            frames.push(serde_json::to_string(event.as_ref()).unwrap());
+        }
+    }
+    let mut fold = SessionFold::new(session.id().clone());
+    let mut again = Vec::new();
+    for fact in world.log.facts(session.id()) {
+        let mut derived = agentx_runtime::Derived::default();
+        fold.apply(&fact, &mut derived);
+        again.extend(derived.events.iter().map(|event| serde_json::to_string(event).unwrap()));
+    }
+    assert_eq!(frames, again);
+}
+
+#[tokio::test]
+async fn a_panicking_tool_is_an_outcome() {
+    let world = World::new([Answer::call("call_1", "read", json!({"path": "a", "panic": 1})), Answer::text("sorry")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    say(&session, "go").await;
+    assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
+    let facts = world.log.facts(session.id());
+    let failed = facts.iter().any(|fact| matches!(&fact.event, EnvironmentEvent::ToolResult(r) if r.status == ToolStatus::Failed));
+    assert!(failed);
+}
+
+#[tokio::test]
+async fn approvals_are_asked_and_answered() {
+    let world = World::new([Answer::call("call_1", "read", json!({"path": "/etc/passwd"})), Answer::text("ok")]);
+    let session = world.new_session(ApprovalMode::Ask).await;
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "go").await;
+    let asked = loop {
+        match events.next().await.unwrap() {
+            Delivery::Runtime(event) => {
+                if let RuntimeEvent::ApprovalRequested(asked) = &event.event {
+                    break asked.clone();
+                }
+            }
+            _ => continue,
+        }
+    };
+    let decide = |decision| ApprovalInput { tool_call_id: asked.tool_call_id.clone(), decision, note: None, rule: None };
+    session.approve(decide(ApprovalDecision::Once)).await.unwrap();
+    assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
+    let refused = session.approve(decide(ApprovalDecision::Once)).await.unwrap_err();
+    assert!(matches!(refused, RuntimeError::Refused(_)), "{refused}");
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
+    let gate = Gate::closed();
+    let world = World::new([
+        Answer::text("partial").then_stall(&gate),
+        Answer::call("call_1", "read", json!({"path": "a", "hang": 1})),
+        Answer::text("fine"),
+    ]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    for tag in ["text_chunk", "action_started"] {
+        say(&session, "go").await;
+        let mut facts = session.subscribe(0, View::Environment).await.unwrap();
+        let mut started = 0;
+        loop {
+            let Some(Delivery::Environment(fact)) = facts.next().await else { continue };
+            started += u32::from(fact.event.tag() == tag);
+            if started == if tag == "text_chunk" { 1 } else { 3 } {
+                break;
+            }
+        }
+        let seq = session.interrupt(None).await.unwrap();
+        let mut facts = session.subscribe(seq, View::Environment).await.unwrap();
+        loop {
+            let Some(delivery) = facts.next().await else { panic!("closed") };
+            if matches!(delivery, Delivery::Environment(fact) if fact.event.tag() == "interrupted") {
+                break;
+            }
+        }
+    }
+    let seq = say(&session, "and now?").await;
+    let mut events = session.subscribe(seq, View::Runtime).await.unwrap();
+    loop {
+        let Some(delivery) = events.next().await else { panic!("closed") };
+        if let Delivery::Runtime(event) = delivery
+            && let RuntimeEvent::RunFinished(finished) = &event.event
+        {
+            assert_eq!(finished.status, RunStatus::Completed);
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_stops_the_session_and_claims_nothing() {
+    let gate = Gate::closed();
+    let world = World::new([Answer::text("a").then_stall(&gate).then_text("b")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    let mut events = session.subscribe(0, View::Environment).await.unwrap();
+    say(&session, "go").await;
+    while !matches!(events.next().await, Some(Delivery::Environment(fact)) if fact.event.tag() == "text_chunk") {}
+    world.log.set_full(true);
+    gate.open();
+    let last = loop {
+        match events.next().await {
+            Some(Delivery::CutOff(why)) => break why,
+            Some(Delivery::Environment(fact)) => assert!(fact.event.tag() != "stream_end", "published without a commit"),
+            Some(_) => {}
+            None => panic!("ended without a reason"),
+        }
+    };
+    assert!(last.contains("no space"), "{last}");
+    assert!(matches!(session.interrupt(None).await, Err(RuntimeError::Gone { .. })));
+    // With space again the session goes on: the model call is made anew.
+    world.log.set_full(false);
+    world.model.push(Answer::text("again"));
+    drop(session);
+    let session = world.open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new())).await.unwrap();
+    assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn one_writer_at_a_time() {
+    let world = World::new([]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    let second = world.open(OpenRequest::Resume(session.id().clone(), Vec::new())).await;
+    assert!(matches!(second, Err(RuntimeError::Log(agentx_runtime::LogError::Busy { .. }))));
+    session.close().await;
+    world.open(OpenRequest::Resume(session.id().clone(), Vec::new())).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_same_input_twice_is_one_input() {
+    let world = World::new([Answer::text("once")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    let input = UserInput { content: vec![ContentPart::text("hi")], idempotency_key: Some("k".into()), ..UserInput::default() };
+    let first = session.send(input.clone()).await.unwrap();
+    assert_eq!(session.send(input).await.unwrap(), first);
+    assert_eq!(world.tags(session.id()).iter().filter(|tag| *tag == "user_message").count(), 1);
+}
+
+#[tokio::test]
+async fn a_subscriber_anywhere_sees_the_same_stream() {
+    let world = World::new([Answer::text("one two three"), Answer::text("four")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    say(&session, "a").await;
+    until_finished(&session).await;
+    for view in [View::Environment, View::Runtime] {
+        let head = session.state().await.unwrap().last_seq;
+        let whole = collect(&session, 0, view, head).await;
+        for after in 0..=head {
+            let part = collect(&session, after, view, head).await;
+            let expected: Vec<_> = whole.iter().filter(|(seq, _)| *seq > after).cloned().collect();
+            assert_eq!(part, expected, "after {after} in {view:?}");
+        }
+    }
+}
+
+/// Everything up to where the subscription has caught up.
+async fn collect(session: &Arc<dyn Session>, after: u64, view: View, head: u64) -> Vec<(u64, String)> {
+    let mut events = session.subscribe(after, view).await.unwrap();
+    let mut all = Vec::new();
+    loop {
+        match events.next().await.unwrap() {
+            Delivery::Environment(fact) => all.push((fact.seq, serde_json::to_string(fact.as_ref()).unwrap())),
+            Delivery::Runtime(event) => all.push((event.seq, serde_json::to_string(event.as_ref()).unwrap())),
+            Delivery::CaughtUp(seq) => {
+                assert_eq!(seq, head);
+                return all;
+            }
+            Delivery::CutOff(why) => panic!("{why}"),
+        }
+    }
+}
