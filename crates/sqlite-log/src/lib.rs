@@ -1,1 +1,59 @@
 //! The session log on SQLite: batches, blobs, forks by reference, a hash chain, read models.
+//!
+//! [`SqliteLog`] implements [`agentx_runtime::SessionLog`] for one database file, which any number of processes may use at
+//! once. Facts are stored as the batches in which they were committed, as a compact stream of records in which a run of
+//! deltas costs little more than its text (see `codec.rs`); the rows of a stream are packed into one when it ends (see
+//! `segment.rs`). Packing changes where bytes lie and never what a reader sees; of the derived digests that came with the
+//! packed batches, the last is kept.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use agentx_runtime::{Batch, NewLog, SessionLog};
+//! use agentx_sqlite_log::SqliteLog;
+//! use agentx_types::{Draft, OwnerId, SessionId, Source, TextChunk, Timestamp};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let log = SqliteLog::open_in_memory()?;
+//! let session = SessionId::new("ses_1");
+//! log.create(NewLog {
+//!     session_id: session.clone(),
+//!     owner: OwnerId::new("own_1"),
+//!     at: Timestamp(0),
+//!     workspace: "work".into(),
+//!     parent: None,
+//! })
+//! .await?;
+//!
+//! let writer = log.attach(&session).await?;
+//! let event = Draft::new(Source::Environment, None, TextChunk { text: "你好".into() });
+//! let fact = Arc::new(event.into_envelope(session.clone(), 1, Timestamp(1)));
+//! log.append(&writer, Batch { facts: vec![fact.clone()], derived: [0; 32], projections: vec![] }).await?;
+//!
+//! assert_eq!(log.read(&session, 0, 10).await?, [fact]);
+//! # Ok::<(), agentx_runtime::LogError>(())
+//! # }).unwrap();
+//! ```
+
+mod append;
+mod blobs;
+mod codec;
+mod error;
+mod gc;
+mod keys;
+mod lock;
+mod log;
+mod models;
+mod options;
+mod pack;
+mod pool;
+mod read;
+mod schema;
+mod search;
+mod segment;
+mod sessions;
+mod verify;
+mod writer;
+
+pub use log::SqliteLog;
+pub use options::{Durability, Options};
+pub use schema::FORMAT;

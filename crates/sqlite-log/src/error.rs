@@ -1,0 +1,90 @@
+//! From what SQLite says to what a person can act on. Every other module returns a [`Fault`]; the front of the crate turns
+//! it into a [`LogError`] with the file's name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agentx_runtime::LogError;
+use rusqlite::ErrorCode;
+
+/// What went wrong inside this crate.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Sql(rusqlite::Error),
+    Log(LogError),
+    /// In words.
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<LogError> for Fault {
+    fn from(error: LogError) -> Self {
+        Self::Log(error)
+    }
+}
+
+impl Fault {
+    /// There is no such session.
+    pub(crate) fn not_found(session: impl AsRef<str>) -> Self {
+        Self::Log(LogError::NotFound(session.as_ref().to_owned()))
+    }
+
+    /// Whether SQLite (not this crate's own checks) refused: then a transaction has to be rolled back.
+    pub(crate) fn is_sql(&self) -> bool {
+        matches!(self, Self::Sql(_))
+    }
+}
+
+/// The database file, by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(Arc<str>);
+
+impl Place {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self(Arc::from(path.display().to_string()))
+    }
+
+    pub(crate) fn path(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// An error of this file, in words.
+    pub(crate) fn says(&self, what: impl Into<String>) -> LogError {
+        LogError::Store {
+            path: self.path(),
+            what: what.into(),
+        }
+    }
+
+    /// The error that a caller sees.
+    pub(crate) fn error(&self, fault: Fault) -> LogError {
+        match fault {
+            Fault::Log(error) => error,
+            Fault::Other(what) => self.says(what),
+            Fault::Sql(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DiskFull) => LogError::Full { path: self.path() },
+                code => self.says(in_words(code, &error)),
+            },
+        }
+    }
+}
+
+fn in_words(code: Option<ErrorCode>, error: &rusqlite::Error) -> String {
+    match code {
+        Some(ErrorCode::NotADatabase) => "not a database of AgentX: the file is not SQLite".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => format!("the database file is damaged ({error})"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another process keeps the database locked; nothing was written".to_owned()
+        }
+        Some(ErrorCode::ReadOnly) => "the database can only be read: check who owns the file".to_owned(),
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            format!("the database cannot be opened: check its permissions ({error})")
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,124 @@
+//! Removing what nothing refers to any more, in steps that are short enough for appends to come between them. Called by
+//! `collect_garbage` and `retain`.
+//!
+//! A session that was deleted is removed once no fork needs its events; where one does, the events after the last fork go.
+//! A blob is removed when no session names it and it has not been put for the time of grace.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::error::Fault;
+use crate::keys::{first_seq, int, key, unsigned};
+use crate::models;
+
+/// How many rows a step removes at most.
+const STEP_ROWS: i64 = 256;
+
+/// Where a collection stands between two steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stage {
+    Sessions,
+    /// Blobs with a row number after this.
+    Blobs(i64),
+    Done,
+}
+
+/// Does one step. Returns the bytes that it freed and where to go on.
+pub(crate) fn step(connection: &Connection, stage: Stage, blobs_before: i64) -> Result<(u64, Stage), Fault> {
+    match stage {
+        Stage::Sessions => Ok(match session_to_trim(connection)? {
+            Some((session, needed)) => (trim(connection, session, needed)?, Stage::Sessions),
+            None => (0, Stage::Blobs(0)),
+        }),
+        Stage::Blobs(after) => remove_blobs(connection, after, blobs_before),
+        Stage::Done => Ok((0, Stage::Done)),
+    }
+}
+
+/// A deleted session that has more than is needed, and the last event that forks of it need; `None` for none at all.
+fn session_to_trim(connection: &Connection) -> Result<Option<(i64, Option<u64>)>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT s.id, (SELECT max(f.at_seq) FROM sessions f WHERE f.base = s.id) AS needed FROM sessions s
+         WHERE s.deleted_at IS NOT NULL AND (needed IS NULL
+           OR EXISTS (SELECT 1 FROM batches b WHERE b.id > (s.id << 36) + needed AND b.id < (s.id + 1) << 36)
+           OR EXISTS (SELECT 1 FROM messages m WHERE m.session = s.id)) LIMIT 1",
+    )?;
+    let found = statement.query_row([], |row| {
+        let needed: Option<i64> = row.get(1)?;
+        Ok((row.get(0)?, needed.and_then(|needed| u64::try_from(needed).ok())))
+    });
+    Ok(found.optional()?)
+}
+
+/// Removes a part of what a deleted session does not need: read models first, facts from the end, its row at last.
+fn trim(connection: &Connection, session: i64, needed: Option<u64>) -> Result<u64, Fault> {
+    if models::clear(connection, session, STEP_ROWS)? > 0 {
+        return Ok(0);
+    }
+    let from = needed.map_or(key(session, 0), |seq| key(session, seq) + 1);
+    let (freed, lowest) = connection
+        .prepare_cached(
+            "SELECT coalesce(sum(length(data)), 0), min(id) FROM
+               (SELECT id, data FROM batches WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3)",
+        )?
+        .query_row([from, key(session + 1, 0), STEP_ROWS], |row| {
+            Ok((unsigned(row, 0)?, row.get::<_, Option<i64>>(1)?))
+        })?;
+    match (lowest, needed) {
+        (Some(lowest), _) => {
+            connection
+                .prepare_cached("DELETE FROM batches WHERE id >= ?1 AND id < ?2")?
+                .execute([lowest, key(session + 1, 0)])?;
+            forget_references(connection, session, first_seq(lowest))?;
+        }
+        (None, None) => {
+            forget_references(connection, session, 0)?;
+            connection
+                .prepare_cached("DELETE FROM sessions WHERE id = ?1")?
+                .execute([session])?;
+        }
+        (None, Some(_)) => {}
+    }
+    Ok(freed)
+}
+
+/// Gives up the blobs that a session names first at `seq` or later.
+fn forget_references(connection: &Connection, session: i64, seq: u64) -> Result<(), Fault> {
+    connection
+        .prepare_cached("DELETE FROM blob_refs WHERE session = ?1 AND seq >= ?2")?
+        .execute([session, int(seq)])?;
+    Ok(())
+}
+
+fn remove_blobs(connection: &Connection, after: i64, before: i64) -> Result<(u64, Stage), Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT b.id, b.size FROM blobs b WHERE b.id > ?1 AND b.touched_at < ?2
+           AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.hash = b.hash) ORDER BY b.id LIMIT 16",
+    )?;
+    let rows = statement.query_map([after, before], |row| {
+        Ok((row.get::<_, i64>(0)?, unsigned(row, 1)?))
+    })?;
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    let Some((last, _)) = rows.last().copied() else {
+        return Ok((0, Stage::Done));
+    };
+    for (row, _) in &rows {
+        connection
+            .prepare_cached("DELETE FROM blobs WHERE id = ?1")?
+            .execute([row])?;
+    }
+    Ok((rows.iter().map(|(_, size)| size).sum(), Stage::Blobs(last)))
+}
+
+/// Living sessions without forks whose last event is older than `before`.
+pub(crate) fn older_than(connection: &Connection, before: i64) -> Result<Vec<String>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT s.session_id, CASE s.stale WHEN 0 THEN s.updated_at ELSE coalesce((SELECT b.at FROM batches b
+           WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at) END AS latest
+         FROM sessions s WHERE s.deleted_at IS NULL AND latest < ?1
+           AND NOT EXISTS (SELECT 1 FROM sessions f WHERE f.base = s.id AND f.deleted_at IS NULL)",
+    )?;
+    let ids = statement
+        .query_map(params![before], |row| row.get(0))?
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(ids)
+}

@@ -1,0 +1,179 @@
+//! One writer per session, by a lock that dies with its process. Called when a session is attached, listed or deleted.
+//!
+//! A lock is a file `locks/<session>.lock` beside the database, locked by the operating system, with the process id in
+//! it. It is removed while it is still held; whoever locks a removed file notices that it is not the one that has the
+//! name, and tries again.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentx_types::SessionId;
+
+use crate::error::Fault;
+
+/// How often a lock is tried before its holder is believed: a reader that looks who writes holds it for an instant.
+const ATTEMPTS: usize = 5;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
+
+/// The locks of all sessions of one database.
+#[derive(Clone, Debug)]
+pub(crate) enum Locks {
+    Directory(PathBuf),
+    Memory(Arc<Mutex<HashSet<String>>>),
+}
+
+/// A lock that is held; given back when dropped.
+#[derive(Debug)]
+pub(crate) enum Lock {
+    File {
+        path: PathBuf,
+        file: File,
+    },
+    Memory {
+        all: Arc<Mutex<HashSet<String>>>,
+        name: String,
+    },
+}
+
+/// Whether a lock was had.
+pub(crate) enum Attempt {
+    Held(Lock),
+    /// By this process.
+    Busy(u32),
+}
+
+impl Locks {
+    /// Takes the lock of a session if nobody has it.
+    pub(crate) fn take(&self, session: &SessionId) -> Result<Attempt, Fault> {
+        let name = file_name(session);
+        match self {
+            Self::Memory(all) => {
+                let is_new = all
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(name.clone());
+                let lock = || Lock::Memory {
+                    all: all.clone(),
+                    name,
+                };
+                Ok(if is_new {
+                    Attempt::Held(lock())
+                } else {
+                    Attempt::Busy(std::process::id())
+                })
+            }
+            Self::Directory(directory) => {
+                crate::schema::make_directory(directory).map_err(|e| cannot(directory, &e))?;
+                let path = directory.join(name);
+                take_file(&path).map_err(|e| cannot(&path, &e))
+            }
+        }
+    }
+
+    /// The process that holds the lock of a session.
+    pub(crate) fn holder(&self, session: &SessionId) -> Option<u32> {
+        let name = file_name(session);
+        match self {
+            Self::Memory(all) => {
+                let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                all.contains(&name).then(std::process::id)
+            }
+            Self::Directory(directory) => {
+                let path = directory.join(name);
+                let file = File::open(&path).ok()?;
+                matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| process_in(&path))
+            }
+        }
+    }
+}
+
+fn take_file(path: &Path) -> std::io::Result<Attempt> {
+    let mut refused = 0;
+    loop {
+        let mut file = open(path)?;
+        match file.try_lock() {
+            Ok(()) if is_at(&file, path) => {
+                file.set_len(0)?;
+                file.write_all(std::process::id().to_string().as_bytes())?;
+                return Ok(Attempt::Held(Lock::File {
+                    path: path.to_owned(),
+                    file,
+                }));
+            }
+            // The file was removed by the one who held it before.
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) if refused < ATTEMPTS => {
+                refused += 1;
+                std::thread::sleep(BETWEEN_ATTEMPTS);
+            }
+            Err(TryLockError::WouldBlock) => return Ok(Attempt::Busy(process_in(path))),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), path.metadata()) {
+        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> bool {
+    // Here a lock file is never removed, so the name is always that of the file.
+    true
+}
+
+fn process_in(path: &Path) -> u32 {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_string(&mut text));
+    read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// A name that is safe whatever the id is.
+fn file_name(session: &SessionId) -> String {
+    let id = session.as_str();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !id.is_empty() && id.len() <= 100 && id.chars().all(is_plain) {
+        format!("{id}.lock")
+    } else {
+        format!("{}.lock", blake3::hash(id.as_bytes()).to_hex())
+    }
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::Other(format!("{} cannot be locked: {error}", path.display()))
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        match self {
+            // The lock itself goes with the file handle, after this.
+            #[cfg(unix)]
+            Self::File { path, file } if is_at(file, path) => {
+                if let Err(error) = std::fs::remove_file(&*path) {
+                    tracing::debug!(path = %path.display(), %error, "a lock file stays behind");
+                }
+            }
+            Self::File { .. } => {}
+            Self::Memory { all, name } => {
+                all.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+            }
+        }
+    }
+}

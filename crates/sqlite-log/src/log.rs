@@ -1,0 +1,383 @@
+//! The front of the crate: [`SqliteLog`], which hands each call to the writer thread or to a reader and waits for the answer.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use agentx_runtime::{
+    Batch, BlobStore, BoxFuture, Digest, Fact, LogError, NewLog, Projection, SearchHit, SessionInfo,
+    SessionLog, SessionQuery, VerifyReport, Writer,
+};
+use agentx_types::{BlobId, OwnerId, SessionId, Timestamp};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::error::{Fault, Place};
+use crate::gc::{self, Stage};
+use crate::lock::{Attempt, Lock, Locks};
+use crate::options::Options;
+use crate::pool::Readers;
+use crate::schema::{self, Location};
+use crate::writer::{Append, Core, Job, Released, WriterThread};
+use crate::{blobs, keys, models, read, search, sessions, verify};
+
+/// Blobs that are longer than this are hashed on a reader thread rather than on the caller's.
+const HASH_HERE: usize = 256 * 1024;
+
+/// The session log in one SQLite database.
+///
+/// Dropping it waits until all that was queued is written, then closes the database.
+pub struct SqliteLog {
+    place: Place,
+    options: Options,
+    locks: Locks,
+    writer: WriterThread,
+    /// `None` for a database in memory: there the writer thread reads too.
+    readers: Option<Readers>,
+    released: Released,
+}
+
+/// Gives the lock of a session back, and lets the writer thread forget what it knows of it.
+struct Guard {
+    _lock: Lock,
+    session: SessionId,
+    epoch: u64,
+    released: Released,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let released = (self.session.clone(), self.epoch);
+        self.released
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(released);
+    }
+}
+
+impl SqliteLog {
+    /// Opens the database at `path`; makes it, and its directory, where there is none. Session locks are files in
+    /// `locks/` beside it.
+    ///
+    /// A database that was written by a newer version is opened for reading.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened or is not a database of AgentX.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Arc<Self>, LogError> {
+        let path = path.as_ref();
+        let directory = path.parent().unwrap_or(Path::new("")).join("locks");
+        let location = Location::File(path.to_owned());
+        let readers = Readers::new(location.clone(), options.clone());
+        Self::assemble(
+            &location,
+            Place::new(path),
+            options,
+            Locks::Directory(directory),
+            Some(readers),
+        )
+    }
+
+    /// A log that is gone when it is dropped, for tests.
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn open_in_memory() -> Result<Arc<Self>, LogError> {
+        let place = Place::new(Path::new(":memory:"));
+        Self::assemble(
+            &Location::Memory,
+            place,
+            Options::default(),
+            Locks::Memory(Arc::default()),
+            None,
+        )
+    }
+
+    fn assemble(
+        location: &Location,
+        place: Place,
+        options: Options,
+        locks: Locks,
+        readers: Option<Readers>,
+    ) -> Result<Arc<Self>, LogError> {
+        let (connection, newer) = schema::open_first(location, &options, &place)?;
+        let released = Released::default();
+        let core = Core::new(connection, place.clone(), newer, released.clone());
+        let writer = WriterThread::new(core, options.queue);
+        Ok(Arc::new(Self {
+            place,
+            options,
+            locks,
+            writer,
+            readers,
+            released,
+        }))
+    }
+
+    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events that a
+    /// fork shares with its parent are left out.
+    ///
+    /// # Errors
+    /// Where the session does not exist or the store cannot be written.
+    pub async fn rebuild_projections(
+        &self,
+        session: &SessionId,
+        projections: Vec<Projection>,
+    ) -> Result<(), LogError> {
+        let session = session.clone();
+        self.change(move |core| {
+            core.transaction(|connection| {
+                let row = keys::session_row(connection, &session)?;
+                models::rebuild(connection, row, &projections)
+            })
+        })
+        .await
+    }
+
+    /// Deletes sessions whose last event is older than `before`, except those that a process writes and those that a
+    /// fork goes on from. Returns the deleted ones; their space is freed by the next collection.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub async fn retain(&self, before: Timestamp) -> Result<Vec<SessionId>, LogError> {
+        let old = self
+            .read_with(move |connection| gc::older_than(connection, before.0))
+            .await?;
+        let mut deleted = Vec::new();
+        for id in old {
+            let session = SessionId::new(id);
+            match self.delete(&session).await {
+                Ok(()) => deleted.push(session),
+                Err(LogError::Busy { .. } | LogError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`] before it stay.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub async fn collect_garbage_at(&self, now: Timestamp) -> Result<u64, LogError> {
+        let grace = i64::try_from(self.options.blob_grace.as_micros()).unwrap_or(i64::MAX);
+        let before = now.0.saturating_sub(grace);
+        let mut stage = Stage::Sessions;
+        let mut freed = 0;
+        while !matches!(stage, Stage::Done) {
+            let step =
+                move |core: &mut Core| core.transaction(|connection| gc::step(connection, stage, before));
+            let (bytes, next) = self.change(step).await?;
+            freed += bytes;
+            stage = next;
+        }
+        if freed > 0 {
+            self.change(|core| Ok(core.connection.execute_batch("PRAGMA incremental_vacuum(4096)")?))
+                .await?;
+        }
+        Ok(freed)
+    }
+
+    /// Runs `change` on the writer thread, after all that was queued before it.
+    async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, LogError> {
+        let (reply, answer) = oneshot::channel();
+        let task = Box::new(move |core: &mut Core| {
+            // Whoever asked may have gone away; what was done stays done.
+            let _ = reply.send(change(core));
+        });
+        self.writer
+            .send(Job::Task(task))
+            .await
+            .map_err(|fault| self.place.error(fault))?;
+        self.answer(answer.await)
+    }
+
+    /// Runs `read` on a reader, in one snapshot of the database.
+    async fn read_with<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, LogError> {
+        let Some(readers) = &self.readers else {
+            return self.change(move |core| in_snapshot(&core.connection, read)).await;
+        };
+        let (reply, answer) = oneshot::channel();
+        let reading = Box::new(move |connection: Result<&Connection, Fault>| {
+            let _ = reply.send(connection.and_then(|connection| in_snapshot(connection, read)));
+        });
+        readers
+            .send(reading)
+            .await
+            .map_err(|fault| self.place.error(fault))?;
+        self.answer(answer.await)
+    }
+
+    fn answer<T>(&self, answer: Result<Result<T, Fault>, oneshot::error::RecvError>) -> Result<T, LogError> {
+        match answer {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(fault)) => Err(self.place.error(fault)),
+            Err(_) => Err(self.place.says("the session log is closed")),
+        }
+    }
+
+    async fn lock(&self, session: &SessionId) -> Result<Lock, LogError> {
+        let (locks, of) = (self.locks.clone(), session.clone());
+        match self.read_with(move |_| locks.take(&of)).await? {
+            Attempt::Held(lock) => Ok(lock),
+            Attempt::Busy(process) => Err(LogError::Busy {
+                session: session.clone(),
+                process,
+            }),
+        }
+    }
+}
+
+fn in_snapshot<T>(
+    connection: &Connection,
+    read: impl FnOnce(&Connection) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let transaction = connection.unchecked_transaction()?;
+    let answer = read(&transaction)?;
+    transaction.commit()?;
+    Ok(answer)
+}
+
+impl Drop for SqliteLog {
+    fn drop(&mut self) {
+        if let Some(readers) = &self.readers {
+            readers.close();
+        }
+        self.writer.close();
+    }
+}
+
+impl SessionLog for SqliteLog {
+    fn create(&self, new: NewLog) -> BoxFuture<'_, Result<(), LogError>> {
+        Box::pin(self.change(move |core| core.transaction(|connection| sessions::create(connection, &new))))
+    }
+
+    fn attach(&self, session: &SessionId) -> BoxFuture<'_, Result<Writer, LogError>> {
+        let session_id = session.clone();
+        Box::pin(async move {
+            let lock = self.lock(&session_id).await?;
+            let of = session_id.clone();
+            let (epoch, last_seq) = self.change(move |core| sessions::take_over(core, &of)).await?;
+            let (session, released) = (session_id.clone(), self.released.clone());
+            let guard = Box::new(Guard {
+                _lock: lock,
+                session,
+                epoch,
+                released,
+            });
+            Ok(Writer {
+                session_id,
+                epoch,
+                last_seq,
+                guard,
+            })
+        })
+    }
+
+    fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>> {
+        let (reply, answer) = oneshot::channel();
+        let append = Append {
+            session: writer.session_id.clone(),
+            epoch: writer.epoch,
+            batch,
+            reply,
+        };
+        Box::pin(async move {
+            self.writer
+                .send(Job::Append(append))
+                .await
+                .map_err(|fault| self.place.error(fault))?;
+            answer
+                .await
+                .unwrap_or_else(|_| Err(self.place.says("the session log is closed")))
+        })
+    }
+
+    fn read(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>> {
+        let session = session.clone();
+        Box::pin(self.read_with(move |connection| read::facts(connection, &session, after_seq, limit)))
+    }
+
+    fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>> {
+        let session = session.clone();
+        Box::pin(self.read_with(move |connection| sessions::digests(connection, &session)))
+    }
+
+    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>> {
+        let (session, locks) = (session.clone(), self.locks.clone());
+        Box::pin(self.read_with(move |connection| sessions::info(connection, &locks, &session)))
+    }
+
+    fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>> {
+        let locks = self.locks.clone();
+        Box::pin(self.read_with(move |connection| sessions::list(connection, &locks, &query)))
+    }
+
+    fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>> {
+        let (owner, prefix) = (owner.clone(), prefix.to_owned());
+        Box::pin(self.read_with(move |connection| sessions::resolve(connection, &owner, &prefix)))
+    }
+
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let _lock = self.lock(&session).await?;
+            self.change(move |core| sessions::delete(core, &session)).await
+        })
+    }
+
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
+        let session = session.clone();
+        Box::pin(self.read_with(move |connection| verify::verify(connection, &session)))
+    }
+
+    fn search(
+        &self,
+        owner: &OwnerId,
+        words: &str,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>> {
+        let (owner, words) = (owner.clone(), words.to_owned());
+        Box::pin(self.read_with(move |connection| search::search(connection, &owner, &words, limit)))
+    }
+
+    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {
+        Box::pin(self.collect_garbage_at(keys::now()))
+    }
+}
+
+impl BlobStore for SqliteLog {
+    fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>> {
+        Box::pin(async move {
+            let (hash, bytes) = if bytes.len() <= HASH_HERE {
+                (blake3::hash(&bytes), bytes)
+            } else {
+                self.read_with(move |_| Ok((blake3::hash(&bytes), bytes))).await?
+            };
+            let hash = *hash.as_bytes();
+            self.change(move |core| core.transaction(|connection| blobs::put(connection, &hash, &bytes)))
+                .await?;
+            Ok(blobs::id_of(&hash))
+        })
+    }
+
+    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>> {
+        let id = id.clone();
+        Box::pin(self.read_with(move |connection| blobs::range(connection, &id, &range)))
+    }
+
+    fn blob_size(&self, id: &BlobId) -> BoxFuture<'_, Result<u64, LogError>> {
+        let id = id.clone();
+        Box::pin(self.read_with(move |connection| blobs::size(connection, &id)))
+    }
+}

@@ -1,0 +1,231 @@
+//! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that appends the
+//! facts they follow from; they can be dropped and made again.
+
+use agentx_runtime::Projection;
+use agentx_types::{MessageId, Role};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Fault;
+use crate::keys::int;
+use crate::search;
+
+/// How many characters of a message are kept to be shown in lists.
+const PREVIEW_CHARS: usize = 200;
+/// How long a title is that is taken from the first message.
+const TITLE_CHARS: usize = 60;
+
+/// A word of a closed set, as it is written in JSON.
+pub(crate) fn word_of(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// The value that a word stands for; `None` for a word of a newer version.
+pub(crate) fn of_word<T: DeserializeOwned>(word: String) -> Option<T> {
+    serde_json::from_value(serde_json::Value::String(word)).ok()
+}
+
+/// Applies changes in order.
+pub(crate) fn apply(connection: &Connection, session: i64, projections: &[Projection]) -> Result<(), Fault> {
+    projections
+        .iter()
+        .try_for_each(|projection| apply_one(connection, session, projection))
+}
+
+fn apply_one(connection: &Connection, session: i64, projection: &Projection) -> Result<(), Fault> {
+    match projection {
+        Projection::Title(title) => set(
+            connection,
+            "UPDATE sessions SET title = ?2 WHERE id = ?1",
+            session,
+            title,
+        ),
+        Projection::Model(model) => set(
+            connection,
+            "UPDATE sessions SET model = ?2 WHERE id = ?1",
+            session,
+            model,
+        ),
+        Projection::Status(status) => set(
+            connection,
+            "UPDATE sessions SET status = ?2 WHERE id = ?1",
+            session,
+            &word_of(status),
+        ),
+        Projection::Message {
+            seq,
+            message_id,
+            agent_state_id,
+            role,
+            text,
+        } => {
+            let row = message_row(connection, session, message_id)?;
+            connection
+                .prepare_cached(
+                    "UPDATE messages SET seq = ?2, agent_state_id = ?3, role = ?4, preview = ?5 WHERE id = ?1",
+                )?
+                .execute(params![row, int(*seq), agent_state_id.as_str(), word_of(role), preview(text)])?;
+            search::index(connection, row, text)?;
+            if *role == Role::User {
+                let title = title_from(text);
+                set(
+                    connection,
+                    "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title = ''",
+                    session,
+                    &title,
+                )?;
+            }
+            Ok(())
+        }
+        Projection::Spent { .. } => spend(connection, session, projection),
+    }
+}
+
+fn set(connection: &Connection, sql: &str, session: i64, value: &str) -> Result<(), Fault> {
+    connection.prepare_cached(sql)?.execute(params![session, value])?;
+    Ok(())
+}
+
+/// The row of a message; a new one, counted, where the session has none with this id.
+fn message_row(connection: &Connection, session: i64, message_id: &MessageId) -> Result<i64, Fault> {
+    let known = connection
+        .prepare_cached("SELECT id FROM messages WHERE session = ?1 AND message_id = ?2")?
+        .query_row(params![session, message_id.as_str()], |row| row.get(0))
+        .optional()?;
+    if let Some(row) = known {
+        return Ok(row);
+    }
+    let number: i64 = connection
+        .prepare_cached("UPDATE sessions SET messages = messages + 1 WHERE id = ?1 RETURNING messages")?
+        .query_row([session], |row| row.get(0))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO messages (session, seq, number, message_id, agent_state_id, role, preview)
+             VALUES (?1, 0, ?2, ?3, '', '', '')",
+        )?
+        .execute(params![session, number, message_id.as_str()])?;
+    Ok(connection.last_insert_rowid())
+}
+
+fn spend(connection: &Connection, session: i64, projection: &Projection) -> Result<(), Fault> {
+    let Projection::Spent {
+        seq,
+        run_id,
+        model,
+        usage,
+        cost,
+    } = projection
+    else {
+        return Ok(());
+    };
+    let tokens = [
+        int(usage.input_tokens),
+        int(usage.output_tokens),
+        int(usage.cache_read_tokens),
+        int(usage.cache_write_tokens),
+        int(usage.reasoning_tokens),
+    ];
+    let [input, output, read, write, reasoning] = tokens;
+    let added = connection
+        .prepare_cached(
+            "INSERT INTO spent VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            session,
+            int(*seq),
+            run_id.as_ref().map(|run| run.as_str()),
+            model,
+            input,
+            output,
+            read,
+            write,
+            reasoning,
+            int(cost.0)
+        ])?;
+    if added == 1 {
+        connection
+            .prepare_cached(
+                "UPDATE sessions SET input_tokens = input_tokens + ?2, output_tokens = output_tokens + ?3,
+                   cache_read_tokens = cache_read_tokens + ?4, cache_write_tokens = cache_write_tokens + ?5,
+                   reasoning_tokens = reasoning_tokens + ?6, cost = cost + ?7 WHERE id = ?1",
+            )?
+            .execute(params![
+                session,
+                input,
+                output,
+                read,
+                write,
+                reasoning,
+                int(cost.0)
+            ])?;
+    }
+    Ok(())
+}
+
+/// Drops the read models of a session and makes them from `projections`; those of events that it shares with its parent
+/// are the parent's and left out.
+pub(crate) fn rebuild(
+    connection: &Connection,
+    session: i64,
+    projections: &[Projection],
+) -> Result<(), Fault> {
+    clear(connection, session, i64::MAX)?;
+    let at_seq: i64 = connection
+        .prepare_cached(
+            "UPDATE sessions SET title = '', model = '', status = NULL, messages = base_messages, input_tokens = 0,
+               output_tokens = 0, cache_read_tokens = 0, cache_write_tokens = 0, reasoning_tokens = 0, cost = 0
+             WHERE id = ?1 RETURNING at_seq",
+        )?
+        .query_row([session], |row| row.get(0))?;
+    projections.iter().try_for_each(|projection| match projection {
+        Projection::Message { seq, .. } | Projection::Spent { seq, .. } if int(*seq) <= at_seq => Ok(()),
+        projection => apply_one(connection, session, projection),
+    })
+}
+
+/// Removes up to `limit` messages of a session with their words, and what it spent. Returns how many messages went.
+pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result<usize, Fault> {
+    let rows = connection
+        .prepare_cached("SELECT id FROM messages WHERE session = ?1 LIMIT ?2")?
+        .query_map([session, limit], |row| row.get(0))?
+        .collect::<Result<Vec<i64>, _>>()?;
+    for row in &rows {
+        connection
+            .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
+            .execute([row])?;
+        connection
+            .prepare_cached("DELETE FROM messages WHERE id = ?1")?
+            .execute([row])?;
+    }
+    connection
+        .prepare_cached("DELETE FROM spent WHERE session = ?1")?
+        .execute([session])?;
+    Ok(rows.len())
+}
+
+fn preview(text: &str) -> &str {
+    cut(text, PREVIEW_CHARS)
+}
+
+/// The first line that says something, cut to the length of a title.
+fn title_from(text: &str) -> String {
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
+    if line.chars().nth(TITLE_CHARS).is_none() {
+        return line.to_owned();
+    }
+    format!("{}…", cut(line, TITLE_CHARS - 1).trim_end())
+}
+
+fn cut(text: &str, chars: usize) -> &str {
+    text.char_indices()
+        .nth(chars)
+        .map_or(text, |(end, _)| &text[..end])
+}

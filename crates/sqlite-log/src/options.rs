@@ -1,0 +1,44 @@
+//! The settings of a log, with their defaults. Given once, when it is opened.
+
+use std::time::Duration;
+
+/// What an append survives once it has returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process. After a loss of power the last appends may be gone, whole and from the end.
+    #[default]
+    Process,
+    /// A loss of power too: an fsync for each group of appends.
+    Machine,
+}
+
+/// How a log is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What an append survives; by default the death of the process.
+    pub durability: Durability,
+    /// How long to wait while another process has the database locked; 5 s by default.
+    pub busy_timeout: Duration,
+    /// How long a blob that nothing refers to is kept, because the event that will name it may be on its way; 1 hour by
+    /// default.
+    pub blob_grace: Duration,
+    /// How many appends and other changes may wait; whoever comes later waits to be let in. 256 by default.
+    pub queue: usize,
+    /// How many threads read at once; they are started when they are needed. 2 by default.
+    pub readers: usize,
+    /// The largest size of the database file in bytes; by default what the disk has.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::default(),
+            busy_timeout: Duration::from_secs(5),
+            blob_grace: Duration::from_secs(3600),
+            queue: 256,
+            readers: 2,
+            max_bytes: None,
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Reading facts back, each row checked against the hash chain on the way. Called by `SessionLog::read`, the check of a
+//! whole session and search.
+//!
+//! The events of a fork lie in several sessions: a chain of *parts*, root first, each with the range of `seq` that it
+//! gives. What is damaged is never handed out: a read returns what is good before the damage, and the next one the error.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use agentx_runtime::{Digest, Fact, LogError};
+use agentx_types::{Envelope, SessionId, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use crate::blobs;
+use crate::codec::{Body, Decoder};
+use crate::error::Fault;
+use crate::keys::{self, LAST_SEQ, digest, key, session_row, unsigned};
+use crate::segment::seal;
+
+/// A range of events that lies in one session.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// The session's row.
+    pub(crate) session: i64,
+    pub(crate) id: String,
+    /// What its chain begins with.
+    pub(crate) base_hash: Digest,
+    /// Its own events begin after this.
+    pub(crate) after: u64,
+    /// The last event that belongs to the part.
+    pub(crate) upto: u64,
+}
+
+/// The parts of a session, root first.
+pub(crate) fn parts(connection: &Connection, session: i64) -> Result<Vec<Part>, Fault> {
+    let mut parts = Vec::new();
+    let mut next = Some(session);
+    let mut upto = LAST_SEQ;
+    while let Some(session) = next {
+        let mut statement = connection
+            .prepare_cached("SELECT session_id, base_hash, at_seq, base FROM sessions WHERE id = ?1")?;
+        let (part, base) = statement.query_row([session], |row| {
+            let base_hash = digest(row, 1)?.unwrap_or_default();
+            let part = Part {
+                session,
+                id: row.get(0)?,
+                base_hash,
+                after: unsigned(row, 2)?,
+                upto,
+            };
+            Ok((part, row.get::<_, Option<i64>>(3)?))
+        })?;
+        upto = upto.min(part.after);
+        // A base is always older than its fork; a damaged file may say otherwise.
+        next = base.filter(|base| *base < session);
+        parts.push(part);
+    }
+    parts.reverse();
+    Ok(parts)
+}
+
+/// Why a walk over rows ended early: the first event that cannot be trusted, and what is wrong with it.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    pub(crate) seq: u64,
+    pub(crate) what: String,
+}
+
+impl Damage {
+    pub(crate) fn error(self, session: &SessionId) -> LogError {
+        LogError::Corrupt {
+            session: session.clone(),
+            seq: self.seq,
+            what: self.what,
+        }
+    }
+}
+
+/// What a walk over rows can meet.
+pub(crate) enum Stop {
+    Damage(Damage),
+    Fault(Fault),
+}
+
+impl From<rusqlite::Error> for Stop {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+impl From<Damage> for Stop {
+    fn from(damage: Damage) -> Self {
+        Self::Damage(damage)
+    }
+}
+
+/// Follows the chain through the rows of one session.
+pub(crate) struct Chain {
+    hasher: blake3::Hasher,
+    before_row: blake3::Hasher,
+    pub(crate) decoder: Decoder,
+    /// The hash of the row before.
+    pub(crate) head: Digest,
+    /// The last event so far.
+    pub(crate) last_seq: u64,
+}
+
+/// A row that was found to be what was written.
+pub(crate) struct GoodRow<'a> {
+    pub(crate) first_seq: u64,
+    pub(crate) at: i64,
+    pub(crate) derived: Option<Digest>,
+    pub(crate) data: &'a [u8],
+}
+
+const ROWS: &str = "SELECT id, last_seq, starts, at, hash, derived, data FROM batches
+                    WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
+
+impl Chain {
+    pub(crate) fn new(head: Digest, last_seq: u64) -> Self {
+        let hasher = blake3::Hasher::new();
+        Self {
+            before_row: hasher.clone(),
+            hasher,
+            decoder: Decoder::default(),
+            head,
+            last_seq,
+        }
+    }
+
+    /// Takes in the next row if it is the one that has to follow.
+    pub(crate) fn row<'a>(&mut self, row: &'a Row<'_>) -> Result<GoodRow<'a>, Stop> {
+        let first_seq = keys::first_seq(row.get(0)?);
+        let expected = self.last_seq + 1;
+        if first_seq != expected {
+            let what = format!(
+                "it is missing: what follows event {} is event {first_seq}",
+                self.last_seq
+            );
+            return Err(Damage { seq: expected, what }.into());
+        }
+        let damage = |what: &str| {
+            Stop::from(Damage {
+                seq: expected,
+                what: what.to_owned(),
+            })
+        };
+        let last_seq = unsigned(row, 1).map_err(|_| damage("its row has no length"))?;
+        let (Ok(starts), Ok(at), Ok(Some(hash)), Ok(derived), Ok(data)) = (
+            row.get::<_, i64>(2),
+            row.get::<_, i64>(3),
+            digest(row, 4),
+            digest(row, 5),
+            row.get_ref(6)?.as_blob(),
+        ) else {
+            return Err(damage("its row is not of the right shape"));
+        };
+        if starts != 0 {
+            self.hasher.reset();
+            self.hasher.update(&self.head);
+            self.decoder = Decoder::default();
+        }
+        self.before_row = self.hasher.clone();
+        self.hasher.update(data);
+        let seal = seal(&self.hasher, derived.as_ref(), last_seq, at);
+        if !(0..=1).contains(&starts) || last_seq < first_seq || seal != hash {
+            return Err(damage(
+                "what is stored does not have the hash that was stored with it",
+            ));
+        }
+        self.head = hash;
+        self.last_seq = last_seq;
+        Ok(GoodRow {
+            first_seq,
+            at,
+            derived,
+            data,
+        })
+    }
+
+    /// The hash of all up to `consumed` bytes into `data`, the row that was taken in last.
+    fn hash_within(&self, data: &[u8], consumed: usize) -> Digest {
+        *self
+            .before_row
+            .clone()
+            .update(&data[..consumed])
+            .finalize()
+            .as_bytes()
+    }
+}
+
+/// The chain at the beginning of the segment that holds `seq`, and the key of its first row.
+fn open_segment(connection: &Connection, part: &Part, seq: u64) -> Result<(Chain, i64), Fault> {
+    let lowest = key(part.session, 0);
+    let start: Option<i64> = connection
+        .prepare_cached(
+            "SELECT id FROM batches WHERE id BETWEEN ?1 AND ?2 AND starts = 1 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row([lowest, key(part.session, seq)], |row| row.get(0))
+        .optional()?;
+    let start = start.unwrap_or(lowest);
+    let before = connection
+        .prepare_cached("SELECT hash FROM batches WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1")?
+        .query_row([lowest, start - 1], |row| digest(row, 0))
+        .optional()?;
+    Ok(match before {
+        Some(hash) => (
+            Chain::new(hash.unwrap_or_default(), keys::first_seq(start) - 1),
+            start,
+        ),
+        None => (Chain::new(part.base_hash, part.after), lowest),
+    })
+}
+
+/// Calls `visit` with each good row of a part from the segment on that holds `from`.
+pub(crate) fn rows(
+    connection: &Connection,
+    part: &Part,
+    from: u64,
+    mut visit: impl FnMut(&mut Chain, GoodRow<'_>) -> Result<ControlFlow<()>, Stop>,
+) -> Result<ControlFlow<()>, Stop> {
+    let (mut chain, start) = open_segment(connection, part, from).map_err(Stop::Fault)?;
+    let mut statement = connection.prepare_cached(ROWS)?;
+    let mut rows = statement.query([start, key(part.session, part.upto)])?;
+    loop {
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(ControlFlow::Continue(())),
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt) => {
+                return Err(Damage {
+                    seq: chain.last_seq + 1,
+                    what: error.to_string(),
+                }
+                .into());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let good = chain.row(row)?;
+        if visit(&mut chain, good)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+}
+
+/// Calls `visit` with each event of a good row: its `seq`, the decoder that has its time and context, and its body.
+pub(crate) fn events(
+    chain: &mut Chain,
+    row: &GoodRow<'_>,
+    mut visit: impl FnMut(u64, &Decoder, &Body<'_>, usize) -> Result<ControlFlow<()>, Stop>,
+) -> Result<ControlFlow<()>, Stop> {
+    let mut input = row.data;
+    for seq in row.first_seq..=chain.last_seq {
+        let damage = |what| Stop::from(Damage { seq, what });
+        let body = chain.decoder.next(&mut input).map_err(damage)?;
+        let body = body.ok_or_else(|| damage("its row ends before it".to_owned()))?;
+        if visit(seq, &chain.decoder, &body, row.data.len() - input.len())?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    if input.is_empty() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    Err(Damage {
+        seq: chain.last_seq,
+        what: "its row goes on after it".to_owned(),
+    }
+    .into())
+}
+
+/// Up to `limit` facts of a session after `after_seq`.
+pub(crate) fn facts(
+    connection: &Connection,
+    session: &SessionId,
+    after_seq: u64,
+    limit: usize,
+) -> Result<Vec<Fact>, Fault> {
+    let row = session_row(connection, session)?;
+    let mut facts = Vec::with_capacity(limit.min(4096));
+    for part in parts(connection, row)?
+        .iter()
+        .filter(|part| part.upto > after_seq)
+    {
+        if facts.len() >= limit {
+            break;
+        }
+        match part_facts(connection, session, part, after_seq, limit, &mut facts) {
+            Ok(()) => {}
+            Err(Stop::Fault(fault)) => return Err(fault),
+            Err(Stop::Damage(_)) if !facts.is_empty() => break,
+            Err(Stop::Damage(damage)) => return Err(damage.error(session).into()),
+        }
+    }
+    Ok(facts)
+}
+
+fn part_facts(
+    connection: &Connection,
+    session: &SessionId,
+    part: &Part,
+    after_seq: u64,
+    limit: usize,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Stop> {
+    let from = after_seq.max(part.after) + 1;
+    let flow = rows(connection, part, from, |chain, row| {
+        events(chain, &row, |seq, decoder, body, _| {
+            if seq > part.upto || facts.len() >= limit {
+                return Ok(ControlFlow::Break(()));
+            }
+            if seq >= from {
+                facts.push(fact(connection, session, seq, decoder, body)?);
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    });
+    flow.map(|_| ())
+}
+
+fn fact(
+    connection: &Connection,
+    session: &SessionId,
+    seq: u64,
+    decoder: &Decoder,
+    body: &Body<'_>,
+) -> Result<Fact, Stop> {
+    let damage = |what| Damage { seq, what };
+    let payload = match body {
+        Body::InBlob { hash, .. } => Some(blob_payload(connection, hash, seq)?),
+        _ => None,
+    };
+    let event = body.event(payload.as_deref()).map_err(damage)?;
+    let context = decoder.context().map_err(damage)?;
+    Ok(Arc::new(Envelope {
+        seq,
+        index: None,
+        at: Timestamp(decoder.at),
+        source: context.source,
+        session_id: session.clone(),
+        agent_state_id: context.agent.clone(),
+        run_id: context.run.clone(),
+        cause: context.cause.clone(),
+        event,
+    }))
+}
+
+pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> Result<String, Stop> {
+    blobs::payload(connection, hash).map_err(|fault| match fault {
+        Fault::Log(error) => Damage {
+            seq,
+            what: error.to_string(),
+        }
+        .into(),
+        Fault::Other(what) => Damage { seq, what }.into(),
+        fault @ Fault::Sql(_) => Stop::Fault(fault),
+    })
+}
+
+/// The hash of everything up to and including event `seq` of a part: what a fork at that event goes on from. It depends
+/// on the events alone, not on how they lie in rows.
+pub(crate) fn hash_at(connection: &Connection, part: &Part, seq: u64) -> Result<Option<Digest>, Stop> {
+    let mut found = None;
+    let _ = rows(connection, part, seq, |chain, row| {
+        if chain.last_seq < seq {
+            // The decoder has to see every record of the segment.
+            return events(chain, &row, |_, _, _, _| Ok(ControlFlow::Continue(())));
+        }
+        let mut consumed = 0;
+        let _ = events(chain, &row, |at, _, _, end| {
+            consumed = end;
+            Ok(if at == seq {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+        found = Some(chain.hash_within(row.data, consumed));
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,146 @@
+//! Opening a database: what is there, which format it has, and how a connection is set up. Called when a log is opened and
+//! for each connection after that.
+//!
+//! Fast when the schema exists: one read of the header tells.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentx_runtime::LogError;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::error::{Fault, Place};
+use crate::options::{Durability, Options};
+
+/// The format that this version writes, kept in `PRAGMA user_version`.
+pub const FORMAT: u32 = 1;
+/// "AgtX", kept in `PRAGMA application_id`.
+const APPLICATION_ID: u32 = 0x4167_7458;
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// Where the database is.
+#[derive(Clone, Debug)]
+pub(crate) enum Location {
+    File(PathBuf),
+    Memory,
+}
+
+/// Opens the database for the first time in this process; makes it where there is none. Also says which newer format it
+/// has, if so.
+pub(crate) fn open_first(
+    location: &Location,
+    options: &Options,
+    place: &Place,
+) -> Result<(Connection, Option<u32>), LogError> {
+    if let Location::File(path) = location {
+        make_file(path).map_err(|e| place.says(format!("the database cannot be made: {e}")))?;
+    }
+    let mut connection = connect(location, options).map_err(|e| place.error(e))?;
+    let format = check(&mut connection, place).map_err(|e| place.error(e))?;
+    let newer = (format > FORMAT).then_some(format);
+    if newer.is_some() {
+        connection
+            .pragma_update(None, "query_only", true)
+            .map_err(|e| place.error(e.into()))?;
+    }
+    tracing::debug!(path = place.path(), format, "session log opened");
+    Ok((connection, newer))
+}
+
+/// One more connection to a database that was opened before.
+pub(crate) fn open_reader(location: &Location, options: &Options) -> Result<Connection, Fault> {
+    let connection = connect(location, options)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -1024)?;
+    Ok(connection)
+}
+
+fn connect(location: &Location, options: &Options) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = match location {
+        Location::File(path) => Connection::open_with_flags(path, flags)?,
+        Location::Memory => Connection::open_in_memory()?,
+    };
+    connection.busy_timeout(options.busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let synchronous = match options.durability {
+        Durability::Process => "NORMAL",
+        Durability::Machine => "FULL",
+    };
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = {synchronous}; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
+         PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 8388608;"
+    ))?;
+    if let Some(bytes) = options.max_bytes {
+        let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page_size.max(1);
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(connection)
+}
+
+fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
+    let format = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok((format, application))
+}
+
+fn check(connection: &mut Connection, place: &Place) -> Result<u32, Fault> {
+    let (format, application) = header(connection)?;
+    if format == 0 && application == 0 {
+        return create(connection, place);
+    }
+    if application != APPLICATION_ID {
+        return Err(place
+            .says("not a database of AgentX: it belongs to another program")
+            .into());
+    }
+    Ok(format)
+}
+
+fn create(connection: &mut Connection, place: &Place) -> Result<u32, Fault> {
+    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have made the schema since the header was read.
+    let (format, application) = header(&transaction)?;
+    if format == 0 && application == 0 {
+        let tables: i64 =
+            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        if tables > 0 {
+            return Err(place.says("not a database of AgentX: it has other tables").into());
+        }
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    transaction.commit()?;
+    Ok(format.max(FORMAT))
+}
+
+/// Makes the file and its directory where they are missing, for nobody else's eyes.
+fn make_file(path: &Path) -> std::io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    if let Some(directory) = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+    {
+        make_directory(directory)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// Makes a directory that only its owner can look into.
+pub(crate) fn make_directory(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}

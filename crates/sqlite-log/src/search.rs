@@ -1,0 +1,208 @@
+//! Full-text search over messages, in any language. Called by the writer when a message is projected, and by
+//! `SessionLog::search`.
+//!
+//! Chinese, Japanese and Korean are written without spaces, so their runs are indexed as overlapping pairs of characters
+//! and a last single one: 会话日志 becomes `会话 话日 日志 志`. A word of two characters is then one term, a longer one a phrase,
+//! a single character the beginning of a term. The text itself is not stored again: what surrounds a hit is read from
+//! the facts.
+
+use agentx_runtime::{Fact, SearchHit};
+use agentx_types::{AgentStateId, ContentPart, EnvironmentEvent, OwnerId, Role, SessionId};
+use rusqlite::{Connection, params};
+
+use crate::error::Fault;
+use crate::keys::{int, unsigned};
+use crate::models::of_word;
+use crate::read::facts;
+
+/// How many events before its end an answer is looked for.
+const LOOK_BACK: usize = 4096;
+/// How many characters are shown on each side of a hit.
+const AROUND: usize = 60;
+
+/// Puts the words of a message into the index.
+pub(crate) fn index(connection: &Connection, message: i64, text: &str) -> Result<(), Fault> {
+    connection
+        .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
+        .execute([message])?;
+    connection
+        .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?
+        .execute(params![message, terms(text)])?;
+    Ok(())
+}
+
+/// Messages of the owner's sessions that have all the words, the best first.
+pub(crate) fn search(
+    connection: &Connection,
+    owner: &OwnerId,
+    words: &str,
+    limit: usize,
+) -> Result<Vec<SearchHit>, Fault> {
+    let Some(expression) = expression(words) else {
+        return Ok(Vec::new());
+    };
+    let mut statement = connection.prepare_cached(
+        "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.preview
+         FROM words JOIN messages m ON m.id = words.rowid JOIN sessions s ON s.id = m.session
+         WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY words.rank LIMIT ?3",
+    )?;
+    let mut rows = statement.query(params![expression, owner.as_str(), int(limit as u64)])?;
+    let mut hits = Vec::new();
+    while let Some(row) = rows.next()? {
+        let session_id = SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default());
+        let seq = unsigned(row, 1)?;
+        let agent = AgentStateId::new(row.get_ref(3)?.as_str().unwrap_or_default());
+        let Some(role) = of_word::<Role>(row.get(2)?) else {
+            continue;
+        };
+        let text = text_of(connection, &session_id, &agent, seq);
+        let text = text
+            .filter(|text| !text.is_empty())
+            .map_or_else(|| row.get(4), Ok)?;
+        hits.push(SearchHit {
+            session_id,
+            seq,
+            role,
+            snippet: snippet(&text, words),
+        });
+    }
+    Ok(hits)
+}
+
+/// The words of the message that event `seq` completed, from the facts; `None` where they cannot be read.
+fn text_of(connection: &Connection, session: &SessionId, agent: &AgentStateId, seq: u64) -> Option<String> {
+    let completed = facts(connection, session, seq.checked_sub(1)?, 1).ok()?.pop()?;
+    match &completed.event {
+        EnvironmentEvent::UserMessage(message) => Some(text_in(&message.content)),
+        EnvironmentEvent::ToolResult(result) => Some(text_in(&result.result)),
+        _ => {
+            let after = seq.saturating_sub(LOOK_BACK as u64);
+            let before = facts(connection, session, after, usize::try_from(seq - after).ok()?).ok()?;
+            Some(answer_in(&before, agent))
+        }
+    }
+}
+
+fn text_in(content: &[ContentPart]) -> String {
+    content.iter().filter_map(ContentPart::as_text).collect()
+}
+
+/// The text that the agent's model streamed last.
+fn answer_in(facts: &[Fact], agent: &AgentStateId) -> String {
+    let own = || {
+        facts
+            .iter()
+            .filter(|fact| fact.agent_state_id.as_ref() == Some(agent))
+    };
+    let is_start = |fact: &&Fact| matches!(fact.event, EnvironmentEvent::StreamStart(_));
+    let start = own().filter(is_start).last().map_or(0, |fact| fact.seq);
+    let text = own()
+        .filter(|fact| fact.seq > start)
+        .filter_map(|fact| match &fact.event {
+            EnvironmentEvent::TextChunk(chunk) => Some(chunk.text.as_str()),
+            _ => None,
+        });
+    text.collect()
+}
+
+/// Whether a character belongs to a script that is written without spaces.
+fn is_dense(c: char) -> bool {
+    matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff
+        | 0x2_0000..=0x3_ffff)
+}
+
+/// The text as it is indexed.
+fn terms(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut previous = None;
+    for c in text.chars() {
+        match (previous, is_dense(c)) {
+            (Some(first), true) => out.extend([first, c, ' ']),
+            (Some(last), false) => out.extend([last, ' ', c]),
+            (None, true) => out.push(' '),
+            (None, false) => out.push(c),
+        }
+        previous = is_dense(c).then_some(c);
+    }
+    out.extend(previous);
+    out
+}
+
+/// Pieces of one script each.
+fn pieces(words: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    let mut last = None;
+    for c in words.chars().filter(|c| *c != '"' && *c != '\0') {
+        let kind = (!c.is_whitespace()).then(|| is_dense(c));
+        match (kind, pieces.last_mut()) {
+            (None, _) => {}
+            (Some(_), Some(piece)) if kind == last => piece.push(c),
+            (Some(_), _) => pieces.push(c.to_string()),
+        }
+        last = kind;
+    }
+    pieces.retain(|piece| piece.chars().any(char::is_alphanumeric));
+    pieces
+}
+
+/// What FTS5 is asked: every piece must be there; words may go on, phrases may not.
+fn expression(words: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for piece in pieces(words) {
+        let chars: Vec<char> = piece.chars().collect();
+        parts.push(match chars.as_slice() {
+            [first, _, ..] if is_dense(*first) => {
+                let pairs: Vec<String> = chars.windows(2).map(String::from_iter).collect();
+                format!("\"{}\"", pairs.join(" "))
+            }
+            _ => format!("\"{piece}\"*"),
+        });
+    }
+    (!parts.is_empty()).then(|| parts.join(" AND "))
+}
+
+/// The words around the first hit.
+fn snippet(text: &str, words: &str) -> String {
+    let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
+    let chars: Vec<char> = text
+        .chars()
+        .map(|c| if c.is_whitespace() { ' ' } else { c })
+        .collect();
+    let folded: Vec<char> = chars.iter().map(|c| lower(*c)).collect();
+    let first = pieces(words).into_iter().filter_map(|piece| {
+        let piece: Vec<char> = piece.chars().map(lower).collect();
+        folded
+            .windows(piece.len())
+            .position(|window| window == piece.as_slice())
+    });
+    let at = first.min().unwrap_or(0);
+    let from = at.saturating_sub(AROUND);
+    let to = (at + AROUND * 2).min(chars.len());
+    let mut out = String::new();
+    out.extend((from > 0).then_some('…'));
+    out.extend(&chars[from..to]);
+    out.extend((to < chars.len()).then_some('…'));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_scripts_become_pairs() {
+        assert_eq!(terms("看会话日志 ok"), " 看会 会话 话日 日志 志  ok");
+        assert_eq!(terms("a中b"), "a 中 b");
+    }
+
+    #[test]
+    fn questions_are_quoted() {
+        assert_eq!(expression("会话日志").as_deref(), Some("\"会话 话日 日志\""));
+        assert_eq!(
+            expression("志 foo::bar \"x").as_deref(),
+            Some("\"志\"* AND \"foo::bar\"* AND \"x\"*")
+        );
+        assert_eq!(expression(" \" -- "), None);
+        assert_eq!(expression("log会话").as_deref(), Some("\"log\"* AND \"会话\""));
+    }
+}

@@ -1,0 +1,280 @@
+//! Sessions as rows: made, forked, taken over by a writer, listed. Called by the front of the crate, on the writer thread
+//! for changes and on a reader for the rest.
+
+use agentx_runtime::{LogError, NewLog, SessionInfo, SessionQuery, WriterInfo};
+use agentx_types::{NanoUsd, OwnerId, SessionId, Timestamp, Usage};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::append::{load, mark_deleted};
+use crate::error::Fault;
+use crate::keys::{digest, int, key, last_row, session_row, unsigned};
+use crate::lock::Locks;
+use crate::read::{self, Stop};
+use crate::segment::base_hash;
+use crate::writer::Core;
+
+/// What a fork takes from its parent.
+struct Shared {
+    base: Option<i64>,
+    hash: Option<agentx_runtime::Digest>,
+    messages: u64,
+    title: String,
+    model: String,
+}
+
+/// Makes a session. A fork is a row, however long its parent is.
+pub(crate) fn create(connection: &Connection, new: &NewLog) -> Result<(), Fault> {
+    let taken = connection
+        .prepare_cached("SELECT 1 FROM sessions WHERE session_id = ?1")?
+        .exists([new.session_id.as_str()])?;
+    if taken {
+        return Err(LogError::Exists(new.session_id.clone()).into());
+    }
+    let shared = match &new.parent {
+        Some((parent, at_seq)) => shared_with(connection, parent, *at_seq)?,
+        None => Shared {
+            base: None,
+            hash: None,
+            messages: 0,
+            title: String::new(),
+            model: String::new(),
+        },
+    };
+    let (parent, at_seq) = new
+        .parent
+        .as_ref()
+        .map_or((None, 0), |(id, at_seq)| (Some(id.as_str()), *at_seq));
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (session_id, owner, parent, at_seq, base, base_hash, created_at, updated_at,
+               title, workspace, model, base_messages, messages)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?11)",
+        )?
+        .execute(params![
+            new.session_id.as_str(),
+            new.owner.as_str(),
+            parent,
+            int(at_seq),
+            shared.base,
+            &base_hash(new.session_id.as_str(), shared.hash.as_ref())[..],
+            new.at.0,
+            shared.title,
+            new.workspace,
+            shared.model,
+            int(shared.messages),
+        ])?;
+    Ok(())
+}
+
+fn shared_with(connection: &Connection, parent: &SessionId, at_seq: u64) -> Result<Shared, Fault> {
+    let row = session_row(connection, parent)?;
+    let parts = read::parts(connection, row)?;
+    let last_seq = last_row(connection, row)?.map(|(last_seq, ..)| last_seq);
+    let last_seq = last_seq.or(parts.last().map(|part| part.after)).unwrap_or(0);
+    if at_seq > last_seq {
+        return Err(Fault::Other(format!(
+            "session {parent} ends at event {last_seq}: no fork at {at_seq}"
+        )));
+    }
+    let (title, model) = connection
+        .prepare_cached("SELECT title, model FROM sessions WHERE id = ?1")?
+        .query_row([row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let holder = parts
+        .iter()
+        .find(|part| at_seq > part.after && at_seq <= part.upto);
+    let Some(holder) = holder else {
+        return Ok(Shared {
+            base: None,
+            hash: None,
+            messages: 0,
+            title: String::new(),
+            model,
+        });
+    };
+    let hash = read::hash_at(connection, holder, at_seq).map_err(|stop| match stop {
+        Stop::Fault(fault) => fault,
+        Stop::Damage(damage) => damage.error(parent).into(),
+    })?;
+    let messages = messages_upto(connection, &parts, at_seq)?;
+    let title = if messages > 0 { title } else { String::new() };
+    Ok(Shared {
+        base: Some(holder.session),
+        hash,
+        messages,
+        title,
+        model,
+    })
+}
+
+/// How many messages the first `at_seq` events have.
+fn messages_upto(connection: &Connection, parts: &[read::Part], at_seq: u64) -> Result<u64, Fault> {
+    for part in parts.iter().rev().filter(|part| part.after < at_seq) {
+        let number = connection
+            .prepare_cached(
+                "SELECT number FROM messages WHERE session = ?1 AND seq <= ?2 ORDER BY seq DESC, number DESC LIMIT 1",
+            )?
+            .query_row(params![part.session, int(at_seq.min(part.upto))], |row| unsigned(row, 0))
+            .optional()?;
+        if let Some(number) = number {
+            return Ok(number);
+        }
+    }
+    Ok(0)
+}
+
+/// Counts up the epoch of a session, so that every earlier writer is refused from now on. Returns the epoch and the last
+/// `seq`.
+pub(crate) fn take_over(core: &mut Core, session: &SessionId) -> Result<(u64, u64), Fault> {
+    let open = core.transaction(|connection| {
+        let row = session_row(connection, session)?;
+        let epoch = connection
+            .prepare_cached("UPDATE sessions SET epoch = epoch + 1 WHERE id = ?1 RETURNING epoch")?
+            .query_row([row], |row| unsigned(row, 0))?;
+        crate::pack::pack_last_segment(connection, row)?;
+        load(connection, row, epoch)
+    })?;
+    let attached = (open.epoch, open.tail.last_seq);
+    core.sessions.insert(session.clone(), open);
+    Ok(attached)
+}
+
+/// Hides a session.
+pub(crate) fn delete(core: &mut Core, session: &SessionId) -> Result<(), Fault> {
+    core.transaction(|connection| mark_deleted(connection, session_row(connection, session)?))?;
+    core.sessions.remove(session);
+    Ok(())
+}
+
+/// The columns of a [`SessionInfo`]; `updated_at` and `last_seq` come from the last row of facts where they have to.
+const INFO: &str = "SELECT s.session_id, s.owner, s.title, s.workspace, s.model, s.status, s.created_at,
+    CASE s.stale WHEN 0 THEN s.updated_at ELSE coalesce((SELECT b.at FROM batches b
+      WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at) END AS latest,
+    coalesce((SELECT b.last_seq FROM batches b
+      WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.at_seq),
+    s.messages, s.input_tokens, s.output_tokens, s.cache_read_tokens, s.cache_write_tokens, s.reasoning_tokens,
+    s.cost, s.parent, s.at_seq, s.epoch FROM sessions s WHERE s.deleted_at IS NULL";
+
+fn info_of(row: &Row<'_>) -> rusqlite::Result<(SessionInfo, u64)> {
+    let parent: Option<String> = row.get(16)?;
+    let at_seq = unsigned(row, 17)?;
+    let info = SessionInfo {
+        session_id: SessionId::new(row.get_ref(0)?.as_str()?),
+        owner: OwnerId::new(row.get_ref(1)?.as_str()?),
+        title: row.get(2)?,
+        workspace: row.get(3)?,
+        model: row.get(4)?,
+        status: row.get::<_, Option<String>>(5)?.and_then(crate::models::of_word),
+        created_at: Timestamp(row.get(6)?),
+        updated_at: Timestamp(row.get(7)?),
+        last_seq: unsigned(row, 8)?,
+        messages: unsigned(row, 9)?,
+        usage: Usage {
+            input_tokens: unsigned(row, 10)?,
+            output_tokens: unsigned(row, 11)?,
+            cache_read_tokens: unsigned(row, 12)?,
+            cache_write_tokens: unsigned(row, 13)?,
+            reasoning_tokens: unsigned(row, 14)?,
+        },
+        cost: NanoUsd(unsigned(row, 15)?),
+        parent: parent.map(|parent| (SessionId::new(parent), at_seq)),
+        writer: None,
+    };
+    Ok((info, unsigned(row, 18)?))
+}
+
+fn with_writer((mut info, epoch): (SessionInfo, u64), locks: &Locks) -> SessionInfo {
+    info.writer = locks
+        .holder(&info.session_id)
+        .map(|process| WriterInfo { process, epoch });
+    info
+}
+
+/// What is known of one session.
+pub(crate) fn info(
+    connection: &Connection,
+    locks: &Locks,
+    session: &SessionId,
+) -> Result<SessionInfo, Fault> {
+    let found = connection
+        .prepare_cached(&format!("{INFO} AND s.session_id = ?1"))?
+        .query_row([session.as_str()], info_of)
+        .optional()?;
+    found
+        .map(|found| with_writer(found, locks))
+        .ok_or_else(|| Fault::not_found(session.as_str()))
+}
+
+/// Sessions, the latest first. Those whose row is behind are few: they are being written, or their writer died.
+pub(crate) fn list(
+    connection: &Connection,
+    locks: &Locks,
+    query: &SessionQuery,
+) -> Result<Vec<SessionInfo>, Fault> {
+    let narrowed = "AND s.owner = ?1 AND (?2 IS NULL OR s.workspace = ?2)";
+    let exact = format!(
+        "{INFO} AND s.stale = 0 {narrowed} AND s.updated_at < ?3 ORDER BY s.updated_at DESC, s.id DESC LIMIT ?4"
+    );
+    let stale = format!("{INFO} AND s.stale = 1 {narrowed} AND latest < ?3 ORDER BY latest DESC LIMIT ?4");
+    let before = query.before.map_or(i64::MAX, |before| before.0);
+    let mut found = Vec::new();
+    for sql in [exact, stale] {
+        let mut statement = connection.prepare_cached(&sql)?;
+        let values = params![
+            query.owner.as_str(),
+            query.workspace,
+            before,
+            int(query.limit as u64)
+        ];
+        for row in statement.query_map(values, info_of)? {
+            found.push(row?);
+        }
+    }
+    found.sort_by_key(|(info, _)| std::cmp::Reverse(info.updated_at));
+    found.truncate(query.limit);
+    Ok(found.into_iter().map(|found| with_writer(found, locks)).collect())
+}
+
+/// Ids that begin with `prefix`, with or without the part that all ids have.
+pub(crate) fn resolve(
+    connection: &Connection,
+    owner: &OwnerId,
+    prefix: &str,
+) -> Result<Vec<SessionId>, Fault> {
+    let mut found = Vec::new();
+    for prefix in [prefix.to_owned(), format!("{}{prefix}", SessionId::PREFIX)] {
+        let mut statement = connection.prepare_cached(
+            "SELECT session_id FROM sessions WHERE deleted_at IS NULL AND owner = ?1 AND session_id >= ?2
+               AND session_id < ?3 ORDER BY session_id LIMIT 10",
+        )?;
+        let end = format!("{prefix}\u{10ffff}");
+        for id in statement.query_map(params![owner.as_str(), prefix, end], |row| {
+            row.get::<_, String>(0)
+        })? {
+            found.push(SessionId::new(id?));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.truncate(10);
+    Ok(found)
+}
+
+/// The digests that are kept with a session's own rows.
+pub(crate) fn digests(
+    connection: &Connection,
+    session: &SessionId,
+) -> Result<Vec<(u64, agentx_runtime::Digest)>, Fault> {
+    let row = session_row(connection, session)?;
+    let mut statement = connection
+        .prepare_cached("SELECT last_seq, derived FROM batches WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
+    let rows = statement.query_map([key(row, 0), key(row + 1, 0)], |row| {
+        Ok((unsigned(row, 0)?, digest(row, 1)?))
+    })?;
+    let mut digests = Vec::new();
+    for row in rows {
+        if let (last_seq, Some(digest)) = row? {
+            digests.push((last_seq, digest));
+        }
+    }
+    Ok(digests)
+}

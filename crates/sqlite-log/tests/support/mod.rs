@@ -1,0 +1,216 @@
+//! What the tests of the log share: facts of every kind, logs in a directory of their own, a place to run futures.
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentx_runtime::{Batch, Digest, Fact, LogError, NewLog, Projection, SessionLog, Writer};
+use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_types::*;
+use serde_json::json;
+
+pub fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+/// A database in a directory of its own.
+pub struct Home {
+    pub directory: tempfile::TempDir,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join("data/log.db")
+    }
+
+    pub fn open(&self) -> Arc<SqliteLog> {
+        SqliteLog::open(self.path(), Options::default()).unwrap()
+    }
+
+    /// Another program's way in.
+    pub fn sql(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.path()).unwrap()
+    }
+}
+
+pub fn session() -> SessionId {
+    SessionId::new("ses_1")
+}
+
+pub fn owner() -> OwnerId {
+    OwnerId::new("own_1")
+}
+
+pub fn new_log(id: &str) -> NewLog {
+    NewLog {
+        session_id: SessionId::new(id),
+        owner: owner(),
+        at: Timestamp(1_000),
+        workspace: "work".into(),
+        parent: None,
+    }
+}
+
+pub fn fork_of(id: &str, parent: &str, at_seq: u64) -> NewLog {
+    NewLog {
+        parent: Some((SessionId::new(parent), at_seq)),
+        ..new_log(id)
+    }
+}
+
+pub fn text(words: &str) -> EnvironmentEvent {
+    TextChunk { text: words.into() }.into()
+}
+
+pub fn stream_end() -> EnvironmentEvent {
+    StreamEnd {
+        stop_reason: StopReason::EndTurn,
+        raw: None,
+    }
+    .into()
+}
+
+pub fn user(words: &str) -> EnvironmentEvent {
+    UserMessage {
+        message_id: MessageId::new("msg_1"),
+        content: vec![ContentPart::text(words)],
+        mode: InputMode::Queue,
+        idempotency_key: None,
+    }
+    .into()
+}
+
+pub fn stream_start() -> EnvironmentEvent {
+    StreamStart {
+        message_id: MessageId::new("msg_2"),
+        model: "m".into(),
+        attempt: 1,
+    }
+    .into()
+}
+
+pub fn tool_result(details: serde_json::Value) -> EnvironmentEvent {
+    ToolResult {
+        tool_call_id: ToolCallId::new("call_1"),
+        result: vec![ContentPart::text("done")],
+        is_error: false,
+        status: ToolStatus::Success,
+        details: Some(details),
+    }
+    .into()
+}
+
+/// An event with the plainest context.
+pub fn fact_of(session: &SessionId, seq: u64, event: EnvironmentEvent) -> Fact {
+    let at = Timestamp(1_700_000_000_000_000 + seq as i64 * 1_000);
+    let agent = Some(AgentStateId::new("agt_1"));
+    Arc::new(Draft::new(Source::Environment, agent, event).into_envelope(session.clone(), seq, at))
+}
+
+pub fn facts(first_seq: u64, events: impl IntoIterator<Item = EnvironmentEvent>) -> Vec<Fact> {
+    (first_seq..)
+        .zip(events)
+        .map(|(seq, event)| fact_of(&session(), seq, event))
+        .collect()
+}
+
+pub fn digest(n: u64) -> Digest {
+    *blake3::hash(&n.to_le_bytes()).as_bytes()
+}
+
+pub fn batch(facts: Vec<Fact>) -> Batch {
+    let derived = digest(facts.last().map_or(0, |fact| fact.seq));
+    Batch {
+        facts,
+        derived,
+        projections: Vec::new(),
+    }
+}
+
+pub fn projecting(facts: Vec<Fact>, projections: Vec<Projection>) -> Batch {
+    Batch {
+        projections,
+        ..batch(facts)
+    }
+}
+
+pub fn message(seq: u64, id: &str, role: Role, text: &str) -> Projection {
+    Projection::Message {
+        seq,
+        message_id: MessageId::new(id),
+        agent_state_id: AgentStateId::new("agt_1"),
+        role,
+        text: text.into(),
+    }
+}
+
+/// A session, made and attached.
+pub async fn begin(log: &SqliteLog) -> Writer {
+    log.create(new_log("ses_1")).await.unwrap();
+    log.attach(&session()).await.unwrap()
+}
+
+pub async fn append_each(log: &SqliteLog, writer: &Writer, facts: &[Fact]) {
+    for fact in facts {
+        log.append(writer, batch(vec![fact.clone()])).await.unwrap();
+    }
+}
+
+pub async fn all(log: &SqliteLog, id: &str) -> Vec<Fact> {
+    log.read(&SessionId::new(id), 0, usize::MAX).await.unwrap()
+}
+
+pub async fn assert_good(log: &SqliteLog, id: &str) {
+    let report = log.verify(&SessionId::new(id)).await.unwrap();
+    assert_eq!(report.problems, Vec::<String>::new(), "{report:?}");
+    assert_eq!(report.good_events, report.last_seq);
+}
+
+pub fn is_not_found<T>(result: &Result<T, LogError>) -> bool {
+    matches!(result, Err(LogError::NotFound(_)))
+}
+
+/// A conversation: two turns of `deltas` deltas each, with a tool.
+pub fn conversation(deltas: usize) -> Vec<EnvironmentEvent> {
+    let mut events = vec![user("看看会话日志 please")];
+    for turn in 0..2 {
+        events.push(stream_start());
+        events.extend((0..deltas).map(|n| {
+            if n % 7 == 0 {
+                ThinkingChunk {
+                    text: format!("hm{n}"),
+                }
+                .into()
+            } else {
+                text(&format!("w{n} "))
+            }
+        }));
+        events.push(
+            ToolCall {
+                tool_call_id: ToolCallId::new(format!("call_{turn}")),
+                name: "bash".into(),
+                input: json!({"command": "ls", "big": "x".repeat(turn * 5000)}),
+                invalid: None,
+            }
+            .into(),
+        );
+        events.push(stream_end());
+        events.push(tool_result(json!({"exit": 0})));
+    }
+    events
+}
