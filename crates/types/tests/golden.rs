@@ -1,0 +1,235 @@
+//! The wire forms, frozen. Each file in `golden/` has one line a variant with every field set, then the smallest form of
+//! those that have optional fields. Each line is checked both ways. `UPDATE_GOLDEN=1` writes the files again; whoever does so
+//! changes what every stored session and every client is read by.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test: it fails by panicking, and reads files"
+)]
+
+#[path = "golden/environment.rs"]
+mod environment;
+#[path = "golden/inside.rs"]
+mod inside;
+#[path = "golden/parts.rs"]
+mod parts;
+#[path = "golden/runtime.rs"]
+mod runtime;
+#[path = "golden/values.rs"]
+mod values;
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+use agentx_types::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Compares each sample with its line, and each line with its sample. Returns the lines.
+fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(file: &str, samples: &[T]) -> Vec<String> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(file);
+    let written: Vec<String> = samples
+        .iter()
+        .map(|sample| serde_json::to_string(sample).unwrap())
+        .collect();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, written.join("\n") + "\n").unwrap();
+    }
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let golden: Vec<&str> = text.lines().collect();
+    assert_eq!(golden.len(), samples.len(), "{file}: lines and samples");
+    for (number, ((line, sample), written)) in golden.iter().zip(samples).zip(&written).enumerate() {
+        assert_eq!(written, line, "{file}:{} as written", number + 1);
+        let read: T =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{file}:{} {error}", number + 1));
+        assert_eq!(read, *sample, "{file}:{} as read", number + 1);
+    }
+    written
+}
+
+/// Every name has a line, and every line is of one of the names.
+fn covers(file: &str, names: &[&str], of: impl Fn(&Value) -> String, lines: &[String]) {
+    let expected: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let found: BTreeSet<String> = lines
+        .iter()
+        .map(|line| of(&serde_json::from_str(line).unwrap()))
+        .collect();
+    assert_eq!(found, expected, "{file}: the variants that have a line");
+}
+
+fn tag(value: &Value) -> String {
+    value["event"].as_str().unwrap().to_owned()
+}
+
+/// The name of an externally tagged variant.
+fn key(value: &Value) -> String {
+    value
+        .as_object()
+        .and_then(|object| object.keys().next().cloned())
+        .unwrap()
+}
+
+#[test]
+fn every_tag_has_a_golden_line() {
+    let lines = check("environment.jsonl", &environment::samples());
+    covers("environment.jsonl", EnvironmentEvent::TAGS, tag, &lines);
+    let lines = check("runtime.jsonl", &runtime::samples());
+    covers("runtime.jsonl", RuntimeEvent::TAGS, tag, &lines);
+}
+
+#[test]
+fn outputs_and_actions_are_frozen() {
+    let outputs = inside::outputs();
+    let lines = check("output.jsonl", &outputs);
+    let layer_and_type = |value: &Value| {
+        let name = |value: &Value| value.as_str().unwrap().to_owned();
+        format!("{}/{}", name(&value["layer"]), name(&value["output"]["type"]))
+    };
+    covers("output.jsonl", &inside::output_names(), layer_and_type, &lines);
+    for (output, line) in outputs.iter().zip(&lines) {
+        assert_eq!(
+            layer_and_type(&serde_json::from_str(line).unwrap()),
+            inside::output_name(output)
+        );
+    }
+    let bodies = inside::bodies();
+    let lines = check("action.jsonl", &bodies);
+    covers("action.jsonl", inside::ACTION_NAMES, key, &lines);
+    for (body, line) in bodies.iter().zip(&lines) {
+        assert_eq!(
+            key(&serde_json::from_str(line).unwrap()),
+            inside::action_name(body)
+        );
+        assert_eq!(
+            serde_json::to_value(body.kind()).unwrap(),
+            json!(inside::action_name(body))
+        );
+    }
+}
+
+#[test]
+fn envelopes_are_frozen() {
+    let facts = environment::envelopes();
+    check("envelope.jsonl", &facts);
+    let derived: Vec<_> = facts
+        .iter()
+        .map(|fact| {
+            fact.derive(
+                3,
+                RuntimeEvent::from(TextDelta {
+                    text: "你好".into()
+                }),
+            )
+        })
+        .collect();
+    check("derived_envelope.jsonl", &derived);
+    check("whole_action.jsonl", &inside::whole_actions());
+}
+
+#[test]
+fn single_words_are_frozen() {
+    let words: Vec<Value> = values::words();
+    check("words.jsonl", &words);
+}
+
+#[test]
+fn every_sample_has_a_topic_and_a_payload() {
+    for event in environment::samples() {
+        assert!(!topic::of_environment(&event).is_empty());
+        assert!(
+            serde_json::from_slice::<Value>(&event.payload_json())
+                .unwrap()
+                .is_object()
+        );
+    }
+}
+
+#[test]
+fn an_unknown_tag_is_passed_on_to_the_byte() {
+    let payload = r#"{ "b" : 1.50, "a":[ null ,"é"], "b2":  {"x":1e2} }"#;
+    let event = format!(r#"{{"event":"from_tomorrow","payload":{payload}}}"#);
+    let read: EnvironmentEvent = serde_json::from_str(&event).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), event);
+    assert_eq!(
+        (read.tag(), read.payload_json()),
+        ("from_tomorrow", payload.as_bytes().to_vec())
+    );
+    let read: RuntimeEvent = serde_json::from_str(&event).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), event);
+
+    let frame = format!(
+        r#"{{"seq":7,"at":1,"source":"system","session_id":"ses_1","cause":"act_6_0","event":"from_tomorrow","payload":{payload}}}"#
+    );
+    let read: Envelope<EnvironmentEvent> = serde_json::from_str(&frame).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), frame);
+    assert_eq!(read.clone(), read);
+}
+
+#[test]
+fn fields_of_a_newer_writer_are_passed_over() {
+    tolerates(&environment::samples());
+    tolerates(&runtime::samples());
+    tolerates(&inside::whole_actions());
+    tolerates(&environment::envelopes());
+}
+
+/// Each sample reads the same with a field more in every object of a known shape.
+fn tolerates<T: Serialize + DeserializeOwned + PartialEq + Debug>(samples: &[T]) {
+    for sample in samples {
+        let mut value = serde_json::to_value(sample).unwrap();
+        add_a_field(&mut value, "");
+        let read: T =
+            serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error}: {value}"));
+        assert_eq!(read, *sample, "{value}");
+    }
+}
+
+/// Free-form values stay as they are; where an object stands for a variant, its only key is the variant's name.
+fn add_a_field(value: &mut Value, key: &str) {
+    const FREE: &[&str] = &["input", "input_schema", "data", "args", "details"];
+    const VARIANTS: &[&str] = &["change", "source", "body", "report"];
+    // A rule with a condition that this version does not know would allow more than was meant: it is refused instead.
+    const CLOSED: &[&str] = &["rule", "rules", "suggested", "rule_added"];
+    if FREE.contains(&key) || CLOSED.contains(&key) {
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| add_a_field(item, "")),
+        Value::Object(fields) => {
+            fields.iter_mut().for_each(|(key, value)| add_a_field(value, key));
+            if !VARIANTS.contains(&key) {
+                fields.insert("from_tomorrow".into(), json!({"a": [1]}));
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_rule_with_an_unknown_condition_is_refused() {
+    let rule = json!({"effect": "allow", "tool": "bash", "only_on": "sunday"});
+    assert!(serde_json::from_value::<Rule>(rule).is_err());
+}
+
+#[test]
+fn a_known_tag_with_a_payload_of_another_shape_is_refused() {
+    for wrong in [
+        "null",
+        "[]",
+        "{}",
+        r#"{"text":1}"#,
+        r#"{"text":null}"#,
+        "\"text\"",
+    ] {
+        let event = format!(r#"{{"event":"text_chunk","payload":{wrong}}}"#);
+        assert!(
+            serde_json::from_str::<EnvironmentEvent>(&event).is_err(),
+            "{event}"
+        );
+    }
+}

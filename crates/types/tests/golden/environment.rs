@@ -1,0 +1,332 @@
+//! Samples of every EnvironmentEvent, and of the envelope around one.
+
+use agentx_types::*;
+use serde_json::json;
+
+use super::parts::*;
+
+/// Every variant with every field set, then the smallest forms.
+pub(crate) fn samples() -> Vec<EnvironmentEvent> {
+    [
+        people(),
+        model_stream(),
+        doing(),
+        system(),
+        every_change(),
+        small_forms(),
+        small_facts(),
+    ]
+    .concat()
+}
+
+fn people() -> Vec<EnvironmentEvent> {
+    let said = UserMessage {
+        message_id: "msg_1".into(),
+        content: every_content_part(),
+        mode: InputMode::Steer,
+        idempotency_key: Some("k1".into()),
+    };
+    let approval = Approval {
+        tool_call_id: "call_1".into(),
+        decision: ApprovalDecision::Session,
+        note: Some("carefully".into()),
+        rule: Some(rule()),
+    };
+    vec![
+        said.into(),
+        InterruptRequested {
+            reason: Some("enough".into()),
+        }
+        .into(),
+        approval.into(),
+        SystemCommand {
+            command: "model".into(),
+            args: json!(["claude-x"]),
+        }
+        .into(),
+    ]
+}
+
+fn model_stream() -> Vec<EnvironmentEvent> {
+    let call = ToolCall {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({"path": "a.txt", "lines": [1, 20]}),
+        invalid: Some(InvalidInput {
+            raw: "{\"path\":".into(),
+            error: "EOF".into(),
+        }),
+    };
+    let failed = AttemptFailed {
+        attempt: 2,
+        code: "rate_limited".into(),
+        message: "Too many requests".into(),
+        status: Some(429),
+        retry_in_ms: Some(1_500),
+    };
+    vec![
+        StreamStart {
+            message_id: "msg_2".into(),
+            model: "claude-x-20261101".into(),
+            attempt: 1,
+        }
+        .into(),
+        TextChunk {
+            text: "你好 \"quoted\"\n".into(),
+        }
+        .into(),
+        ThinkingChunk { text: "hm".into() }.into(),
+        PartEnd {}.into(),
+        ToolCallStart {
+            tool_call_id: "call_1".into(),
+            name: "read".into(),
+        }
+        .into(),
+        ToolCallChunk {
+            tool_call_id: "call_1".into(),
+            json: "{\"path\":".into(),
+        }
+        .into(),
+        call.into(),
+        ProviderPart {
+            api: "anthropic".into(),
+            attach: true,
+            data: json!({"signature": "c2ln"}),
+        }
+        .into(),
+        UsageReport { usage: usage() }.into(),
+        StreamEnd {
+            stop_reason: StopReason::Other,
+            raw: Some("content_filter".into()),
+        }
+        .into(),
+        failed.into(),
+    ]
+}
+
+fn doing() -> Vec<EnvironmentEvent> {
+    let result = ToolResult {
+        tool_call_id: "call_1".into(),
+        result: vec![ContentPart::text("hello")],
+        is_error: true,
+        status: ToolStatus::TimedOut,
+        details: Some(json!({"exit_code": 1})),
+    };
+    let output = ToolOutputChunk {
+        tool_call_id: "call_1".into(),
+        channel: OutputChannel::Stderr,
+        text: "…\n".into(),
+    };
+    let down = Disconnected {
+        endpoint: "api".into(),
+        reason: Some("reset".into()),
+        retry_in_ms: Some(250),
+    };
+    vec![
+        ActionStarted {
+            kind: ActionKind::CallTool,
+            tool_call_id: Some("call_1".into()),
+        }
+        .into(),
+        output.into(),
+        result.into(),
+        Connected {
+            endpoint: "api".into(),
+        }
+        .into(),
+        down.into(),
+        TimerFired {
+            timer: Timer::RunLimit,
+        }
+        .into(),
+    ]
+}
+
+fn system() -> Vec<EnvironmentEvent> {
+    let (agent, child) = (AgentStateId::new("agt_1"), AgentStateId::new("agt_2"));
+    vec![
+        SessionOpened {
+            owner: "own_1".into(),
+            config: config(),
+            program: "agentx 0.1.0".into(),
+        }
+        .into(),
+        WriterAttached {
+            epoch: 2,
+            program: "agentx 0.1.0".into(),
+            process: 4711,
+        }
+        .into(),
+        SessionForked {
+            parent: "ses_0".into(),
+            at_seq: 41,
+        }
+        .into(),
+        SessionTitled {
+            title: "Lunch".into(),
+        }
+        .into(),
+        SessionClosed {
+            reason: "deleted".into(),
+        }
+        .into(),
+        AgentSpawned {
+            agent_state_id: child.clone(),
+            parent: agent,
+            config: small_config(),
+        }
+        .into(),
+        AgentClosed {
+            agent_state_id: child,
+            reason: "done".into(),
+        }
+        .into(),
+        ContextCondensed {
+            from_seq: 3,
+            to_seq: 90,
+            summary: "They said hello.".into(),
+        }
+        .into(),
+        Interrupted {
+            reason: "stopped by the user".into(),
+        }
+        .into(),
+        ErrorOccurred {
+            code: "iteration_limit".into(),
+            message: "50 rounds".into(),
+            recoverable: true,
+        }
+        .into(),
+    ]
+}
+
+fn every_change() -> Vec<EnvironmentEvent> {
+    let changes = [
+        ConfigChange::Model(model()),
+        ConfigChange::Params(params()),
+        ConfigChange::Limits(limits()),
+        ConfigChange::Approval(ApprovalMode::Auto),
+        ConfigChange::RuleAdded(rule()),
+        ConfigChange::Rules(vec![rule(), small_rule()]),
+        ConfigChange::Tools([tool()].into()),
+        ConfigChange::Instructions(instructions()),
+    ];
+    for change in &changes {
+        // Exhaustive: a new change does not compile until it has a line here.
+        match change {
+            ConfigChange::Model(_)
+            | ConfigChange::Params(_)
+            | ConfigChange::Limits(_)
+            | ConfigChange::Approval(_)
+            | ConfigChange::RuleAdded(_)
+            | ConfigChange::Rules(_)
+            | ConfigChange::Tools(_)
+            | ConfigChange::Instructions(_) => {}
+        }
+    }
+    changes.map(|change| ConfigChanged { change }.into()).into()
+}
+
+fn small_forms() -> Vec<EnvironmentEvent> {
+    let said = UserMessage {
+        message_id: "msg_1".into(),
+        content: every_small_content_part(),
+        mode: InputMode::Queue,
+        idempotency_key: None,
+    };
+    let approval = Approval {
+        tool_call_id: "call_1".into(),
+        decision: ApprovalDecision::Deny,
+        note: None,
+        rule: None,
+    };
+    let call = ToolCall {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({}),
+        invalid: None,
+    };
+    let failed = AttemptFailed {
+        attempt: 1,
+        code: "refused".into(),
+        message: "no answer".into(),
+        status: None,
+        retry_in_ms: None,
+    };
+    vec![
+        said.into(),
+        InterruptRequested { reason: None }.into(),
+        approval.into(),
+        call.into(),
+        failed.into(),
+    ]
+}
+
+fn small_facts() -> Vec<EnvironmentEvent> {
+    let result = ToolResult {
+        tool_call_id: "call_1".into(),
+        result: vec![],
+        is_error: false,
+        status: ToolStatus::Success,
+        details: None,
+    };
+    vec![
+        UsageReport {
+            usage: Usage {
+                input_tokens: 1,
+                output_tokens: 2,
+                ..Usage::default()
+            },
+        }
+        .into(),
+        StreamEnd {
+            stop_reason: StopReason::EndTurn,
+            raw: None,
+        }
+        .into(),
+        ActionStarted {
+            kind: ActionKind::CallModel,
+            tool_call_id: None,
+        }
+        .into(),
+        result.into(),
+        Disconnected {
+            endpoint: "api".into(),
+            reason: None,
+            retry_in_ms: None,
+        }
+        .into(),
+        ConfigChanged {
+            change: ConfigChange::Params(ModelParams::default()),
+        }
+        .into(),
+        ConfigChanged {
+            change: ConfigChange::Limits(Limits::default()),
+        }
+        .into(),
+        ConfigChanged {
+            change: ConfigChange::Tools([small_tool()].into()),
+        }
+        .into(),
+    ]
+}
+
+/// An envelope with every field set, and the smallest one.
+pub(crate) fn envelopes() -> Vec<Envelope<EnvironmentEvent>> {
+    let event = EnvironmentEvent::from(TextChunk {
+        text: "你好".into()
+    });
+    let full = Envelope {
+        seq: 17,
+        index: Some(2),
+        at: Timestamp(1_763_629_200_123_456),
+        source: Source::Environment,
+        session_id: "ses_1".into(),
+        agent_state_id: Some("agt_1".into()),
+        run_id: Some(RunId::of_input(12)),
+        cause: Some(ActionId::following(12, 0)),
+        event: event.clone(),
+    };
+    let small = Draft::new(Source::User, None, event).into_envelope("ses_1".into(), 1, Timestamp(0));
+    vec![full, small]
+}

@@ -1,0 +1,276 @@
+//! Samples of what stays inside: every AgentOutput and every Action. The name functions are exhaustive: a new variant does not
+//! compile until it is named, and a name without a line fails.
+
+use std::sync::Arc;
+
+use agentx_types::*;
+use serde_json::json;
+
+use super::parts::*;
+
+macro_rules! names {
+    ($function:ident($enum:ident), $list:ident: $($variant:ident = $name:literal,)*) => {
+        fn $function(value: &$enum) -> &'static str {
+            match value { $($enum::$variant { .. } => $name,)* }
+        }
+        const $list: &[&str] = &[$($name,)*];
+    };
+}
+
+names! { stream_name(StreamOutput), STREAM:
+    MessageStart = "stream/message_start",
+    TextDelta = "stream/text_delta",
+    ThinkingDelta = "stream/thinking_delta",
+    ToolUseStart = "stream/tool_use_start",
+    InputJsonDelta = "stream/input_json_delta",
+    ToolUseStop = "stream/tool_use_stop",
+    ToolResult = "stream/tool_result",
+    MessageStop = "stream/message_stop",
+}
+
+names! { state_name(StateOutput), STATE:
+    RunStarted = "state/run_started",
+    RunStatus = "state/run_status",
+    RunFinished = "state/run_finished",
+    InputQueued = "state/input_queued",
+    ApprovalRequested = "state/approval_requested",
+    ToolStarted = "state/tool_started",
+    ToolEnded = "state/tool_ended",
+    Spent = "state/spent",
+    Closed = "state/closed",
+}
+
+names! { message_name(MessageOutput), MESSAGE:
+    User = "message/user",
+    Assistant = "message/assistant",
+    ToolResult = "message/tool_result",
+}
+
+names! { turn_name(TurnOutput), TURN:
+    Request = "turn/request",
+    Response = "turn/response",
+}
+
+names! { body_name(ActionBody), BODY:
+    CallModel = "call_model",
+    CallTool = "call_tool",
+    AnswerCall = "answer_call",
+    StartTimer = "start_timer",
+    Cancel = "cancel",
+    Report = "report",
+}
+
+/// The name of an output: its layer and its type.
+pub(crate) fn output_name(output: &AgentOutput) -> &'static str {
+    match output {
+        AgentOutput::Stream(output) => stream_name(output),
+        AgentOutput::State(output) => state_name(output),
+        AgentOutput::Message(output) => message_name(output),
+        AgentOutput::Turn(output) => turn_name(output),
+    }
+}
+
+/// The names of all outputs.
+pub(crate) fn output_names() -> Vec<&'static str> {
+    [STREAM, STATE, MESSAGE, TURN].concat()
+}
+
+/// The name of an action.
+pub(crate) fn action_name(body: &ActionBody) -> &'static str {
+    body_name(body)
+}
+
+/// The names of all actions.
+pub(crate) const ACTION_NAMES: &[&str] = BODY;
+
+/// Every output with every field set, then the smallest forms.
+pub(crate) fn outputs() -> Vec<AgentOutput> {
+    let stream = stream().into_iter().map(AgentOutput::Stream);
+    let state = state().into_iter().map(AgentOutput::State);
+    let message = messages().into_iter().map(AgentOutput::Message);
+    let turn = turns().into_iter().map(AgentOutput::Turn);
+    stream.chain(state).chain(message).chain(turn).collect()
+}
+
+fn stream() -> Vec<StreamOutput> {
+    let call = || ToolCallId::new("call_1");
+    vec![
+        StreamOutput::MessageStart {
+            message_id: "msg_2".into(),
+        },
+        StreamOutput::TextDelta {
+            text: "你好".into()
+        },
+        StreamOutput::ThinkingDelta { text: "hm".into() },
+        StreamOutput::ToolUseStart {
+            tool_call_id: call(),
+            name: "read".into(),
+        },
+        StreamOutput::InputJsonDelta {
+            tool_call_id: call(),
+            json: "{\"path\":".into(),
+        },
+        StreamOutput::ToolUseStop {
+            tool_call_id: call(),
+            input: json!({"path": "a"}),
+        },
+        StreamOutput::ToolResult {
+            tool_call_id: call(),
+            is_error: true,
+        },
+        StreamOutput::MessageStop {
+            stop_reason: StopReason::ToolUse,
+        },
+    ]
+}
+
+fn state() -> Vec<StateOutput> {
+    let run_id = || RunId::of_input(12);
+    let asked = StateOutput::ApprovalRequested {
+        tool_call_id: "call_1".into(),
+        name: "bash".into(),
+        input: json!({"command": "rm a"}),
+        reason: "running asks".into(),
+        suggested: rule(),
+    };
+    let finished = |reason| StateOutput::RunFinished {
+        run_id: run_id(),
+        status: RunStatus::Failed,
+        reason,
+        iterations: 1,
+    };
+    vec![
+        StateOutput::RunStarted {
+            run_id: run_id(),
+            message_id: "msg_1".into(),
+        },
+        StateOutput::RunStatus {
+            run_id: run_id(),
+            status: RunStatus::AwaitingTool,
+            iterations: 1,
+        },
+        finished(Some("gone".into())),
+        StateOutput::InputQueued {
+            message_id: "msg_3".into(),
+            position: 2,
+        },
+        asked,
+        StateOutput::ToolStarted {
+            tool_call_id: "call_1".into(),
+        },
+        StateOutput::ToolEnded {
+            tool_call_id: "call_1".into(),
+            status: ToolStatus::Success,
+        },
+        StateOutput::Spent {
+            model: "claude-x".into(),
+            usage: usage(),
+            cost: NanoUsd(4_500_000),
+        },
+        StateOutput::Closed {
+            reason: "done".into(),
+        },
+        finished(None),
+    ]
+}
+
+fn messages() -> Vec<MessageOutput> {
+    let message = Arc::new(message());
+    vec![
+        MessageOutput::User {
+            message: message.clone(),
+        },
+        MessageOutput::Assistant {
+            message: message.clone(),
+            partial: true,
+        },
+        MessageOutput::ToolResult { message },
+    ]
+}
+
+fn turns() -> Vec<TurnOutput> {
+    let run_id = RunId::of_input(12);
+    let response = TurnOutput::Response {
+        run_id: run_id.clone(),
+        text: "Hello.".into(),
+        duration_ms: 1_200,
+        usage: usage(),
+        cost: NanoUsd(4_500_000),
+        model_calls: 2,
+    };
+    vec![
+        TurnOutput::Request {
+            run_id,
+            text: "Hello?".into(),
+        },
+        response,
+    ]
+}
+
+/// Every body of an action.
+pub(crate) fn bodies() -> Vec<ActionBody> {
+    let call = CallTool {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({"path": "a"}),
+        workspace: "/w".into(),
+        outside_workspace: true,
+        idempotent: true,
+    };
+    let answer = AnswerCall {
+        tool_call_id: "call_1".into(),
+        status: ToolStatus::Denied,
+        content: vec![ContentPart::text("not allowed")],
+    };
+    let reports = [
+        Report::Interrupted {
+            reason: "stopped by the user".into(),
+        },
+        Report::Error {
+            code: "cost_limit".into(),
+            message: "2 dollars".into(),
+        },
+    ];
+    for report in &reports {
+        // Exhaustive: a new report does not compile until it has a line here.
+        match report {
+            Report::Interrupted { .. } | Report::Error { .. } => {}
+        }
+    }
+    let mut bodies = vec![
+        ActionBody::CallModel(CallModel {
+            request: Arc::new(request()),
+        }),
+        ActionBody::CallTool(call),
+        ActionBody::AnswerCall(answer),
+        ActionBody::StartTimer(StartTimer {
+            after_ms: 60_000,
+            timer: Timer::RunLimit,
+        }),
+        ActionBody::Cancel(Cancel {
+            action_id: ActionId::following(12, 0),
+        }),
+    ];
+    bodies.extend(reports.map(ActionBody::Report));
+    bodies
+}
+
+/// An action with every field set, and the smallest one.
+pub(crate) fn whole_actions() -> Vec<Action> {
+    let timer = ActionBody::StartTimer(StartTimer {
+        after_ms: 1,
+        timer: Timer::Heartbeat,
+    });
+    let action = |run_id, body| Action {
+        action_id: ActionId::following(12, 1),
+        agent_state_id: "agt_1".into(),
+        run_id,
+        body,
+    };
+    let mut actions: Vec<Action> = bodies()
+        .into_iter()
+        .map(|body| action(Some(RunId::of_input(12)), body))
+        .collect();
+    actions.push(action(None, timer));
+    actions
+}

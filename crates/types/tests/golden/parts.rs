@@ -1,0 +1,226 @@
+//! Values that several samples hold, with every field set, and in their smallest form.
+
+use std::sync::Arc;
+
+use agentx_types::*;
+use serde_json::json;
+
+pub(crate) fn usage() -> Usage {
+    Usage {
+        input_tokens: 10,
+        output_tokens: 20,
+        cache_read_tokens: 30,
+        cache_write_tokens: 40,
+        reasoning_tokens: 5,
+    }
+}
+
+pub(crate) fn rule() -> Rule {
+    Rule {
+        effect: RuleEffect::Allow,
+        tool: "bash".into(),
+        argument: Some("git *".into()),
+        path: Some("src/**".into()),
+    }
+}
+
+pub(crate) fn small_rule() -> Rule {
+    Rule {
+        effect: RuleEffect::Deny,
+        tool: "*".into(),
+        argument: None,
+        path: None,
+    }
+}
+
+fn provider_data() -> ProviderData {
+    ProviderData {
+        api: "anthropic".into(),
+        data: json!({"signature": "c2ln"}),
+    }
+}
+
+pub(crate) fn every_content_part() -> Vec<ContentPart> {
+    let media = |source| MediaPart {
+        media_type: "image/png".into(),
+        source,
+        name: Some("shot.png".into()),
+    };
+    let call = ToolCallPart {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({"path": "a.txt"}),
+        provider: Some(provider_data()),
+    };
+    let result = ToolResultPart {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        content: vec![ContentPart::text("hello")],
+        is_error: false,
+    };
+    let parts = vec![
+        ContentPart::Text(TextPart {
+            text: "你好".into(),
+            provider: Some(provider_data()),
+        }),
+        ContentPart::Image(media(MediaSource::Blob("b3_00ff".into()))),
+        ContentPart::Audio(media(MediaSource::Base64("AAAA".into()))),
+        ContentPart::File(media(MediaSource::Url("https://example.org/a.pdf".into()))),
+        ContentPart::Thinking(ThinkingPart {
+            text: "hm".into(),
+            provider: Some(provider_data()),
+        }),
+        ContentPart::ToolCall(call),
+        ContentPart::ToolResult(result),
+        ContentPart::Opaque(OpaquePart {
+            provider: provider_data(),
+        }),
+    ];
+    for part in &parts {
+        // Exhaustive: a new part does not compile until it has a line here.
+        match part {
+            ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+                match media.source {
+                    MediaSource::Blob(_) | MediaSource::Base64(_) | MediaSource::Url(_) => {}
+                }
+            }
+            ContentPart::Text(_)
+            | ContentPart::Thinking(_)
+            | ContentPart::ToolCall(_)
+            | ContentPart::ToolResult(_)
+            | ContentPart::Opaque(_) => {}
+        }
+    }
+    parts
+}
+
+pub(crate) fn every_small_content_part() -> Vec<ContentPart> {
+    let media = MediaPart {
+        media_type: "image/png".into(),
+        source: MediaSource::Blob("b3_00ff".into()),
+        name: None,
+    };
+    let call = ToolCallPart {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({}),
+        provider: None,
+    };
+    vec![
+        ContentPart::text("hi"),
+        ContentPart::Image(media),
+        ContentPart::Thinking(ThinkingPart {
+            text: String::new(),
+            provider: None,
+        }),
+        ContentPart::ToolCall(call),
+    ]
+}
+
+pub(crate) fn message() -> Message {
+    Message {
+        message_id: "msg_1".into(),
+        role: Role::Assistant,
+        content: every_content_part(),
+    }
+}
+
+pub(crate) fn model() -> ModelSpec {
+    ModelSpec {
+        id: "claude-x".into(),
+        provider: "anthropic".into(),
+        api: Api::Anthropic,
+        context_window: 200_000,
+        max_output_tokens: 64_000,
+        prices: Prices {
+            input: 3_000,
+            output: 15_000,
+            cache_read: 300,
+            cache_write: 3_750,
+        },
+    }
+}
+
+pub(crate) fn params() -> ModelParams {
+    ModelParams {
+        max_output_tokens: Some(1_000),
+        temperature: Some(0.5),
+        thinking_tokens: Some(2_000),
+    }
+}
+
+pub(crate) fn limits() -> Limits {
+    Limits {
+        max_iterations: Some(50),
+        max_tokens: Some(1_000_000),
+        max_cost: Some(NanoUsd(2_000_000_000)),
+        max_wall_ms: Some(600_000),
+    }
+}
+
+pub(crate) fn tool() -> ToolSpec {
+    ToolSpec {
+        name: "bash".into(),
+        description: "Runs a command.".into(),
+        input_schema: json!({"type": "object"}),
+        access: Access::Run,
+        path_argument: Some("cwd".into()),
+        command_argument: Some("command".into()),
+        idempotent: true,
+        quit: true,
+    }
+}
+
+pub(crate) fn small_tool() -> ToolSpec {
+    ToolSpec {
+        path_argument: None,
+        command_argument: None,
+        idempotent: false,
+        quit: false,
+        ..tool()
+    }
+}
+
+pub(crate) fn instructions() -> Vec<Instructions> {
+    vec![Instructions {
+        path: "/w/AGENTS.md".into(),
+        text: "Be kind.".into(),
+    }]
+}
+
+pub(crate) fn config() -> AgentConfig {
+    AgentConfig {
+        kind: AgentKind::React,
+        name: "main".into(),
+        model: model(),
+        params: params(),
+        system_prompt: "You help.".into(),
+        instructions: instructions(),
+        workspace: "/w".into(),
+        tools: Arc::from([tool(), small_tool()]),
+        approval: ApprovalMode::Ask,
+        rules: vec![rule(), small_rule()],
+        limits: limits(),
+    }
+}
+
+pub(crate) fn small_config() -> AgentConfig {
+    AgentConfig {
+        params: ModelParams::default(),
+        instructions: vec![],
+        tools: Arc::from([]),
+        rules: vec![],
+        limits: Limits::default(),
+        ..config()
+    }
+}
+
+pub(crate) fn request() -> ModelRequest {
+    ModelRequest {
+        model: model(),
+        params: params(),
+        system: vec!["You help.".into()],
+        messages: vec![Arc::new(message())],
+        tools: Arc::from([tool()]),
+    }
+}

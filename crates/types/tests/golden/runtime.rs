@@ -1,0 +1,312 @@
+//! Samples of every RuntimeEvent.
+
+use agentx_types::*;
+use serde_json::json;
+
+use super::parts::*;
+
+/// Every variant with every field set, then the smallest forms.
+pub(crate) fn samples() -> Vec<RuntimeEvent> {
+    [
+        stream(),
+        tools(),
+        conversation(),
+        session(),
+        transport(),
+        runs(),
+        layers(),
+        small_forms(),
+    ]
+    .concat()
+}
+
+fn stream() -> Vec<RuntimeEvent> {
+    let asked = ToolCallRequested {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({"path": "a"}),
+    };
+    let answered = ToolCallAnswered {
+        tool_call_id: "call_1".into(),
+        result: vec![ContentPart::text("hello")],
+        is_error: true,
+    };
+    vec![
+        MessageStart {
+            message_id: "msg_2".into(),
+            model: "claude-x-20261101".into(),
+            attempt: 1,
+        }
+        .into(),
+        TextDelta {
+            text: "你好".into()
+        }
+        .into(),
+        ThinkingDelta { text: "hm".into() }.into(),
+        asked.into(),
+        answered.into(),
+        MessageStop {
+            message_id: "msg_2".into(),
+            stop_reason: StopReason::ToolUse,
+            usage: usage(),
+        }
+        .into(),
+        RunInterrupted {
+            reason: "stopped by the user".into(),
+        }
+        .into(),
+    ]
+}
+
+fn tools() -> Vec<RuntimeEvent> {
+    let output = ToolOutput {
+        tool_call_id: "call_1".into(),
+        channel: OutputChannel::Progress,
+        text: "50 %".into(),
+    };
+    let completed = ToolCompleted {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        duration_ms: 12,
+        details: Some(json!({"lines": 3})),
+    };
+    let failed = ToolFailed {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        status: ToolStatus::Failed,
+        error: "no such file".into(),
+        duration_ms: 12,
+        details: Some(json!({"errno": 2})),
+    };
+    vec![
+        ToolPlanned {
+            tool_call_id: "call_1".into(),
+            name: "read".into(),
+        }
+        .into(),
+        ToolExecuting {
+            tool_call_id: "call_1".into(),
+            name: "read".into(),
+            input: json!({"path": "a"}),
+        }
+        .into(),
+        output.into(),
+        completed.into(),
+        failed.into(),
+    ]
+}
+
+fn conversation() -> Vec<RuntimeEvent> {
+    vec![
+        ConversationQueued {
+            message_id: "msg_3".into(),
+            position: 2,
+        }
+        .into(),
+        ConversationStart {
+            message_id: "msg_1".into(),
+        }
+        .into(),
+        ConversationThinking {}.into(),
+        ConversationResponding {}.into(),
+        ConversationEnd {
+            reason: "end_turn".into(),
+        }
+        .into(),
+        ConversationInterrupted {
+            reason: "stopped by the user".into(),
+        }
+        .into(),
+    ]
+}
+
+fn session() -> Vec<RuntimeEvent> {
+    let changes = [
+        SessionChange::Title("Lunch".into()),
+        SessionChange::Config("model".into()),
+        SessionChange::Condensed,
+    ];
+    for change in &changes {
+        // Exhaustive: a new change does not compile until it has a line here.
+        match change {
+            SessionChange::Title(_) | SessionChange::Config(_) | SessionChange::Condensed => {}
+        }
+    }
+    let mut events = vec![
+        AgentStarted { name: "main".into() }.into(),
+        AgentReady {}.into(),
+        AgentDestroyed {
+            reason: "done".into(),
+        }
+        .into(),
+        SessionCreated {
+            model: "claude-x".into(),
+            workspace: "/w".into(),
+        }
+        .into(),
+        SessionResumed { epoch: 2 }.into(),
+        ForkCreated {
+            parent: "ses_0".into(),
+            at_seq: 41,
+        }
+        .into(),
+        SessionDeleted {
+            reason: "deleted".into(),
+        }
+        .into(),
+    ];
+    events.extend(changes.map(|change| SessionUpdated { change }.into()));
+    events
+}
+
+fn transport() -> Vec<RuntimeEvent> {
+    let error = ErrorRaised {
+        code: "overloaded".into(),
+        message: "Overloaded".into(),
+        recoverable: true,
+        retry_in_ms: Some(500),
+    };
+    vec![
+        ConnectionEstablished {
+            endpoint: "api".into(),
+        }
+        .into(),
+        ConnectionLost {
+            endpoint: "api".into(),
+            reason: Some("reset".into()),
+        }
+        .into(),
+        Reconnecting {
+            endpoint: "api".into(),
+            retry_in_ms: 250,
+        }
+        .into(),
+        Heartbeat {}.into(),
+        error.into(),
+    ]
+}
+
+fn runs() -> Vec<RuntimeEvent> {
+    let run_id = RunId::of_input(12);
+    let finished = RunFinished {
+        run_id: run_id.clone(),
+        status: RunStatus::TimedOut,
+        reason: Some("50 rounds".into()),
+        iterations: 50,
+    };
+    let asked = ApprovalRequested {
+        tool_call_id: "call_1".into(),
+        name: "bash".into(),
+        input: json!({"command": "rm a"}),
+        reason: "running asks".into(),
+        suggested: rule(),
+    };
+    vec![
+        RunStarted {
+            run_id: run_id.clone(),
+            message_id: "msg_1".into(),
+        }
+        .into(),
+        RunStatusChanged {
+            run_id: run_id.clone(),
+            status: RunStatus::AwaitingLlm,
+            iterations: 3,
+        }
+        .into(),
+        finished.into(),
+        asked.into(),
+        Chunk {
+            medium: Medium::Text,
+            text: "你好".into(),
+        }
+        .into(),
+        Eof { run_id }.into(),
+        Closed {
+            reason: "done".into(),
+        }
+        .into(),
+    ]
+}
+
+fn layers() -> Vec<RuntimeEvent> {
+    let run_id = RunId::of_input(12);
+    let response = TurnResponse {
+        run_id: run_id.clone(),
+        text: "Hello.".into(),
+        duration_ms: 1_200,
+        usage: usage(),
+        cost: NanoUsd(4_500_000),
+        model_calls: 2,
+    };
+    vec![
+        UserMessageAdded { message: message() }.into(),
+        AssistantMessageAdded {
+            message: message(),
+            partial: true,
+        }
+        .into(),
+        ToolCallMessageAdded {
+            message_id: "msg_2".into(),
+            tool_call_ids: vec!["call_1".into(), "call_2".into()],
+        }
+        .into(),
+        ToolResultMessageAdded { message: message() }.into(),
+        TurnRequest {
+            run_id,
+            text: "Hello?".into(),
+        }
+        .into(),
+        response.into(),
+    ]
+}
+
+fn small_forms() -> Vec<RuntimeEvent> {
+    let run_id = RunId::of_input(12);
+    let completed = ToolCompleted {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        duration_ms: 0,
+        details: None,
+    };
+    let failed = ToolFailed {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        status: ToolStatus::Denied,
+        error: String::new(),
+        duration_ms: 0,
+        details: None,
+    };
+    let error = ErrorRaised {
+        code: "gone".into(),
+        message: String::new(),
+        recoverable: false,
+        retry_in_ms: None,
+    };
+    let small = Message {
+        message_id: "msg_1".into(),
+        role: Role::User,
+        content: vec![],
+    };
+    vec![
+        completed.into(),
+        failed.into(),
+        ConnectionLost {
+            endpoint: "api".into(),
+            reason: None,
+        }
+        .into(),
+        error.into(),
+        RunFinished {
+            run_id,
+            status: RunStatus::Completed,
+            reason: None,
+            iterations: 0,
+        }
+        .into(),
+        AssistantMessageAdded {
+            message: small,
+            partial: false,
+        }
+        .into(),
+    ]
+}

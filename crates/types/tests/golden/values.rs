@@ -1,0 +1,47 @@
+//! The single words of the small closed sets. The matches are exhaustive: a new variant does not compile until it is here.
+
+use agentx_types::*;
+use serde_json::{Value, json};
+
+/// Lists a set of words with their Rust names; a variant that is missing is a compile error.
+macro_rules! words {
+    ($($set:ident { $($variant:ident),* $(,)? })*) => {
+        /// A line a set: its name and its words, as written.
+        pub(crate) fn words() -> Vec<Value> {
+            vec![$({
+                #[allow(dead_code, reason = "it is here to be exhaustive")]
+                fn known(word: $set) {
+                    match word { $($set::$variant => {})* }
+                }
+                let all = [$($set::$variant),*];
+                for word in all {
+                    assert_eq!(serde_json::from_value::<$set>(json!(word)).unwrap(), word);
+                }
+                json!({stringify!($set): all})
+            }),*]
+        }
+    };
+}
+
+words! {
+    Source { User, Agent, Environment, System }
+    Role { System, User, Assistant, Tool }
+    InputMode { Queue, Steer, Interrupt }
+    ApprovalDecision { Once, Session, Always, Deny }
+    StopReason {
+        EndTurn, ToolUse, MaxTokens, StopSequence, PauseTurn, Refusal, ContextWindow, Broken, Interrupted, Other,
+    }
+    ToolStatus { Success, Failed, Invalid, Denied, Refused, TimedOut, Interrupted, Unknown }
+    OutputChannel { Stdout, Stderr, Progress }
+    ActionKind { CallModel, CallTool, AnswerCall, StartTimer, Cancel, Report }
+    Timer { RunLimit, Heartbeat }
+    AgentKind { React }
+    ApprovalMode { Ask, Auto, Deny }
+    RuleEffect { Allow, Ask, Deny }
+    Api { Anthropic, OpenaiChat, Scripted }
+    Access { Internal, Read, Change, Run }
+    Medium { Text, Thinking }
+    RunStatus {
+        Pending, BuildingContext, AwaitingLlm, AwaitingApproval, AwaitingTool, Stopping, Completed, Failed, TimedOut, Interrupted,
+    }
+}
