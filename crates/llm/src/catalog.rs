@@ -149,6 +149,24 @@ impl Catalog {
         Ok(self)
     }
 
+    /// This catalog with a provider at another address, as a person or the environment gave it. OpenAI's protocol at another
+    /// address is some compatible server: it is spoken to as most of them want, and may need no key.
+    ///
+    /// # Errors
+    /// Where there is no such provider.
+    pub fn with_base_url(mut self, provider: &str, base_url: &str) -> Result<Self, CatalogError> {
+        self.known_provider(provider)?;
+        for entry in self.providers.iter_mut().filter(|entry| entry.name == provider) {
+            let moved = base_url.trim_end_matches('/') != entry.base_url.trim_end_matches('/');
+            base_url.clone_into(&mut entry.base_url);
+            if moved && entry.name == "openai" {
+                entry.needs_key = false;
+                entry.wire = WireOptions::default();
+            }
+        }
+        Ok(self)
+    }
+
     /// All models, in the order of the catalog.
     pub fn models(&self) -> &[ModelEntry] {
         &self.models

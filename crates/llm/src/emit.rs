@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 /// Writes the events of one stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Emitter {
     context: StreamContext,
     message_id: Option<MessageId>,

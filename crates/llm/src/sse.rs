@@ -74,7 +74,7 @@ pub struct SseEvent<'a> {
 /// }
 /// assert_eq!(seen, [("ping".to_owned(), "{\"a\":1}".to_owned())]);
 /// ```
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Decoder {
     limits: Limits,
     started: bool,
@@ -88,7 +88,7 @@ pub struct Decoder {
 }
 
 /// The `data` lines of the event that is being read, as far as they are not lent from the caller's bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct EventData {
     any: bool,
     bytes: Vec<u8>,

@@ -108,7 +108,7 @@ impl StreamError {
 /// Order of calls: [`push`](Self::push) with the bytes as they come, then [`finish`](Self::finish) when they end. After an
 /// error the decoder says nothing more. `stream_start` comes first and at most once, `stream_end` last and only where the
 /// answer is whole; a `tool_call` is said only where the provider ended it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum StreamDecoder {
     /// Anthropic Messages.
     Anthropic(Box<anthropic::Decoder>),
@@ -174,7 +174,7 @@ pub fn decode_body(
 }
 
 /// The beginning of an answer, kept until its first event, to say what came instead of one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     bytes: Vec<u8>,
     event_seen: bool,

@@ -9,7 +9,7 @@ use super::wire::Delta;
 use crate::emit::{Emitter, Kind, parse_input};
 
 /// The block that is open.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Block {
     /// Text or thinking. `extra` is what came beside the words (signature, citations, what is new): it is attached to the
     /// part when the block ends.
@@ -27,7 +27,7 @@ pub(super) enum Block {
 }
 
 /// A call that has ended without arguments. Whether that means "none" is known when the message says why it ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HeldCall {
     pub(super) id: ToolCallId,
     pub(super) name: String,

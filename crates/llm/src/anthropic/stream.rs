@@ -15,7 +15,7 @@ use crate::stream::{Head, StreamContext, StreamError};
 ///
 /// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks come one after
 /// another, so a delta belongs to the block that started last, whatever index a gateway gives it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     sse: sse::Decoder,
     head: Head,
@@ -123,7 +123,7 @@ pub fn decode_body(
 }
 
 /// The state of the answer that is being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Answer {
     emitter: Emitter,
     block: Option<Block>,

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 /// The details of one answer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Details(Vec<Map<String, Value>>);
 
 impl Details {

@@ -18,7 +18,7 @@ use crate::stream::{Head, StreamContext, StreamError};
 /// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers send no
 /// `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them, because only then both
 /// are known to be whole.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     sse: sse::Decoder,
     head: Head,
@@ -120,7 +120,7 @@ pub fn decode_body(
 }
 
 /// The state of the answer that is being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Answer {
     emitter: Emitter,
     calls: Calls,

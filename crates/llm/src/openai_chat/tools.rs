@@ -8,10 +8,10 @@ use crate::emit::{Emitter, parse_input};
 use crate::lenient::raw_text;
 
 /// The calls of one answer, in the order in which they began.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Calls(Vec<Call>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Call {
     index: Option<u64>,
     /// As the server gave it; empty where it gave none.

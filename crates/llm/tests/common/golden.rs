@@ -1,0 +1,245 @@
+//! What a whole answer in a vendor's own JSON says, in the words of our types: the oracle for decoded streams and bodies.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+
+use agentx_llm::Accumulated;
+use agentx_types::{Api, ContentPart, StopReason};
+use serde_json::{Map, Value, json};
+
+use super::without_nothing;
+
+/// Panics where `answer` is not what the vendor's `whole` answer says.
+pub fn check(api: Api, name: &str, answer: &Accumulated, whole: &Value) {
+    match api {
+        Api::Anthropic => anthropic(name, answer, whole),
+        _ => openai(name, answer, whole),
+    }
+}
+
+fn anthropic(name: &str, answer: &Accumulated, whole: &Value) {
+    let expected: Vec<Value> = blocks(whole["content"].as_array().expect("content"));
+    let got: Vec<Value> = blocks(
+        &answer
+            .message
+            .content
+            .iter()
+            .map(anthropic_block)
+            .collect::<Vec<_>>(),
+    );
+    assert_eq!(got, expected, "{name}: content");
+    let reason = match whole["stop_reason"].as_str().unwrap_or_default() {
+        "end_turn" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::MaxTokens,
+        "stop_sequence" => StopReason::StopSequence,
+        "pause_turn" => StopReason::PauseTurn,
+        "refusal" => StopReason::Refusal,
+        "model_context_window_exceeded" => StopReason::ContextWindow,
+        _ => StopReason::Other,
+    };
+    assert_eq!(answer.stop_reason, reason, "{name}: stop reason");
+    let usage = &whole["usage"];
+    assert_eq!(
+        answer.usage.input_tokens,
+        number(&usage["input_tokens"]),
+        "{name}: input"
+    );
+    assert_eq!(
+        answer.usage.output_tokens,
+        number(&usage["output_tokens"]),
+        "{name}: output"
+    );
+    assert_eq!(
+        answer.usage.cache_read_tokens,
+        number(&usage["cache_read_input_tokens"]),
+        "{name}: cache read"
+    );
+    assert_eq!(
+        answer.usage.cache_write_tokens,
+        number(&usage["cache_creation_input_tokens"]),
+        "{name}: cache write"
+    );
+    assert_eq!(
+        answer.message.message_id.as_str(),
+        whole["id"].as_str().unwrap_or_default(),
+        "{name}: id"
+    );
+    assert_eq!(
+        answer.model,
+        whole["model"].as_str().unwrap_or_default(),
+        "{name}: model"
+    );
+}
+
+/// Blocks in a form in which both sides can be compared: without what is empty.
+fn blocks(blocks: &[Value]) -> Vec<Value> {
+    blocks
+        .iter()
+        .map(without_nothing)
+        .map(|mut block| {
+            if block["type"] == "tool_use"
+                && let Value::Object(block) = &mut block
+            {
+                block.remove("caller");
+                block.entry("input").or_insert(json!({}));
+            }
+            block
+        })
+        .filter(|block| {
+            block
+                .as_object()
+                .is_some_and(|block| !(block["type"] == "text" && block.len() == 1))
+        })
+        .collect()
+}
+
+fn anthropic_block(part: &ContentPart) -> Value {
+    let (mut block, provider) = match part {
+        ContentPart::Text(part) => (json!({"type": "text", "text": part.text}), &part.provider),
+        ContentPart::Thinking(part) => (json!({"type": "thinking", "thinking": part.text}), &part.provider),
+        ContentPart::ToolCall(part) => (
+            json!({"type": "tool_use", "id": part.tool_call_id, "name": part.name, "input": part.input}),
+            &part.provider,
+        ),
+        ContentPart::Opaque(part) => return part.provider.data.clone(),
+        other => panic!("a model does not say {other:?}"),
+    };
+    if let Some(provider) = provider {
+        assert_eq!(provider.api, "anthropic");
+        for (key, value) in provider.data.as_object().expect("an object") {
+            block[key] = value.clone();
+        }
+    }
+    block
+}
+
+fn openai(name: &str, answer: &Accumulated, whole: &Value) {
+    let choice = &whole["choices"][0];
+    let message = &choice["message"];
+    let text = format!(
+        "{}{}",
+        words(&message["content"], "text"),
+        string(&message["refusal"])
+    );
+    assert_eq!(answer.message.text(), text, "{name}: text");
+    let thinking: String = answer
+        .message
+        .content
+        .iter()
+        .filter_map(|part| match part {
+            ContentPart::Thinking(part) => Some(part.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let expected = format!(
+        "{}{}{}",
+        string(&message["reasoning_content"]),
+        if message["reasoning_content"].is_string() {
+            ""
+        } else {
+            string(&message["reasoning"])
+        },
+        words(&message["content"], "thinking"),
+    );
+    assert_eq!(thinking, expected, "{name}: thinking");
+    let calls = openai_calls(name, answer, message);
+    openai_stop_reason(name, answer, choice, calls);
+    openai_usage(name, answer, &whole["usage"]);
+    // The SDK takes the id of the first chunk, which is empty at Azure.
+    if !string(&whole["id"]).is_empty() {
+        assert_eq!(answer.message.message_id.as_str(), string(&whole["id"]), "{name}: id");
+    }
+}
+
+fn openai_calls(name: &str, answer: &Accumulated, message: &Value) -> usize {
+    let empty = Vec::new();
+    let expected = message["tool_calls"].as_array().unwrap_or(&empty);
+    let got: Vec<_> = answer
+        .message
+        .content
+        .iter()
+        .filter_map(|part| match part {
+            ContentPart::ToolCall(part) => Some(part),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(got.len(), expected.len(), "{name}: number of calls");
+    for (got, expected) in got.iter().zip(expected) {
+        assert_eq!(
+            got.tool_call_id.as_str(),
+            string(&expected["id"]),
+            "{name}: call id"
+        );
+        assert_eq!(
+            got.name,
+            string(&expected["function"]["name"]),
+            "{name}: call name"
+        );
+        let arguments = string(&expected["function"]["arguments"]);
+        // Arguments that were cut off are no JSON: the call has none, and says why.
+        let input = serde_json::from_str(arguments).unwrap_or(Value::Object(Map::new()));
+        assert_eq!(got.input, input, "{name}: arguments");
+    }
+    expected.len()
+}
+
+fn openai_stop_reason(name: &str, answer: &Accumulated, choice: &Value, calls: usize) {
+    let refused = !string(&choice["message"]["refusal"]).is_empty();
+    let expected = match string(&choice["finish_reason"]) {
+        "length" => StopReason::MaxTokens,
+        "content_filter" => StopReason::Refusal,
+        _ if calls > 0 => StopReason::ToolUse,
+        _ if refused => StopReason::Refusal,
+        _ => StopReason::EndTurn,
+    };
+    assert_eq!(answer.stop_reason, expected, "{name}: stop reason");
+}
+
+fn openai_usage(name: &str, answer: &Accumulated, usage: &Value) {
+    let got = answer.usage;
+    let reasoning = number(&usage["completion_tokens_details"]["reasoning_tokens"]);
+    let input = got.input_tokens + got.cache_read_tokens + got.cache_write_tokens;
+    assert_eq!(input, number(&usage["prompt_tokens"]), "{name}: prompt");
+    let completion = number(&usage["completion_tokens"]);
+    let beside = number(&usage["total_tokens"]) == input + completion + reasoning || reasoning > completion;
+    let output = if beside {
+        completion + reasoning
+    } else {
+        completion
+    };
+    assert_eq!(got.output_tokens, output, "{name}: completion");
+    let cached = number(&usage["prompt_tokens_details"]["cached_tokens"]);
+    let cached = if cached == 0 {
+        number(&usage["prompt_cache_hit_tokens"])
+    } else {
+        cached
+    };
+    assert_eq!(got.cache_read_tokens, cached, "{name}: cached");
+    assert!(
+        got.reasoning_tokens <= got.output_tokens,
+        "{name}: reasoning is part of the output"
+    );
+}
+
+/// The words of one kind in a content that is a string or a list.
+fn words(content: &Value, kind: &str) -> String {
+    match content {
+        Value::String(text) if kind == "text" => text.clone(),
+        Value::Array(blocks) => blocks
+            .iter()
+            .filter(|block| block["type"] == kind)
+            .map(|block| match &block[kind] {
+                Value::Array(inner) => inner.iter().map(|inner| string(&inner["text"])).collect(),
+                inner => string(inner).to_owned(),
+            })
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
