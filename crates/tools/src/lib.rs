@@ -1,1 +1,37 @@
-//! The built-in tools: bash, read, write, edit, glob, grep, todo, finish.
+//! The built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.
+//!
+//! A tool is one type: an input struct with a derived JSON Schema, and a function ([`TypedTool`]). [`Typed`] turns it into
+//! the object-safe [`agentx_runtime::Tool`]: it validates the arguments and tells the model what to change. [`Toolbox`] is
+//! the set that an agent is given; the tool effector of a runtime looks its calls up there.
+//!
+//! Rules that every tool here keeps:
+//!
+//! - A failure is an outcome that the model reads; nothing that a model sends can panic the process.
+//! - What the model sees is bounded, says what was left out, and says how to read on.
+//! - A path whose real place lies outside the workspace is refused unless the call was approved for that. This is the second
+//!   line: the agent decides approvals from the text of the call alone, and cannot see symbolic links.
+//! - When a call is cancelled, what it started is gone within a second.
+#![doc = include_str!("../docs/limits.md")]
+
+mod arguments;
+mod bash;
+mod failure;
+mod files;
+mod finish;
+mod nearest;
+mod options;
+mod schema;
+mod search;
+mod text;
+mod todo;
+mod toolbox;
+mod typed;
+mod work;
+mod workspace;
+
+pub use failure::ToolFailure;
+pub use nearest::nearest;
+pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
+pub use todo::{TodoItem, TodoStatus};
+pub use toolbox::{DuplicateTool, Toolbox};
+pub use typed::{ToolAbout, Typed, TypedTool};

@@ -1,0 +1,199 @@
+//! How a command line becomes a process: the shell, its environment, its pipes.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use nix::unistd::Pid;
+use tokio::process::Command;
+
+use super::events::Events;
+use super::group::Group;
+use super::pump::{Pump, Record};
+use super::running::Running;
+use crate::workspace::explain;
+use crate::{BashOptions, ToolFailure};
+
+/// Names of variables that commands do not get: what they end in, in any case. A model that prints its environment must not
+/// see the keys that it runs on.
+const SECRET_ENDINGS: &[&str] = &[
+    "API_KEY",
+    "ACCESS_KEY",
+    "SECRET_KEY",
+    "PRIVATE_KEY",
+    "_TOKEN",
+    "_SECRET",
+    "PASSWORD",
+];
+
+/// What commands get beside the environment of the process: plain output, no pager, no question that nobody would answer.
+const SETTINGS: &[(&str, &str)] = &[
+    ("AGENTX", "1"),
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("CLICOLOR", "0"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+];
+
+/// Settings that would bring colour back.
+const REMOVED: &[&str] = &["CLICOLOR_FORCE", "FORCE_COLOR"];
+
+/// The variable by which what a command started is found again.
+pub(super) const MARK: &str = "AGENTX_CALL";
+
+/// The shell that runs commands.
+#[derive(Clone, Debug)]
+pub(super) struct Shell {
+    program: PathBuf,
+}
+
+impl Shell {
+    /// bash where there is one, else sh.
+    pub(super) fn find() -> Self {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::env::split_paths(&path).chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")]);
+        let bash = places
+            .map(|directory| directory.join("bash"))
+            .find(|place| place.is_absolute() && place.is_file());
+        Self {
+            program: bash.unwrap_or_else(|| "/bin/sh".into()),
+        }
+    }
+
+    /// `bash` or `sh`.
+    pub(super) fn name(&self) -> &str {
+        self.program.file_name().and_then(OsStr::to_str).unwrap_or("sh")
+    }
+
+    /// Starts `command` in a process group of its own.
+    pub(super) fn spawn(
+        &self,
+        command: &str,
+        workspace: &Path,
+        options: &BashOptions,
+        record: Record,
+        events: Events,
+    ) -> Result<Running, ToolFailure> {
+        let mark = mark();
+        // Nothing here needs code between fork and exec, so that the standard library can use posix_spawn.
+        let mut child = Command::new(&self.program)
+            .arg("-c")
+            .arg(command)
+            .current_dir(workspace)
+            .env_clear()
+            .envs(environment(std::env::vars_os(), &options.keep_env))
+            .env(MARK, &mark)
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| spawn_failure(command, workspace, &error))?;
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .map(Pid::from_raw);
+        let (Some(leader), Some(stdout), Some(stderr)) = (leader, child.stdout.take(), child.stderr.take())
+        else {
+            return Err(ToolFailure::failed("The shell could not be started."));
+        };
+        let group = Arc::new(Group::new(leader, mark));
+        Ok(Running::new(
+            child,
+            group,
+            Pump::new(stdout, stderr, record, events),
+            options,
+        ))
+    }
+}
+
+fn spawn_failure(command: &str, workspace: &Path, error: &std::io::Error) -> ToolFailure {
+    const LONGEST: usize = 100_000;
+    if command.contains('\0') {
+        return ToolFailure::invalid("The command has a NUL in it.");
+    }
+    if command.len() > LONGEST {
+        let text = format!(
+            "The command of {} bytes is too long to start; write it to a file and run that.",
+            command.len()
+        );
+        return ToolFailure::failed(text);
+    }
+    let why = if workspace.is_dir() {
+        explain(error)
+    } else {
+        format!("{} is no directory", workspace.display())
+    };
+    ToolFailure::failed(format!("The shell could not be started: {why}."))
+}
+
+/// Unlike that of any other call, also of another process with the same id.
+fn mark() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |now| now.as_nanos());
+    format!(
+        "{}.{now:x}.{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+/// The environment of a command.
+fn environment<'a>(
+    own: impl Iterator<Item = (OsString, OsString)> + 'a,
+    keep: &'a [String],
+) -> impl Iterator<Item = (OsString, OsString)> + 'a {
+    let passed = move |name: &OsString| {
+        let Some(name) = name.to_str() else { return true };
+        keep.iter().any(|kept| kept == name) || !(is_secret(name) || REMOVED.contains(&name))
+    };
+    own.filter(move |(name, _)| passed(name)).chain(
+        SETTINGS
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into())),
+    )
+}
+
+fn is_secret(name: &str) -> bool {
+    SECRET_ENDINGS.iter().any(|ending| {
+        name.len() >= ending.len()
+            && name.is_char_boundary(name.len() - ending.len())
+            && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_stay_behind() {
+        let own = [
+            "HOME",
+            "OPENAI_API_KEY",
+            "github_token",
+            "AWS_SECRET_ACCESS_KEY",
+            "DB_PASSWORD",
+            "KEYBOARD",
+            "FORCE_COLOR",
+            "KEPT_TOKEN",
+            "é",
+            "TERM",
+        ];
+        let own = own.iter().map(|name| (OsString::from(name), OsString::from("x")));
+        let keep = vec!["KEPT_TOKEN".to_owned()];
+        let names: Vec<_> = environment(own, &keep).map(|(name, _)| name).collect();
+        let expected = ["HOME", "KEYBOARD", "KEPT_TOKEN", "é", "TERM"];
+        assert_eq!(names[..5], expected.map(OsString::from));
+        assert_eq!(names.len(), 5 + SETTINGS.len());
+    }
+}

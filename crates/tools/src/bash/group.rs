@@ -1,0 +1,134 @@
+//! The processes of one command, as something that can be ended: politely, then for certain.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+
+use super::processes::{self, Process};
+
+/// The processes of one command. Dropping it kills those that are left.
+#[derive(Debug)]
+pub(super) struct Group {
+    leader: Pid,
+    mark: String,
+    phase: AtomicU8,
+}
+
+/// The leader was not waited for yet: its id is certainly still its own.
+const LED: u8 = 0;
+/// The leader is gone; members may be left.
+const LEFT: u8 = 1;
+/// Nothing is left.
+const OVER: u8 = 2;
+
+/// How often the killing is repeated: a process that forks faster than it is killed has to be met again.
+const ROUNDS: usize = 20;
+
+impl Group {
+    pub(super) fn new(leader: Pid, mark: String) -> Self {
+        Self {
+            leader,
+            mark,
+            phase: AtomicU8::new(LED),
+        }
+    }
+
+    /// The leader was waited for.
+    pub(super) fn lost_leader(&self) {
+        let _ = self
+            .phase
+            .compare_exchange(LED, LEFT, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Whether members are alive after the leader has ended. Processes that left the group on purpose do not count: a
+    /// daemon is meant to stay.
+    pub(super) fn has_members(&self) -> bool {
+        if self.phase.load(Ordering::Acquire) == OVER {
+            return false;
+        }
+        // One cheap question that nearly always ends it; it counts members that are dead and not waited for, too.
+        if killpg(self.leader, None) == Err(Errno::ESRCH) {
+            self.over();
+            return false;
+        }
+        processes::living().is_none_or(|all| all.iter().any(|process| process.group == self.leader))
+    }
+
+    /// Nothing is left, nothing will be killed any more.
+    pub(super) fn over(&self) {
+        self.phase.store(OVER, Ordering::Release);
+    }
+
+    /// Asks all to end.
+    pub(super) fn ask(&self) -> Vec<Process> {
+        let known = self.living();
+        self.signal(Signal::SIGTERM, &known);
+        // One that is stopped (it read from the terminal) would never hear it.
+        self.signal(Signal::SIGCONT, &known);
+        known
+    }
+
+    /// Kills all, also those of `known` that cannot be found any other way by now.
+    pub(super) async fn kill(&self, known: &[Process]) {
+        for round in 0..ROUNDS {
+            if self.kill_once(known) == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1 + round as u64)).await;
+        }
+        if self.phase.load(Ordering::Acquire) == LEFT {
+            self.over();
+        }
+    }
+
+    /// Kills all that can be found now, without waiting. Returns how many there were beside the leader.
+    pub(super) fn kill_once(&self, known: &[Process]) -> usize {
+        let mut living = self.living();
+        if let Some(all) = processes::living() {
+            let escaped = known
+                .iter()
+                .filter(|known| all.iter().any(|process| process.is_same(known)));
+            let escaped: Vec<Process> = escaped
+                .filter(|process| !living.contains(process))
+                .copied()
+                .collect();
+            living.extend(escaped);
+        }
+        self.signal(Signal::SIGKILL, &living);
+        living.iter().filter(|process| process.pid != self.leader).count()
+    }
+
+    fn living(&self) -> Vec<Process> {
+        processes::living()
+            .map(|all| processes::of_command(&all, self.leader, &self.mark))
+            .unwrap_or_default()
+    }
+
+    /// Signals the group as a whole, so that nobody can fork away from it, and then those outside of it.
+    fn signal(&self, signal: Signal, processes: &[Process]) {
+        let phase = self.phase.load(Ordering::Acquire);
+        // When the leader is gone its id may be somebody else's; then the group is signalled only if a member was seen.
+        let seen = processes.iter().any(|process| process.group == self.leader);
+        if phase == LED || (phase == LEFT && (seen || processes::living().is_none())) {
+            // Whoever is gone already needs no signal.
+            let _ = killpg(self.leader, signal);
+        }
+        for process in processes.iter().filter(|process| process.group != self.leader) {
+            let _ = kill(process.pid, signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        const TRIES: usize = 3;
+        if self.phase.load(Ordering::Acquire) != OVER {
+            for _ in 0..TRIES {
+                self.kill_once(&[]);
+            }
+        }
+    }
+}

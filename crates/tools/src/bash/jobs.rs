@@ -1,0 +1,255 @@
+//! Jobs: commands that go on after their call has ended. Each session has its own, a bounded number of them, and all end with it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentx_types::SessionId;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::backlog::Backlog;
+use super::group::Group;
+use super::pump::Record;
+use super::running::{End, Running};
+use crate::{BashOptions, ToolFailure};
+
+/// The jobs of all sessions.
+#[derive(Clone)]
+pub(crate) struct Jobs {
+    table: Arc<Table>,
+}
+
+struct Table {
+    options: BashOptions,
+    sessions: Mutex<HashMap<SessionId, SessionJobs>>,
+}
+
+#[derive(Default)]
+struct SessionJobs {
+    last: u64,
+    jobs: Vec<Arc<Job>>,
+}
+
+impl SessionJobs {
+    fn running(&self) -> usize {
+        self.jobs.iter().filter(|job| job.end().is_none()).count()
+    }
+
+    /// Forgets the oldest jobs that have ended, so that the list stays short.
+    fn forget(&mut self, most: usize) {
+        while self.jobs.len() >= 2 * most.max(1) {
+            let Some(at) = self.jobs.iter().position(|job| job.end().is_some()) else {
+                return;
+            };
+            self.jobs.remove(at);
+        }
+    }
+}
+
+/// A command that goes on after its call has ended.
+pub(super) struct Job {
+    id: String,
+    command: String,
+    started: Instant,
+    cancel: CancellationToken,
+    group: Arc<Group>,
+    state: Mutex<JobState>,
+    news: Notify,
+}
+
+struct JobState {
+    backlog: Backlog,
+    end: Option<(End, Duration)>,
+}
+
+impl Jobs {
+    pub(crate) fn new(options: BashOptions) -> Self {
+        Self {
+            table: Arc::new(Table {
+                options,
+                sessions: Mutex::default(),
+            }),
+        }
+    }
+
+    pub(super) fn options(&self) -> &BashOptions {
+        &self.table.options
+    }
+
+    /// Whether the session may have one more.
+    pub(super) fn check_room(&self, session: &SessionId) -> Result<(), ToolFailure> {
+        let most = self.table.options.max_jobs;
+        let running = self.table.lock().get(session).map_or(0, SessionJobs::running);
+        if running < most {
+            return Ok(());
+        }
+        Err(ToolFailure::failed(format!(
+            "{running} jobs run already, and {most} are allowed; kill one with job first."
+        )))
+    }
+
+    /// Lets a command go on as a job.
+    pub(super) fn adopt(
+        &self,
+        session: &SessionId,
+        command: &str,
+        mut running: Running,
+        timeout: Option<Duration>,
+    ) -> Result<Arc<Job>, ToolFailure> {
+        // A command that is refused here is killed when it is dropped.
+        self.check_room(session)?;
+        let mut sessions = self.table.lock();
+        let own = sessions.entry(session.clone()).or_default();
+        own.forget(self.table.options.max_jobs);
+        own.last += 1;
+        let job = Arc::new(Job::new(
+            format!("job_{}", own.last),
+            command,
+            running.group(),
+            &self.table.options,
+        ));
+        own.jobs.push(Arc::clone(&job));
+        drop(sessions);
+        running.record(Record::Job(Arc::clone(&job)));
+        tokio::spawn(attend(running, Arc::clone(&job), timeout));
+        Ok(job)
+    }
+
+    pub(super) fn find(&self, session: &SessionId, id: &str) -> Option<Arc<Job>> {
+        self.table
+            .lock()
+            .get(session)?
+            .jobs
+            .iter()
+            .find(|job| job.id == id)
+            .cloned()
+    }
+
+    pub(super) fn list(&self, session: &SessionId) -> Vec<Arc<Job>> {
+        self.table
+            .lock()
+            .get(session)
+            .map(|own| own.jobs.clone())
+            .unwrap_or_default()
+    }
+
+    /// Ends all jobs of a session, and waits until they are gone.
+    pub(crate) async fn shutdown(&self, session: &SessionId) {
+        let own = self.table.lock().remove(session).unwrap_or_default();
+        for job in &own.jobs {
+            job.cancel.cancel();
+        }
+        for job in &own.jobs {
+            job.gone().await;
+        }
+    }
+}
+
+impl Table {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, SessionJobs>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        for job in self.lock().values().flat_map(|own| &own.jobs) {
+            if job.end().is_none() {
+                job.cancel.cancel();
+                job.group.kill_once(&[]);
+            }
+        }
+    }
+}
+
+impl Job {
+    fn new(id: String, command: &str, group: Arc<Group>, options: &BashOptions) -> Self {
+        let state = JobState {
+            backlog: Backlog::new(options.backlog_bytes),
+            end: None,
+        };
+        Self {
+            id,
+            command: command.into(),
+            started: Instant::now(),
+            cancel: CancellationToken::new(),
+            group,
+            state: Mutex::new(state),
+            news: Notify::new(),
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// How it ended and after how long; `None` while it runs.
+    pub(super) fn end(&self) -> Option<(End, Duration)> {
+        self.lock().end
+    }
+
+    pub(super) fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(super) fn push(&self, output: &str) {
+        if !output.is_empty() {
+            self.lock().backlog.push(output);
+            self.news.notify_waiters();
+        }
+    }
+
+    /// The output since the last time, and how many bytes before it were lost.
+    pub(super) fn take(&self) -> (String, u64) {
+        self.lock().backlog.take()
+    }
+
+    /// Ends it, and waits until it is gone.
+    pub(super) async fn kill(&self) {
+        self.cancel.cancel();
+        self.gone().await;
+    }
+
+    /// Waits for output or the end.
+    pub(super) async fn news(&self) {
+        self.until(|state| state.end.is_some() || !state.backlog.is_empty())
+            .await;
+    }
+
+    /// Waits until it is gone; what cannot be killed is not waited for any longer than that.
+    async fn gone(&self) {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let _ = tokio::time::timeout(PATIENCE, self.until(|state| state.end.is_some())).await;
+    }
+
+    async fn until(&self, done: impl Fn(&JobState) -> bool) {
+        loop {
+            let news = self.news.notified();
+            if done(&self.lock()) {
+                return;
+            }
+            news.await;
+        }
+    }
+
+    fn finish(&self, end: End) {
+        self.lock().end = Some((end, self.age()));
+        self.news.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, JobState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sees a job through to its end.
+async fn attend(mut running: Running, job: Arc<Job>, timeout: Option<Duration>) {
+    let end = running.run(&job.cancel, timeout).await;
+    let end = running.attend(&job.cancel, end).await;
+    job.finish(end);
+}

@@ -1,0 +1,181 @@
+//! `bash`: a command line in a shell of its own.
+//!
+//! Each command is the leader of a process group and carries a mark in its environment, by which what it starts can be found
+//! again, also when that left the group (`setsid`, double fork). Its output is read as it comes, shown as events, kept within
+//! limits, and handed to the model as head and tail. What still runs when the shell has ended becomes a job.
+
+mod backlog;
+mod capture;
+mod command;
+mod events;
+mod group;
+mod job;
+mod jobs;
+mod processes;
+mod pump;
+mod report;
+mod running;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_types::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use capture::Capture;
+use command::Shell;
+use events::Events;
+pub(crate) use job::JobTool;
+pub(crate) use jobs::Jobs;
+use pump::Record;
+use report::Report;
+use running::{End, Running};
+
+use crate::{BashOptions, ToolAbout, ToolFailure, TypedTool};
+
+/// What `bash` takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BashInput {
+    /// The command line.
+    command: String,
+    /// Milliseconds until it is stopped.
+    timeout_ms: Option<u64>,
+    /// What it does, in a few words, for the user.
+    #[expect(dead_code, reason = "people read it in the call itself")]
+    description: Option<String>,
+    /// Start it as a job and go on; read its output with job.
+    run_in_background: Option<bool>,
+}
+
+pub(crate) struct Bash {
+    options: BashOptions,
+    shell: Shell,
+    jobs: Jobs,
+}
+
+impl Bash {
+    pub(crate) fn new(options: BashOptions, jobs: Jobs) -> Self {
+        Self {
+            options,
+            shell: Shell::find(),
+            jobs,
+        }
+    }
+
+    fn timeout(&self, input: &BashInput) -> Result<Option<Duration>, ToolFailure> {
+        let most = self.options.max_timeout;
+        match input.timeout_ms.map(Duration::from_millis) {
+            Some(asked) if asked > most || asked.is_zero() => Err(ToolFailure::invalid(format!(
+                "timeout_ms is {}; it has to be 1 to {}. For what runs longer set run_in_background.",
+                asked.as_millis(),
+                most.as_millis()
+            ))),
+            asked => Ok(asked),
+        }
+    }
+
+    fn spawn(
+        &self,
+        input: &BashInput,
+        context: &ToolContext,
+        record: Record,
+        events: Events,
+    ) -> Result<Running, ToolFailure> {
+        self.shell
+            .spawn(&input.command, &context.workspace, &self.options, record, events)
+    }
+}
+
+impl TypedTool for Bash {
+    type Input = BashInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = format!(
+            "Runs a command line with {} in the working directory; each call starts there anew. No terminal, stdin is empty. \
+             Environment: that of the user without secrets, pagers off. Stopped after {} s unless timeout_ms says otherwise. Of long \
+             output you see beginning and end. For files prefer read, edit, glob, grep.",
+            self.shell.name(),
+            self.options.timeout.as_secs()
+        );
+        ToolAbout::new("bash", description, Access::Run).command("command")
+    }
+
+    async fn run(&self, input: BashInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        let timeout = self.timeout(&input)?;
+        if input.command.trim().is_empty() {
+            return Err(ToolFailure::invalid("The command is empty."));
+        }
+        if context.cancel.is_cancelled() {
+            return Err(ToolFailure::interrupted());
+        }
+        if input.run_in_background == Some(true) {
+            return self.background(&input, &context, timeout);
+        }
+        self.foreground(&input, &context, timeout.unwrap_or(self.options.timeout))
+            .await
+    }
+}
+
+impl Bash {
+    fn background(
+        &self,
+        input: &BashInput,
+        context: &ToolContext,
+        timeout: Option<Duration>,
+    ) -> Result<ToolOutcome, ToolFailure> {
+        self.jobs.check_room(&context.session_id)?;
+        let running = self.spawn(input, context, Record::Nothing, Events::none())?;
+        let job = self
+            .jobs
+            .adopt(&context.session_id, &input.command, running, timeout)?;
+        let id = job.id();
+        let text = format!("Started {id}. Read its output or kill it with job {{\"id\": \"{id}\"}}.");
+        Ok(ToolOutcome::success(text).with_details(json!({ "job": id, "running": true })))
+    }
+
+    async fn foreground(
+        &self,
+        input: &BashInput,
+        context: &ToolContext,
+        timeout: Duration,
+    ) -> Result<ToolOutcome, ToolFailure> {
+        let started = Instant::now();
+        let record = Record::Call(Capture::new(&self.options));
+        let events = Events::new(context.output.clone(), &self.options);
+        let mut running = self.spawn(input, context, record, events)?;
+        let end = running.run(&context.cancel, Some(timeout)).await;
+        let capture = running.take_capture();
+        let mut report = Report {
+            end,
+            duration: started.elapsed(),
+            limit: Some(timeout),
+            job: None,
+        };
+        if end.is_exit() && running.is_left() {
+            report.job = self.adopt_rest(input, context, running).await;
+        }
+        Ok(report.outcome(&capture, &context.blobs).await)
+    }
+
+    /// What the shell left behind goes on as a job; where there is no room for one more, it is killed.
+    async fn adopt_rest(
+        &self,
+        input: &BashInput,
+        context: &ToolContext,
+        mut running: Running,
+    ) -> Option<String> {
+        if self.jobs.check_room(&context.session_id).is_err() {
+            running.stop(End::Interrupted).await;
+            return None;
+        }
+        let job = self
+            .jobs
+            .adopt(&context.session_id, &input.command, running, None)
+            .ok()?;
+        Some(Arc::clone(&job).id().to_owned())
+    }
+}

@@ -1,0 +1,167 @@
+//! Reads what a command says, on both channels, as it comes. Every step may be left at any point, so that reading goes on
+//! beside waiting for whatever else can happen to a command.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_types::OutputChannel;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::time::Instant;
+
+use super::capture::Capture;
+use super::events::Events;
+use super::jobs::Job;
+use crate::text::Decoder;
+
+/// Where output goes beside the events.
+pub(super) enum Record {
+    Nothing,
+    Call(Capture),
+    Job(Arc<Job>),
+}
+
+impl Record {
+    fn push(&mut self, output: &str) {
+        match self {
+            Self::Nothing => {}
+            Self::Call(capture) => capture.push(output),
+            Self::Job(job) => job.push(output),
+        }
+    }
+}
+
+/// One end of a pipe.
+struct Pipe<R> {
+    channel: OutputChannel,
+    reader: Option<R>,
+    buffer: Box<[u8]>,
+    decoder: Decoder,
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    /// As much as a pipe holds.
+    const BUFFER: usize = 64 << 10;
+
+    fn new(channel: OutputChannel, reader: R) -> Self {
+        let buffer = vec![0; Self::BUFFER].into_boxed_slice();
+        Self {
+            channel,
+            reader: Some(reader),
+            buffer,
+            decoder: Decoder::default(),
+        }
+    }
+
+    /// How many bytes came; never ends where there is nothing more to come.
+    async fn read(&mut self) -> usize {
+        match &mut self.reader {
+            // A pipe that cannot be read says as little as one that is closed.
+            Some(reader) => reader.read(&mut self.buffer).await.unwrap_or(0),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Decodes the bytes that came; none means that the pipe was closed.
+    fn take(&mut self, bytes: usize, text: &mut String) {
+        text.clear();
+        if bytes == 0 {
+            self.reader = None;
+            self.decoder.finish(text);
+        } else {
+            self.decoder.push(&self.buffer[..bytes], text);
+        }
+    }
+}
+
+/// Reads both channels of a command.
+pub(super) struct Pump {
+    stdout: Pipe<ChildStdout>,
+    stderr: Pipe<ChildStderr>,
+    text: String,
+    total: u64,
+    record: Record,
+    events: Events,
+}
+
+impl Pump {
+    pub(super) fn new(stdout: ChildStdout, stderr: ChildStderr, record: Record, events: Events) -> Self {
+        Self {
+            stdout: Pipe::new(OutputChannel::Stdout, stdout),
+            stderr: Pipe::new(OutputChannel::Stderr, stderr),
+            text: String::new(),
+            total: 0,
+            record,
+            events,
+        }
+    }
+
+    /// Sends the output elsewhere from now on, and no more of it to the events. Returns where it went before.
+    pub(super) fn redirect(&mut self, record: Record) -> Record {
+        self.events = Events::none();
+        std::mem::replace(&mut self.record, record)
+    }
+
+    /// Whether both channels are closed.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.stdout.reader.is_none() && self.stderr.reader.is_none()
+    }
+
+    /// Reads until `until` is done; `None` where more than `most` bytes came before.
+    pub(super) async fn drive<F: Future>(&mut self, most: u64, until: F) -> Option<F::Output> {
+        let mut until = pin!(until);
+        while self.total <= most {
+            tokio::select! {
+                biased;
+                done = &mut until => return Some(done),
+                () = self.step() => {}
+            }
+        }
+        None
+    }
+
+    /// Reads until both channels are closed, `time` has passed or `most` bytes have come, and says all that waits.
+    pub(super) async fn drain(&mut self, most: u64, time: Duration) {
+        let to_end = async {
+            while !self.is_at_end() && self.total <= most {
+                self.step().await;
+            }
+        };
+        // What comes later belongs to whatever was left running.
+        let _ = tokio::time::timeout(time, to_end).await;
+        self.events.flush().await;
+    }
+
+    /// Takes the next piece of output, or says what has waited long enough.
+    async fn step(&mut self) {
+        if self.events.is_full() {
+            self.events.flush().await;
+        }
+        let due = self.events.due();
+        tokio::select! {
+            bytes = self.stdout.read() => {
+                self.stdout.take(bytes, &mut self.text);
+                self.keep(self.stdout.channel, bytes);
+            }
+            bytes = self.stderr.read() => {
+                self.stderr.take(bytes, &mut self.text);
+                self.keep(self.stderr.channel, bytes);
+            }
+            () = until(due) => self.events.flush().await,
+        }
+    }
+
+    fn keep(&mut self, channel: OutputChannel, bytes: usize) {
+        self.total += bytes as u64;
+        self.record.push(&self.text);
+        self.events.push(channel, &self.text);
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

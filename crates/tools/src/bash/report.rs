@@ -1,0 +1,142 @@
+//! What is said about a command when it has ended: to the model as text, to people and programs as details.
+
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{BlobStore, ToolOutcome};
+use agentx_types::ToolStatus;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::capture::{Capture, View};
+use super::running::End;
+use crate::text;
+
+/// How a command ended, and what of it goes on.
+pub(super) struct Report {
+    pub(super) end: End,
+    pub(super) duration: Duration,
+    /// The time that it was given.
+    pub(super) limit: Option<Duration>,
+    /// The job that what it left behind became.
+    pub(super) job: Option<String>,
+}
+
+impl Report {
+    /// The outcome of the call. Output that is too long for the model is kept in the blob store.
+    pub(super) async fn outcome(&self, capture: &Capture, blobs: &Arc<dyn BlobStore>) -> ToolOutcome {
+        let (output, blob) = shown(capture, blobs).await;
+        let mut text = output;
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{}]", self.sentence(capture.total())));
+        if let Some(job) = &self.job {
+            text.push_str(&format!(
+                "\n[what it started in the background still runs, as {job}: read its output or kill it with job]"
+            ));
+        }
+        let mut details = exit_details(self.end);
+        details["duration_ms"] = json!(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX));
+        details["output_bytes"] = json!(capture.total());
+        details["blob"] = blob;
+        details["job"] = json!(self.job);
+        ToolOutcome {
+            status: status(self.end),
+            ..ToolOutcome::success(text).with_details(details)
+        }
+    }
+
+    /// How it ended, in words.
+    pub(super) fn sentence(&self, output: u64) -> String {
+        let after = seconds(self.duration);
+        let limit = seconds(self.limit.unwrap_or(self.duration));
+        match self.end {
+            End::Exited(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("exit {code}, {after}"),
+                (None, signal) => format!("killed by {}, {after}", signal_name(signal.unwrap_or(0))),
+            },
+            End::TimedOut => {
+                format!(
+                    "stopped: not done within {limit}; set timeout_ms or run_in_background for what takes longer"
+                )
+            }
+            End::Interrupted => format!("interrupted after {after}"),
+            End::Flooded => format!(
+                "stopped after {} of output; send it to a file or filter it",
+                text::size(output)
+            ),
+            End::Lost => "its end could not be observed".into(),
+        }
+    }
+}
+
+/// How it ended, for programs.
+pub(super) fn exit_details(end: End) -> Value {
+    let (code, signal) = match end {
+        End::Exited(status) => (status.code(), status.signal()),
+        _ => (None, None),
+    };
+    json!({
+        "exit_code": code,
+        "signal": signal.map(signal_name),
+        "timed_out": end == End::TimedOut,
+    })
+}
+
+fn status(end: End) -> ToolStatus {
+    match end {
+        End::Exited(status) if status.success() => ToolStatus::Success,
+        End::Exited(_) | End::Flooded => ToolStatus::Failed,
+        End::TimedOut => ToolStatus::TimedOut,
+        End::Interrupted => ToolStatus::Interrupted,
+        End::Lost => ToolStatus::Unknown,
+    }
+}
+
+/// The output as the model sees it, and the id of the blob where all of it is.
+pub(super) async fn shown(capture: &Capture, blobs: &Arc<dyn BlobStore>) -> (String, Value) {
+    let (head, tail, left_out, next_line) = match capture.view() {
+        View::Whole(text) => return (text.replace('\0', "\u{FFFD}"), Value::Null),
+        View::Cut {
+            head,
+            tail,
+            left_out,
+            next_line,
+        } => (head, tail, left_out, next_line),
+    };
+    let size = text::size(left_out);
+    let (blob, way) = match blobs.put_blob(capture.kept().as_bytes().to_vec()).await {
+        Ok(id) => {
+            let part = if capture.is_whole() {
+                "all of it"
+            } else {
+                "its beginning"
+            };
+            let way =
+                format!("{part} is kept: read {{\"blob\": \"{id}\", \"offset\": {next_line}}} goes on here");
+            (json!(id), way)
+        }
+        Err(error) => (Value::Null, format!("it could not be kept: {error}")),
+    };
+    let border = if head.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{head}{border}[{size} left out; {way}]\n{tail}");
+    (text.replace('\0', "\u{FFFD}"), blob)
+}
+
+/// As people write it: `0.02 s`, `75 s`.
+pub(super) fn seconds(time: Duration) -> String {
+    if time < Duration::from_secs(10) {
+        format!("{:.2} s", time.as_secs_f64())
+    } else {
+        format!("{} s", time.as_secs())
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    Signal::try_from(signal).map_or_else(
+        |_| format!("signal {signal}"),
+        |signal| signal.as_str().to_owned(),
+    )
+}

@@ -1,0 +1,164 @@
+//! A command from its start to its end, whatever ends it.
+
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::Child;
+use tokio_util::sync::CancellationToken;
+
+use super::capture::Capture;
+use super::group::Group;
+use super::pump::{Pump, Record};
+use crate::BashOptions;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// By itself.
+    Exited(ExitStatus),
+    TimedOut,
+    Interrupted,
+    /// It said more than anyone will read.
+    Flooded,
+    /// It could not be waited for.
+    Lost,
+}
+
+impl End {
+    pub(super) fn is_exit(self) -> bool {
+        matches!(self, Self::Exited(_))
+    }
+}
+
+/// A command that runs.
+pub(super) struct Running {
+    child: Child,
+    group: Arc<Group>,
+    pump: Pump,
+    options: BashOptions,
+}
+
+/// How often it is looked whether what a shell left behind is gone, where no pipe tells.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// How long it is waited for a process that was killed: one that hangs in the kernel does not die.
+const DYING: Duration = Duration::from_millis(400);
+
+impl Running {
+    pub(super) fn new(child: Child, group: Arc<Group>, pump: Pump, options: &BashOptions) -> Self {
+        Self {
+            child,
+            group,
+            pump,
+            options: options.clone(),
+        }
+    }
+
+    pub(super) fn group(&self) -> Arc<Group> {
+        Arc::clone(&self.group)
+    }
+
+    /// Runs it until the shell ends or has to be ended.
+    pub(super) async fn run(&mut self, cancel: &CancellationToken, timeout: Option<Duration>) -> End {
+        let child = &mut self.child;
+        let ended = async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => End::Interrupted,
+                status = child.wait() => status.map_or(End::Lost, End::Exited),
+                () = after(timeout) => End::TimedOut,
+            }
+        };
+        let end = self
+            .pump
+            .drive(self.options.kill_bytes, ended)
+            .await
+            .unwrap_or(End::Flooded);
+        if !end.is_exit() {
+            self.stop(end).await;
+            return end;
+        }
+        self.group.lost_leader();
+        self.pump
+            .drain(self.options.kill_bytes, self.options.linger)
+            .await;
+        end
+    }
+
+    /// Whether something that the shell started still runs after it has ended.
+    pub(super) fn is_left(&self) -> bool {
+        self.group.has_members() || !self.pump.is_at_end()
+    }
+
+    /// Waits until what the shell left behind is gone, too.
+    pub(super) async fn attend(&mut self, cancel: &CancellationToken, end: End) -> End {
+        while end.is_exit() && self.is_left() {
+            let pause = async {
+                tokio::select! {
+                    () = cancel.cancelled() => true,
+                    () = tokio::time::sleep(LOOK_AGAIN) => false,
+                }
+            };
+            if self.pump.drive(u64::MAX, pause).await == Some(true) {
+                self.stop(End::Interrupted).await;
+                return End::Interrupted;
+            }
+        }
+        end
+    }
+
+    /// Ends it: asks, waits a little, kills. The output is read on, so that nobody hangs in writing it.
+    pub(super) async fn stop(&mut self, _why: End) {
+        let (group, child, grace) = (&self.group, &mut self.child, self.options.grace);
+        let stopping = async {
+            let known = group.ask();
+            let _ = tokio::time::timeout(grace, all_gone(group, child)).await;
+            group.kill(&known).await;
+            if tokio::time::timeout(DYING, child.wait()).await.is_ok() {
+                group.lost_leader();
+            }
+        };
+        self.pump.drive(u64::MAX, stopping).await;
+        group_over(&self.group);
+        const REST: Duration = Duration::from_millis(50);
+        self.pump.drain(u64::MAX, REST).await;
+    }
+
+    /// Takes what was captured; later output goes nowhere.
+    pub(super) fn take_capture(&mut self) -> Capture {
+        match self.pump.redirect(Record::Nothing) {
+            Record::Call(capture) => capture,
+            Record::Nothing | Record::Job(_) => Capture::new(&self.options),
+        }
+    }
+
+    /// Sends later output to a job.
+    pub(super) fn record(&mut self, record: Record) {
+        self.pump.redirect(record);
+    }
+}
+
+/// Asks nobody any more, where nobody is left to be asked.
+fn group_over(group: &Group) {
+    if !group.has_members() {
+        group.over();
+    }
+}
+
+async fn all_gone(group: &Group, child: &mut Child) {
+    const LOOK: Duration = Duration::from_millis(10);
+    if child.wait().await.is_ok() {
+        group.lost_leader();
+    }
+    while group.has_members() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,190 @@
+//! Changing a file: one change at a time, the earlier state kept first, the new state in place whole or not at all.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt, fchown};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use agentx_runtime::ToolContext;
+use agentx_types::BlobId;
+use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::kind;
+use crate::workspace::{Scope, explain};
+use crate::{FileOptions, ToolFailure, text};
+
+/// The turn of whoever changes files. A model may ask for several edits of one file at once; each has to see the one
+/// before it.
+#[derive(Clone, Default)]
+pub(crate) struct Changes {
+    turn: Arc<Mutex<()>>,
+}
+
+/// A file as it was.
+pub(crate) struct Before {
+    pub(crate) real: PathBuf,
+    pub(crate) bytes: Option<Vec<u8>>,
+    metadata: Option<Metadata>,
+}
+
+/// A change that was decided and not yet made.
+pub(crate) struct Change {
+    pub(crate) before: Before,
+    pub(crate) after: Vec<u8>,
+    pub(crate) pre_image: Option<BlobId>,
+}
+
+impl Changes {
+    /// Waits for the turn.
+    pub(crate) async fn turn(&self, context: &ToolContext) -> Result<OwnedMutexGuard<()>, ToolFailure> {
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
+            turn = Arc::clone(&self.turn).lock_owned() => Ok(turn),
+        }
+    }
+}
+
+impl Before {
+    /// Reads the file at `path`; there may be none.
+    pub(crate) fn read(scope: &Scope, path: &str, options: &FileOptions) -> Result<Self, ToolFailure> {
+        let real = scope.resolve(path)?;
+        let fail = |error: io::Error| ToolFailure::failed(format!("{path}: {}", explain(&error)));
+        let metadata = match fs::metadata(&real) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self {
+                    real,
+                    bytes: None,
+                    metadata: None,
+                });
+            }
+            Err(error) => return Err(fail(error)),
+        };
+        if let Some(what) = kind::special(&metadata) {
+            return Err(ToolFailure::failed(format!("{path} is {what}, not a file.")));
+        }
+        if metadata.permissions().readonly() {
+            return Err(ToolFailure::failed(format!("{path} is read-only.")));
+        }
+        if metadata.len() > options.edit_bytes {
+            return Err(ToolFailure::failed(format!(
+                "{path} has {}; at most {} can be changed here, use bash.",
+                text::size(metadata.len()),
+                text::size(options.edit_bytes)
+            )));
+        }
+        let bytes = fs::read(&real).map_err(fail)?;
+        Ok(Self {
+            real,
+            bytes: Some(bytes),
+            metadata: Some(metadata),
+        })
+    }
+
+    /// Keeps the file as it is, so that a rewind can bring it back.
+    pub(crate) async fn keep(&self, context: &ToolContext) -> Result<Option<BlobId>, ToolFailure> {
+        let Some(bytes) = &self.bytes else { return Ok(None) };
+        let kept = context.blobs.put_blob(bytes.clone()).await;
+        kept.map(Some).map_err(|error| {
+            ToolFailure::failed(format!(
+                "Nothing was changed: the file as it is could not be kept: {error}"
+            ))
+        })
+    }
+}
+
+impl Change {
+    /// Puts the new state in place and says what changed. Owns the turn, so that it is not given on before the work is done.
+    pub(crate) async fn make(
+        self,
+        turn: OwnedMutexGuard<()>,
+        diff_bytes: usize,
+    ) -> Result<Value, ToolFailure> {
+        // Not left when the call is cancelled: the model has to know whether the file changed.
+        let done = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            self.replace().map_err(|error| {
+                ToolFailure::failed(format!("{}: {}", self.before.real.display(), explain(&error)))
+            })?;
+            Ok(self.details(diff_bytes))
+        });
+        done.await
+            .unwrap_or_else(|error| Err(ToolFailure::failed(format!("The tool broke: {error}."))))
+    }
+
+    /// A new file beside the old one takes its name: a reader sees the one or the other, never half of it.
+    fn replace(&self) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let directory = self.before.real.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(directory)?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let temporary = directory.join(format!(".agentx-{}-{number}.tmp", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        let done = self
+            .fill(&mut file)
+            .and_then(|()| fs::rename(&temporary, &self.before.real));
+        if done.is_err() {
+            // What went wrong matters more than a file that could not be removed either.
+            let _ = fs::remove_file(&temporary);
+        }
+        done
+    }
+
+    fn fill(&self, file: &mut File) -> io::Result<()> {
+        if let Some(metadata) = &self.before.metadata {
+            let own = file.metadata()?;
+            if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
+                // Only root may give a file away; for anyone else the new file stays their own.
+                let _ = fchown(&*file, Some(metadata.uid()), Some(metadata.gid()));
+            }
+            file.set_permissions(metadata.permissions())?;
+        }
+        file.write_all(&self.after)
+    }
+
+    fn details(&self, diff_bytes: usize) -> Value {
+        let before = self.before.bytes.as_deref().unwrap_or_default();
+        let (diff, added, removed) = unified_diff(before, &self.after, diff_bytes);
+        json!({
+            "path": self.before.real.to_string_lossy(),
+            "created": self.before.bytes.is_none(),
+            "bytes": self.after.len(),
+            "pre_image": self.pre_image,
+            "added": added,
+            "removed": removed,
+            "diff": diff,
+        })
+    }
+}
+
+/// The diff as text, cut to `most` bytes, and how many lines came and went. Empty for what is not text.
+fn unified_diff(before: &[u8], after: &[u8], most: usize) -> (String, usize, usize) {
+    const PATIENCE: Duration = Duration::from_millis(200);
+    if memchr::memchr(0, before).or(memchr::memchr(0, after)).is_some() {
+        return (String::new(), 0, 0);
+    }
+    let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
+    let diff = TextDiff::configure()
+        .timeout(PATIENCE)
+        .diff_lines(before.as_ref(), after.as_ref());
+    let count = |tag| {
+        diff.iter_all_changes()
+            .filter(|change| change.tag() == tag)
+            .count()
+    };
+    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+    let text = diff.unified_diff().context_radius(3).to_string();
+    let shown = text::head(&text, most);
+    let cut = if shown.len() < text.len() {
+        "[the diff goes on]\n"
+    } else {
+        ""
+    };
+    (format!("{shown}{cut}"), added, removed)
+}

@@ -1,0 +1,67 @@
+//! What a file is, from its first bytes: an image that a model can see, text, or something that it cannot read.
+
+use std::fs::Metadata;
+use std::os::unix::fs::FileTypeExt;
+
+/// Bytes that are looked at.
+pub(crate) const SNIFFED: usize = 8 << 10;
+
+/// What the beginning of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    /// Its media type.
+    Image(&'static str),
+    /// What it is, for a person.
+    Binary(&'static str),
+}
+
+/// Beginnings of files that are not text, most telling first.
+const MAGIC: &[(&[u8], Kind)] = &[
+    (b"\x89PNG\r\n\x1a\n", Kind::Image("image/png")),
+    (b"\xff\xd8\xff", Kind::Image("image/jpeg")),
+    (b"GIF87a", Kind::Image("image/gif")),
+    (b"GIF89a", Kind::Image("image/gif")),
+    (b"%PDF-", Kind::Binary("a PDF document")),
+    (b"\x7fELF", Kind::Binary("a compiled program")),
+    (b"PK\x03\x04", Kind::Binary("a zip archive")),
+    (b"\x1f\x8b", Kind::Binary("gzip data")),
+    (b"BZh", Kind::Binary("bzip2 data")),
+    (b"\xfd7zXZ\x00", Kind::Binary("xz data")),
+    (b"\x28\xb5\x2f\xfd", Kind::Binary("zstd data")),
+    (b"SQLite format 3\x00", Kind::Binary("an SQLite database")),
+    (
+        b"\xff\xfe",
+        Kind::Binary("UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable"),
+    ),
+    (
+        b"\xfe\xff",
+        Kind::Binary("UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable"),
+    ),
+];
+
+/// What a file that begins with `start` is.
+pub(crate) fn sniff(start: &[u8]) -> Kind {
+    if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
+        return Kind::Image("image/webp");
+    }
+    if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| start.starts_with(magic)) {
+        return *kind;
+    }
+    if memchr::memchr(0, &start[..start.len().min(SNIFFED)]).is_some() {
+        return Kind::Binary("binary data");
+    }
+    Kind::Text
+}
+
+/// What stands at a path that is not a regular file; reading such a thing could wait for ever.
+pub(crate) fn special(metadata: &Metadata) -> Option<&'static str> {
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_file() => None,
+        () if kind.is_dir() => Some("a directory"),
+        () if kind.is_fifo() => Some("a named pipe"),
+        () if kind.is_socket() => Some("a socket"),
+        () => Some("a device"),
+    }
+}

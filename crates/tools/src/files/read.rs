@@ -1,0 +1,230 @@
+//! `read`: lines of a text file with their numbers, an image, or the kept output of an earlier call.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use agentx_runtime::{BlobStore, ToolContext, ToolOutcome};
+use agentx_types::{Access, BlobId, ContentPart, MediaPart, MediaSource, ToolStatus};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::kind::{self, Kind, SNIFFED};
+use super::pager::{Pager, Window};
+use crate::work::{Stop, blocking};
+use crate::workspace::{Scope, explain};
+use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
+
+/// What `read` takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadInput {
+    /// File to read: absolute, or relative to the working directory.
+    path: Option<String>,
+    /// Instead of path: id of a kept output, as another result names it.
+    blob: Option<String>,
+    /// First line, from 1.
+    offset: Option<u64>,
+    /// Number of lines.
+    limit: Option<u64>,
+}
+
+pub(crate) struct Read {
+    options: FileOptions,
+}
+
+/// What a file turned out to be.
+enum Found {
+    Text(String),
+    Image {
+        media_type: &'static str,
+        bytes: Vec<u8>,
+    },
+}
+
+impl Read {
+    pub(crate) fn new(options: FileOptions) -> Self {
+        Self { options }
+    }
+
+    fn window(&self, input: &ReadInput) -> Result<Window, ToolFailure> {
+        if input.limit == Some(0) {
+            return Err(ToolFailure::invalid("limit is 0; ask for at least one line."));
+        }
+        let asked = input
+            .limit
+            .and_then(|limit| usize::try_from(limit).ok())
+            .unwrap_or(usize::MAX);
+        Ok(Window {
+            offset: input.offset.unwrap_or(1).max(1),
+            lines: asked.min(self.options.read_lines),
+            bytes: self.options.read_bytes,
+            line_bytes: self.options.line_bytes,
+        })
+    }
+}
+
+impl TypedTool for Read {
+    type Input = ReadInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = format!(
+            "Reads a file. Text comes with line numbers and a tab before each line, which are not part of the file; at most \
+             {} lines or {} at a time, offset and limit choose which. Images (png, jpeg, gif, webp) are shown to you.",
+            self.options.read_lines,
+            text::size(self.options.read_bytes as u64)
+        );
+        ToolAbout::new("read", description, Access::Read)
+            .path("path")
+            .idempotent()
+    }
+
+    async fn run(&self, input: ReadInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        let window = self.window(&input)?;
+        match (input.path, input.blob) {
+            (Some(path), None) => self.read_file(path, window, context).await,
+            (None, Some(blob)) => read_blob(&blob, window, &context).await,
+            _ => Err(ToolFailure::invalid("Give either path or blob.")),
+        }
+    }
+}
+
+impl Read {
+    async fn read_file(
+        &self,
+        path: String,
+        window: Window,
+        context: ToolContext,
+    ) -> Result<ToolOutcome, ToolFailure> {
+        let scope = Scope::of(&context);
+        let stop = Stop::new(&context.cancel, None);
+        let image_bytes = self.options.image_bytes;
+        let name = path.clone();
+        let found = blocking(&context.cancel, move || {
+            look(&scope, &path, window, image_bytes, &stop)
+        })
+        .await?;
+        match found {
+            Found::Text(text) => Ok(ToolOutcome::success(text)),
+            Found::Image { media_type, bytes } => show_image(name, media_type, bytes, &context.blobs).await,
+        }
+    }
+}
+
+fn look(
+    scope: &Scope,
+    path: &str,
+    window: Window,
+    image_bytes: u64,
+    stop: &Stop,
+) -> Result<Found, ToolFailure> {
+    let (real, metadata) = scope.resolve_existing(path)?;
+    if let Some(what) = kind::special(&metadata) {
+        let hint = if metadata.is_dir() {
+            "; list it with glob (pattern \"*\") or bash"
+        } else {
+            ""
+        };
+        return Err(ToolFailure::failed(format!(
+            "{path} is {what}, not a file{hint}."
+        )));
+    }
+    let fail = |error: std::io::Error| ToolFailure::failed(format!("{path}: {}", explain(&error)));
+    let mut file = File::open(&real).map_err(fail)?;
+    let mut start = Vec::with_capacity(SNIFFED);
+    (&mut file)
+        .take(SNIFFED as u64)
+        .read_to_end(&mut start)
+        .map_err(fail)?;
+    match kind::sniff(&start) {
+        Kind::Image(_) if metadata.len() > image_bytes => Err(ToolFailure::failed(format!(
+            "{path} is an image of {}, more than the {} that a model takes; make it smaller first.",
+            text::size(metadata.len()),
+            text::size(image_bytes)
+        ))),
+        Kind::Image(media_type) => {
+            file.take(image_bytes).read_to_end(&mut start).map_err(fail)?;
+            Ok(Found::Image {
+                media_type,
+                bytes: start,
+            })
+        }
+        Kind::Binary(what) => Err(ToolFailure::failed(format!(
+            "{path} is {what} ({}), not text; use bash to look inside.",
+            text::size(metadata.len())
+        ))),
+        Kind::Text => page(start, file, window, stop)
+            .map_err(fail)?
+            .describe(window)
+            .map(Found::Text)
+            .map_err(|what| ToolFailure::failed(format!("{path}: {what}"))),
+    }
+}
+
+fn page(start: Vec<u8>, mut file: File, window: Window, stop: &Stop) -> std::io::Result<super::pager::Page> {
+    let mut pager = Pager::new(window);
+    let mut wanted = pager.feed(&start);
+    let mut buffer = vec![0; 64 << 10];
+    while wanted && !stop.due() {
+        match file.read(&mut buffer)? {
+            0 => return Ok(pager.finish(true)),
+            read => wanted = pager.feed(&buffer[..read]),
+        }
+    }
+    Ok(pager.finish(false))
+}
+
+async fn show_image(
+    name: String,
+    media_type: &str,
+    bytes: Vec<u8>,
+    blobs: &Arc<dyn BlobStore>,
+) -> Result<ToolOutcome, ToolFailure> {
+    let text = format!("{name}: {media_type}, {}", text::size(bytes.len() as u64));
+    let details = json!({ "media_type": media_type, "bytes": bytes.len() });
+    let blob = blobs
+        .put_blob(bytes)
+        .await
+        .map_err(|error| ToolFailure::failed(format!("{name}: the image could not be kept: {error}")))?;
+    let image = MediaPart {
+        media_type: media_type.into(),
+        source: MediaSource::Blob(blob),
+        name: Some(name),
+    };
+    Ok(ToolOutcome {
+        content: vec![ContentPart::text(text), ContentPart::Image(image)],
+        status: ToolStatus::Success,
+        details: Some(details),
+    })
+}
+
+async fn read_blob(blob: &str, window: Window, context: &ToolContext) -> Result<ToolOutcome, ToolFailure> {
+    const PIECE: u64 = 64 << 10;
+    let id = BlobId::new(blob);
+    let fail = |error| ToolFailure::failed(format!("{blob}: {error}"));
+    let size = context.blobs.blob_size(&id).await.map_err(fail)?;
+    let mut pager = Pager::new(window);
+    let mut at = 0;
+    let mut wanted = true;
+    while wanted && at < size {
+        if context.cancel.is_cancelled() {
+            return Err(ToolFailure::interrupted());
+        }
+        let piece = context
+            .blobs
+            .get_blob(&id, at..size.min(at + PIECE))
+            .await
+            .map_err(fail)?;
+        if piece.is_empty() {
+            break;
+        }
+        at += piece.len() as u64;
+        wanted = pager.feed(&piece);
+    }
+    let page = pager
+        .finish(at >= size)
+        .describe(window)
+        .map_err(|what| ToolFailure::failed(format!("{blob}: {what}")))?;
+    Ok(ToolOutcome::success(page))
+}

@@ -1,0 +1,73 @@
+//! `write`: a whole file, new or replaced.
+
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_types::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::change::{Before, Change, Changes};
+use crate::work::blocking;
+use crate::workspace::Scope;
+use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
+
+/// What `write` takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteInput {
+    /// File to write: absolute, or relative to the working directory.
+    path: String,
+    /// All that will be in it.
+    content: String,
+}
+
+pub(crate) struct Write {
+    options: FileOptions,
+    changes: Changes,
+}
+
+impl Write {
+    pub(crate) fn new(options: FileOptions, changes: Changes) -> Self {
+        Self { options, changes }
+    }
+}
+
+impl TypedTool for Write {
+    type Input = WriteInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = "Writes a whole file; makes missing directories, replaces what was there. To change a part of a file, \
+                           use edit.";
+        ToolAbout::new("write", description, Access::Change).path("path")
+    }
+
+    async fn run(&self, input: WriteInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        let turn = self.changes.turn(&context).await?;
+        let (scope, options, path) = (Scope::of(&context), self.options.clone(), input.path.clone());
+        let before = blocking(&context.cancel, move || Before::read(&scope, &path, &options)).await?;
+        if before.bytes.as_deref() == Some(input.content.as_bytes()) {
+            return Ok(ToolOutcome::success(format!(
+                "{} has exactly this content already.",
+                input.path
+            )));
+        }
+        let verb = if before.bytes.is_some() {
+            "Replaced"
+        } else {
+            "Created"
+        };
+        let lines = text::count(input.content.lines().count(), "line");
+        let said = format!(
+            "{verb} {} ({lines}, {}).",
+            input.path,
+            text::size(input.content.len() as u64)
+        );
+        let pre_image = before.keep(&context).await?;
+        let change = Change {
+            before,
+            after: input.content.into_bytes(),
+            pre_image,
+        };
+        let details = change.make(turn, self.options.diff_bytes).await?;
+        Ok(ToolOutcome::success(said).with_details(details))
+    }
+}

@@ -1,0 +1,34 @@
+//! `finish`: the model says that it is done. A call of it ends the run, so that a headless caller gets a summary and not
+//! merely silence.
+
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_types::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{ToolAbout, ToolFailure, TypedTool};
+
+/// What `finish` takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FinishInput {
+    /// What was done and what is left, for the user.
+    summary: String,
+}
+
+pub(crate) struct Finish;
+
+impl TypedTool for Finish {
+    type Input = FinishInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = "Ends the run. Call it alone, when the task is done or cannot be done.";
+        ToolAbout::new("finish", description, Access::Internal)
+            .idempotent()
+            .quit()
+    }
+
+    async fn run(&self, input: FinishInput, _context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        Ok(ToolOutcome::success(input.summary))
+    }
+}

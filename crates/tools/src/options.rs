@@ -1,0 +1,141 @@
+//! Limits of the built-in tools, in one place. Each has a default that suits models; a runtime may set its own.
+
+use std::time::Duration;
+
+/// Limits of all built-in tools.
+#[derive(Clone, Debug, Default)]
+pub struct ToolOptions {
+    /// Of `bash` and `job`.
+    pub bash: BashOptions,
+    /// Of `read`, `write` and `edit`.
+    pub files: FileOptions,
+    /// Of `glob` and `grep`.
+    pub search: SearchOptions,
+}
+
+/// Limits of `bash` and `job`.
+#[derive(Clone, Debug)]
+pub struct BashOptions {
+    /// How long a command may run where the call does not say: 2 minutes.
+    pub timeout: Duration,
+    /// The longest time that a call may ask for: 1 hour.
+    pub max_timeout: Duration,
+    /// How long a command may take to end after SIGTERM, before SIGKILL: 300 ms.
+    pub grace: Duration,
+    /// How long output is waited for after the shell has ended: 200 ms. What still runs then becomes a job.
+    pub linger: Duration,
+    /// Bytes of output per call that become events: 256 KiB.
+    pub event_bytes: usize,
+    /// Bytes of an event, at most: 8 KiB.
+    pub chunk_bytes: usize,
+    /// How long output is collected before it becomes an event: 10 ms.
+    pub chunk_delay: Duration,
+    /// Bytes from the beginning of the output that the model sees: 16 KiB.
+    pub head_bytes: usize,
+    /// Bytes from the end of the output that the model sees: 16 KiB.
+    pub tail_bytes: usize,
+    /// Bytes of output that are kept as a blob: the first 16 MiB. What follows is counted.
+    pub kept_bytes: usize,
+    /// Bytes of output after which the command is killed: 2 GiB.
+    pub kill_bytes: u64,
+    /// Bytes of output of a background job that wait for the next poll: the last 1 MiB.
+    pub backlog_bytes: usize,
+    /// Background jobs that may run at once in a session: 16.
+    pub max_jobs: usize,
+    /// The longest time that `job` waits for news: 10 minutes.
+    pub max_wait: Duration,
+    /// Environment variables that commands get although their names look like secrets: none.
+    pub keep_env: Vec<String>,
+}
+
+impl Default for BashOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(120),
+            max_timeout: Duration::from_secs(3600),
+            grace: Duration::from_millis(300),
+            linger: Duration::from_millis(200),
+            event_bytes: 256 << 10,
+            chunk_bytes: 8 << 10,
+            chunk_delay: Duration::from_millis(10),
+            head_bytes: 16 << 10,
+            tail_bytes: 16 << 10,
+            kept_bytes: 16 << 20,
+            kill_bytes: 2 << 30,
+            backlog_bytes: 1 << 20,
+            max_jobs: 16,
+            max_wait: Duration::from_secs(600),
+            keep_env: Vec::new(),
+        }
+    }
+}
+
+/// Limits of `read`, `write` and `edit`.
+#[derive(Clone, Debug)]
+pub struct FileOptions {
+    /// Lines that one `read` shows, at most: 2,000.
+    pub read_lines: usize,
+    /// Bytes that one `read` shows, at most: 64 KiB.
+    pub read_bytes: usize,
+    /// Bytes of a line, at most: 2,000. The rest of the line is left out.
+    pub line_bytes: usize,
+    /// The biggest image in bytes: 3,750,000, which is 5 MB in Base64.
+    pub image_bytes: u64,
+    /// The biggest file in bytes that `edit` changes, and whose earlier state `write` keeps: 16 MiB.
+    pub edit_bytes: u64,
+    /// Bytes of a diff in the details: 64 KiB.
+    pub diff_bytes: usize,
+}
+
+impl Default for FileOptions {
+    fn default() -> Self {
+        Self {
+            read_lines: 2000,
+            read_bytes: 64 << 10,
+            line_bytes: 2000,
+            image_bytes: 3_750_000,
+            edit_bytes: 16 << 20,
+            diff_bytes: 64 << 10,
+        }
+    }
+}
+
+/// Limits of `glob` and `grep`.
+#[derive(Clone, Debug)]
+pub struct SearchOptions {
+    /// How long a search may take: 60 s.
+    pub timeout: Duration,
+    /// Paths or lines that are shown where the call does not say: 200.
+    pub results: usize,
+    /// Paths or lines that a call may ask for, at most: 2,000.
+    pub max_results: usize,
+    /// Bytes that are shown, at most: 64 KiB.
+    pub shown_bytes: usize,
+    /// Bytes of a shown line, at most: 500.
+    pub line_bytes: usize,
+    /// Threads that search: as many as there are cores, at most 12.
+    pub threads: usize,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(60),
+            results: 200,
+            max_results: 2000,
+            shown_bytes: 64 << 10,
+            line_bytes: 500,
+            threads: std::thread::available_parallelism()
+                .map_or(1, usize::from)
+                .min(12),
+        }
+    }
+}
+
+impl SearchOptions {
+    /// How many results to show where the call asks for `asked`.
+    pub(crate) fn limit(&self, asked: Option<u64>) -> usize {
+        let asked = asked.map_or(self.results, |asked| usize::try_from(asked).unwrap_or(usize::MAX));
+        asked.clamp(1, self.max_results)
+    }
+}

@@ -1,0 +1,232 @@
+//! `glob`: files by name.
+
+use std::cmp::Reverse;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_types::{Access, ToolStatus};
+use ignore::{DirEntry, WalkState};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::walk::{PathGlob, Shown, Walk, literal_prefix};
+use crate::work::{Stop, blocking};
+use crate::workspace::Scope;
+use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
+
+/// What `glob` takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GlobInput {
+    /// For example **/*.rs or src/*.{ts,tsx}; without / it matches names in any directory.
+    pattern: String,
+    /// Directory to search; the working directory if left out.
+    path: Option<String>,
+    /// Order; path if left out.
+    sort: Option<Sort>,
+    /// Also list what .gitignore excludes.
+    ignored: Option<bool>,
+    /// Number of paths.
+    limit: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Sort {
+    Path,
+    /// newest first
+    Modified,
+}
+
+pub(crate) struct Glob {
+    options: SearchOptions,
+}
+
+impl Glob {
+    pub(crate) fn new(options: SearchOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl TypedTool for Glob {
+    type Input = GlobInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = "Lists files whose path matches a glob, relative to the working directory. Leaves out what .gitignore \
+                           excludes.";
+        ToolAbout::new("glob", description, Access::Read)
+            .path("path")
+            .idempotent()
+    }
+
+    async fn run(&self, input: GlobInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        let (scope, options) = (Scope::of(&context), self.options.clone());
+        let stop = Stop::new(&context.cancel, Some(options.timeout));
+        blocking(&context.cancel, move || list(&scope, &input, &options, &stop)).await
+    }
+}
+
+/// What paths are sorted by: time first where time matters, then the path itself.
+type Key = (Reverse<Option<SystemTime>>, PathBuf);
+
+/// The first so many of any number of paths.
+struct First {
+    limit: usize,
+    keys: Vec<Key>,
+}
+
+impl First {
+    fn push(&mut self, key: Key) {
+        self.keys.push(key);
+        if self.keys.len() >= 4 * self.limit.max(256) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.keys.sort_unstable();
+        self.keys.truncate(self.limit);
+    }
+}
+
+/// What one thread found; joins the others' when the thread is done.
+struct Local<'a> {
+    first: First,
+    all: &'a Mutex<First>,
+}
+
+impl Drop for Local<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.keys.append(&mut self.first.keys);
+        all.cut();
+    }
+}
+
+fn list(
+    scope: &Scope,
+    input: &GlobInput,
+    options: &SearchOptions,
+    stop: &Stop,
+) -> Result<ToolOutcome, ToolFailure> {
+    let limit = options.limit(input.limit);
+    let (place, pattern) = place(input);
+    // Without its directories a pattern still speaks of paths: `src/*.rs` is not `*.rs` anywhere below `src`.
+    let glob = PathGlob::new(pattern, !input.pattern.contains('/'))?;
+    let root = match scope.resolve_existing(&place) {
+        Ok((root, metadata)) if metadata.is_dir() => root,
+        Ok(_) => {
+            return Err(ToolFailure::failed(format!(
+                "{place} is a file, not a directory."
+            )));
+        }
+        Err(failure) if failure.status == ToolStatus::Failed && input.path.as_deref() != Some(&place) => {
+            return Ok(ToolOutcome::success(format!("No files match: {}", failure.text)));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let walk = Walk {
+        root,
+        ignored: input.ignored == Some(true),
+        file_type: None,
+        threads: options.threads,
+    };
+    let matched = AtomicUsize::new(0);
+    let all = Mutex::new(First {
+        limit,
+        keys: Vec::new(),
+    });
+    let by_time = input.sort == Some(Sort::Modified);
+    walk.parallel()?.run(|| {
+        let mut local = Local {
+            first: First {
+                limit,
+                keys: Vec::new(),
+            },
+            all: &all,
+        };
+        let (glob, walk, matched) = (&glob, &walk, &matched);
+        Box::new(move |entry| {
+            if let Some(key) = entry.ok().and_then(|entry| key(&entry, walk, glob, by_time)) {
+                matched.fetch_add(1, Ordering::Relaxed);
+                local.first.push(key);
+            }
+            if stop.due() {
+                WalkState::Quit
+            } else {
+                WalkState::Continue
+            }
+        })
+    });
+    let first = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(describe(scope, first.keys, matched.into_inner(), options, stop))
+}
+
+/// Where to walk, and the pattern from there.
+fn place(input: &GlobInput) -> (String, &str) {
+    let base = input.path.as_deref().unwrap_or(".");
+    match literal_prefix(&input.pattern) {
+        ("", rest) => (base.into(), rest),
+        (prefix, rest) if prefix.starts_with('/') => (prefix.into(), rest),
+        (prefix, rest) => (format!("{base}/{prefix}"), rest),
+    }
+}
+
+fn key(entry: &DirEntry, walk: &Walk, glob: &PathGlob, by_time: bool) -> Option<Key> {
+    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        return None;
+    }
+    let path = entry.path().strip_prefix(&walk.root).ok()?;
+    if !glob.matches(path) {
+        return None;
+    }
+    let time = if by_time {
+        entry
+            .metadata()
+            .ok()
+            .and_then(|metadata| metadata.modified().ok())
+    } else {
+        None
+    };
+    Some((Reverse(time), entry.path().to_owned()))
+}
+
+fn describe(
+    scope: &Scope,
+    keys: Vec<Key>,
+    matched: usize,
+    options: &SearchOptions,
+    stop: &Stop,
+) -> ToolOutcome {
+    let shown = Shown::new(scope);
+    let mut text = String::new();
+    let mut listed = 0;
+    for (_, path) in &keys {
+        if text.len() >= options.shown_bytes {
+            break;
+        }
+        text.push_str(&shown.path(path).to_string_lossy());
+        text.push('\n');
+        listed += 1;
+    }
+    if matched == 0 {
+        text.push_str("No files match.\n");
+    }
+    if listed < matched {
+        text.push_str(&format!(
+            "[{listed} of {matched} files; narrow the pattern or the path, or raise limit]\n"
+        ));
+    }
+    let mut status = ToolStatus::Success;
+    if stop.timed_out() {
+        text.push_str("[the search took too long and was stopped; this is not all]\n");
+        status = ToolStatus::TimedOut;
+    }
+    let mut outcome = ToolOutcome::success(text).with_details(json!({ "matched": matched, "shown": listed }));
+    outcome.status = status;
+    outcome
+}

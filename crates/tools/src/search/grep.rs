@@ -1,0 +1,268 @@
+//! `grep`: files by content.
+
+use std::fs::File;
+use std::sync::{Mutex, PoisonError};
+
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_types::{Access, ToolStatus};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::{DirEntry, WalkState};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::hits::{Collector, Hits, Local, Wanted, render};
+use super::walk::{PathGlob, Shown, Walk};
+use crate::work::{Stop, StoppableReader, blocking};
+use crate::workspace::Scope;
+use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
+
+/// What `grep` takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GrepInput {
+    /// Regular expression (Rust syntax), matched line by line.
+    pattern: String,
+    /// File or directory to search; the working directory if left out.
+    path: Option<String>,
+    /// What to show; content if left out.
+    mode: Option<Mode>,
+    /// Only files that match, for example *.rs or src/**/*.ts.
+    glob: Option<String>,
+    /// Only files of a type, for example rust, py, js.
+    #[serde(rename = "type")]
+    file_type: Option<String>,
+    case_insensitive: Option<bool>,
+    /// Lines to show before and after each match.
+    context: Option<u64>,
+    /// Also search what .gitignore excludes.
+    ignored: Option<bool>,
+    /// Number of matching lines (content) or files.
+    limit: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// matching lines with numbers
+    Content,
+    /// paths only
+    Files,
+    /// matching lines per file
+    Count,
+}
+
+impl GrepInput {
+    fn wanted(&self) -> Wanted {
+        match self.mode.unwrap_or(Mode::Content) {
+            Mode::Content => Wanted::Lines,
+            Mode::Files => Wanted::Any,
+            Mode::Count => Wanted::Count,
+        }
+    }
+
+    fn matcher(&self) -> Result<RegexMatcher, ToolFailure> {
+        const COMPILED_BYTES: usize = 10 << 20;
+        let mut builder = RegexMatcherBuilder::new();
+        builder
+            .multi_line(true)
+            .case_insensitive(self.case_insensitive == Some(true));
+        builder.line_terminator(Some(b'\n')).size_limit(COMPILED_BYTES);
+        builder.build(&self.pattern).map_err(|error| {
+            ToolFailure::invalid(format!(
+                "Bad regular expression: {error}\nWithin a line only; for the characters . * + ? ( ) [ ] {{ }} | ^ $ \\ \
+                 themselves write a \\ in front; there is no look-around and no back-reference."
+            ))
+        })
+    }
+
+    fn searcher(&self) -> Searcher {
+        const MOST_CONTEXT: u64 = 50;
+        let context = usize::try_from(self.context.unwrap_or(0).min(MOST_CONTEXT)).unwrap_or(0);
+        let lines = self.wanted() == Wanted::Lines;
+        SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .line_number(lines)
+            .before_context(if lines { context } else { 0 })
+            .after_context(if lines { context } else { 0 })
+            .build()
+    }
+}
+
+pub(crate) struct Grep {
+    options: SearchOptions,
+}
+
+impl Grep {
+    pub(crate) fn new(options: SearchOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl TypedTool for Grep {
+    type Input = GrepInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = "Searches file contents with a regular expression; faster than grep in bash. Leaves out binary files and \
+                           what .gitignore excludes.";
+        ToolAbout::new("grep", description, Access::Read)
+            .path("path")
+            .idempotent()
+    }
+
+    async fn run(&self, input: GrepInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        let (scope, options) = (Scope::of(&context), self.options.clone());
+        let stop = Stop::new(&context.cancel, Some(options.timeout));
+        blocking(&context.cancel, move || search(&scope, &input, &options, &stop)).await
+    }
+}
+
+/// What every thread of a search shares.
+struct Search<'a> {
+    walk: &'a Walk,
+    glob: Option<PathGlob>,
+    matcher: RegexMatcher,
+    wanted: Wanted,
+    limit: usize,
+    line_bytes: usize,
+    stop: &'a Stop,
+}
+
+fn search(
+    scope: &Scope,
+    input: &GrepInput,
+    options: &SearchOptions,
+    stop: &Stop,
+) -> Result<ToolOutcome, ToolFailure> {
+    let matcher = input.matcher()?;
+    let place = input.path.as_deref().unwrap_or(".");
+    let (root, metadata) = scope.resolve_existing(place)?;
+    if !metadata.is_dir() && !metadata.is_file() {
+        return Err(ToolFailure::failed(format!(
+            "{place} is neither a file nor a directory."
+        )));
+    }
+    let threads = if metadata.is_file() { 1 } else { options.threads };
+    let walk = Walk {
+        root,
+        ignored: input.ignored == Some(true),
+        file_type: input.file_type.clone(),
+        threads,
+    };
+    let search = Search {
+        walk: &walk,
+        glob: input.glob.as_deref().map(PathGlob::filter).transpose()?,
+        matcher,
+        wanted: input.wanted(),
+        limit: options.limit(input.limit),
+        line_bytes: options.line_bytes,
+        stop,
+    };
+    let all = Mutex::new(Hits::new(search.limit));
+    walk.parallel()?.run(|| {
+        let mut local = Local {
+            hits: Hits::new(search.limit),
+            all: &all,
+        };
+        let mut searcher = input.searcher();
+        let search = &search;
+        Box::new(move |entry| {
+            if let Ok(entry) = entry {
+                search.look(&entry, &mut searcher, &mut local.hits);
+            } else {
+                local.hits.unreadable += 1;
+            }
+            if search.stop.due() {
+                WalkState::Quit
+            } else {
+                WalkState::Continue
+            }
+        })
+    });
+    let hits = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(describe(scope, &search, options, &hits))
+}
+
+impl Search<'_> {
+    fn look(&self, entry: &DirEntry, searcher: &mut Searcher, hits: &mut Hits) {
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) || !self.is_meant(entry) {
+            return;
+        }
+        hits.searched += 1;
+        let mut collector = Collector::new(self.wanted, self.limit, self.line_bytes);
+        let done = File::open(entry.path()).and_then(|file| {
+            let reader = StoppableReader {
+                inner: file,
+                stop: self.stop.clone(),
+            };
+            searcher.search_reader(&self.matcher, reader, &mut collector)
+        });
+        if done.is_err() {
+            hits.unreadable += 1;
+        }
+        if let Some(file) = collector.finish(entry.path()) {
+            hits.push(file);
+        }
+    }
+
+    fn is_meant(&self, entry: &DirEntry) -> bool {
+        let Some(glob) = &self.glob else { return true };
+        let path = entry.path().strip_prefix(&self.walk.root).unwrap_or(entry.path());
+        // A file that was named itself is relative to its directory.
+        let path = if path.as_os_str().is_empty() {
+            entry.path()
+        } else {
+            path
+        };
+        glob.matches(path)
+    }
+}
+
+fn describe(scope: &Scope, search: &Search<'_>, options: &SearchOptions, hits: &Hits) -> ToolOutcome {
+    let shown = Shown::new(scope);
+    let show = |path: &std::path::Path| shown.path(path).to_string_lossy().into_owned();
+    let (mut text, listed) = render(hits, search.wanted, options.shown_bytes, show);
+    let found = if search.wanted == Wanted::Lines {
+        hits.matches
+    } else {
+        hits.matched_files
+    };
+    match found {
+        0 if hits.searched == 0 => {
+            text.push_str("No files to search: nothing matches the path, glob and type.\n")
+        }
+        0 => text.push_str(&format!("No matches in {} files.\n", hits.searched)),
+        found if listed < found => {
+            let what = if search.wanted == Wanted::Lines {
+                "matching lines"
+            } else {
+                "files"
+            };
+            text.push_str(&format!(
+                "\n[{listed} of {found} {what} (in {} files); narrow the search, or raise limit]\n",
+                hits.matched_files
+            ));
+        }
+        _ => {}
+    }
+    if hits.unreadable > 0 {
+        text.push_str(&format!(
+            "[{} files or directories could not be read]\n",
+            hits.unreadable
+        ));
+    }
+    let mut status = ToolStatus::Success;
+    if search.stop.timed_out() {
+        text.push_str("[the search took too long and was stopped; this is not all]\n");
+        status = ToolStatus::TimedOut;
+    }
+    let mut outcome = ToolOutcome::success(text).with_details(json!({
+        "matches": hits.matches,
+        "files": hits.matched_files,
+        "searched": hits.searched,
+        "shown": listed,
+    }));
+    outcome.status = status;
+    outcome
+}

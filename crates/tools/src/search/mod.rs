@@ -1,0 +1,9 @@
+//! `glob` and `grep`: finding files by name and by content, with the libraries that ripgrep is made of.
+
+mod glob;
+mod grep;
+mod hits;
+mod walk;
+
+pub(crate) use glob::Glob;
+pub(crate) use grep::Grep;

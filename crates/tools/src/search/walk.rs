@@ -1,0 +1,161 @@
+//! The walk that both searches make: parallel, honouring ignore files, never following symbolic links, so that it cannot
+//! leave the place where it began.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::types::TypesBuilder;
+use ignore::{WalkBuilder, WalkParallel};
+
+use crate::workspace::Scope;
+use crate::{ToolFailure, nearest};
+
+/// Where a search begins and what it passes over.
+pub(crate) struct Walk {
+    pub(crate) root: PathBuf,
+    pub(crate) ignored: bool,
+    pub(crate) file_type: Option<String>,
+    pub(crate) threads: usize,
+}
+
+impl Walk {
+    pub(crate) fn parallel(&self) -> Result<WalkParallel, ToolFailure> {
+        let mut builder = WalkBuilder::new(&self.root);
+        builder
+            .hidden(false)
+            .require_git(false)
+            .threads(self.threads)
+            .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+        if self.ignored {
+            builder
+                .ignore(false)
+                .git_ignore(false)
+                .git_global(false)
+                .git_exclude(false)
+                .parents(false);
+        }
+        if let Some(name) = &self.file_type {
+            builder.types(types(name)?);
+        }
+        Ok(builder.build_parallel())
+    }
+}
+
+fn types(name: &str) -> Result<ignore::types::Types, ToolFailure> {
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    let built = builder.select(name).build();
+    built.map_err(|_| {
+        let known = builder.definitions();
+        let near = nearest(name, known.iter().map(|known| known.name()));
+        let hint = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+        ToolFailure::invalid(format!(
+            "{name:?} is not a file type{hint} Types are like rust, py, ts, md; else use glob, for example \"*.{name}\"."
+        ))
+    })
+}
+
+/// A glob as models write it: without `/` it is about names in any directory, with `/` about paths from where the search
+/// begins.
+#[derive(Clone, Debug)]
+pub(crate) struct PathGlob {
+    matcher: GlobMatcher,
+    names: bool,
+    negated: bool,
+}
+
+impl PathGlob {
+    /// About names or about paths, as the pattern says; a leading `!` turns it round.
+    pub(crate) fn filter(pattern: &str) -> Result<Self, ToolFailure> {
+        let (negated, plain) = match pattern.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, pattern),
+        };
+        let glob = Self::new(plain, !plain.contains('/'))?;
+        Ok(Self { negated, ..glob })
+    }
+
+    /// About names, or about paths.
+    pub(crate) fn new(pattern: &str, names: bool) -> Result<Self, ToolFailure> {
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        let glob = GlobBuilder::new(pattern)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| {
+                ToolFailure::invalid(format!(
+                    "Bad glob {pattern:?}: {}. For example: src/**/*.{{ts,tsx}}",
+                    error.kind()
+                ))
+            })?;
+        Ok(Self {
+            matcher: glob.compile_matcher(),
+            names,
+            negated: false,
+        })
+    }
+
+    /// Whether a path, relative to where the search begins, is meant.
+    pub(crate) fn matches(&self, path: &Path) -> bool {
+        let place = if self.names {
+            path.file_name().map(Path::new).unwrap_or(path)
+        } else {
+            path
+        };
+        self.matcher.is_match(place) != self.negated
+    }
+}
+
+/// The directories that a pattern begins with, and the rest: `src/a/**/*.rs` is `src/a` and `**/*.rs`. A walk from there
+/// passes over everything else.
+pub(crate) fn literal_prefix(pattern: &str) -> (&str, &str) {
+    let special = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    match pattern[..special].rfind('/') {
+        Some(0) => ("/", &pattern[1..]),
+        Some(end) => (&pattern[..end], &pattern[end + 1..]),
+        None => ("", pattern),
+    }
+}
+
+/// Shows paths of a walk as people write them, without asking the file system for each.
+pub(crate) struct Shown {
+    root: PathBuf,
+}
+
+impl Shown {
+    pub(crate) fn new(scope: &Scope) -> Self {
+        Self {
+            root: scope.real_root(),
+        }
+    }
+
+    pub(crate) fn path<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.root).unwrap_or(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_mean_names_or_paths() {
+        let check = |pattern: &str, path: &str| PathGlob::filter(pattern).unwrap().matches(Path::new(path));
+        assert!(check("*.rs", "a/b/c.rs"));
+        assert!(check("**/*.rs", "c.rs"));
+        assert!(check("a/*/c.rs", "a/b/c.rs"));
+        assert!(!check("a/*.rs", "a/b/c.rs"));
+        assert!(check("*.{ts,tsx}", "x/y.tsx"));
+        assert!(!check("!*.rs", "a.rs"));
+        assert!(check("!*.rs", "a.md"));
+        assert!(PathGlob::filter("a[").is_err());
+    }
+
+    #[test]
+    fn patterns_begin_with_directories() {
+        assert_eq!(literal_prefix("src/a/**/*.rs"), ("src/a", "**/*.rs"));
+        assert_eq!(literal_prefix("*.rs"), ("", "*.rs"));
+        assert_eq!(literal_prefix("src/main.rs"), ("src", "main.rs"));
+        assert_eq!(literal_prefix("/*.rs"), ("/", "*.rs"));
+        assert_eq!(literal_prefix("/a/b*/c"), ("/a", "b*/c"));
+    }
+}

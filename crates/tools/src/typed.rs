@@ -1,0 +1,165 @@
+//! A tool as one type: its arguments are a struct, its schema is derived from that struct, its work is a function. The
+//! adapter [`Typed`] is the only place where arguments are validated.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_types::{Access, ToolSpec};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{ToolFailure, arguments, schema};
+
+/// A tool whose arguments are a type.
+///
+/// ```
+/// use agentx_runtime::{Tool, ToolContext, ToolOutcome};
+/// use agentx_tools::{ToolAbout, ToolFailure, Typed, TypedTool};
+/// use agentx_types::Access;
+///
+/// /// What `shout` takes.
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// #[serde(deny_unknown_fields)]
+/// struct ShoutInput {
+///     /// The words to shout.
+///     words: String,
+/// }
+///
+/// struct Shout;
+///
+/// impl TypedTool for Shout {
+///     type Input = ShoutInput;
+///
+///     fn about(&self) -> ToolAbout {
+///         ToolAbout::new("shout", "Says words loudly.", Access::Internal).idempotent()
+///     }
+///
+///     async fn run(&self, input: ShoutInput, _context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+///         Ok(ToolOutcome::success(input.words.to_uppercase()))
+///     }
+/// }
+///
+/// let spec = Typed::new(Shout).spec();
+/// assert_eq!(spec.input_schema["properties"]["words"]["description"], "The words to shout.");
+/// assert_eq!(spec.input_schema["additionalProperties"], false);
+/// ```
+pub trait TypedTool: Send + Sync + 'static {
+    /// The arguments. Doc comments of its fields are what the model reads about them; it has to
+    /// `deny_unknown_fields`, so that a misspelt argument is an error and not a silent default.
+    type Input: DeserializeOwned + JsonSchema + Send;
+
+    /// What the model and the approval rules see, without the schema.
+    fn about(&self) -> ToolAbout;
+
+    /// Does it.
+    fn run(
+        &self,
+        input: Self::Input,
+        context: ToolContext,
+    ) -> impl Future<Output = Result<ToolOutcome, ToolFailure>> + Send;
+}
+
+/// What the model and the approval rules see of a tool, without the schema.
+#[derive(Clone, Debug)]
+pub struct ToolAbout {
+    name: String,
+    description: String,
+    access: Access,
+    path_argument: Option<String>,
+    command_argument: Option<String>,
+    idempotent: bool,
+    quit: bool,
+}
+
+impl ToolAbout {
+    /// A tool that must not be repeated, names neither path nor command, and does not end the run.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, access: Access) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            access,
+            path_argument: None,
+            command_argument: None,
+            idempotent: false,
+            quit: false,
+        }
+    }
+
+    /// The argument that holds a path.
+    #[must_use]
+    pub fn path(mut self, argument: &str) -> Self {
+        self.path_argument = Some(argument.into());
+        self
+    }
+
+    /// The argument that holds a command line.
+    #[must_use]
+    pub fn command(mut self, argument: &str) -> Self {
+        self.command_argument = Some(argument.into());
+        self
+    }
+
+    /// Doing it twice is the same as doing it once.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.idempotent = true;
+        self
+    }
+
+    /// A successful call ends the run.
+    #[must_use]
+    pub fn quit(mut self) -> Self {
+        self.quit = true;
+        self
+    }
+
+    fn into_spec(self, input_schema: Value) -> ToolSpec {
+        ToolSpec {
+            name: self.name,
+            description: self.description,
+            input_schema,
+            access: self.access,
+            path_argument: self.path_argument,
+            command_argument: self.command_argument,
+            idempotent: self.idempotent,
+            quit: self.quit,
+        }
+    }
+}
+
+/// Makes a [`Tool`] of a [`TypedTool`].
+pub struct Typed<T> {
+    tool: Arc<T>,
+    spec: Arc<ToolSpec>,
+}
+
+impl<T: TypedTool> Typed<T> {
+    /// Derives the schema, once.
+    pub fn new(tool: T) -> Self {
+        let spec = Arc::new(tool.about().into_spec(schema::of::<T::Input>()));
+        Self {
+            tool: Arc::new(tool),
+            spec,
+        }
+    }
+}
+
+impl<T: TypedTool> Tool for Typed<T> {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::clone(&self.spec)
+    }
+
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let tool = Arc::clone(&self.tool);
+        let spec = Arc::clone(&self.spec);
+        Box::pin(async move {
+            let outcome = match arguments::parse(&spec, &input) {
+                Ok(arguments) => tool.run(arguments, context).await,
+                Err(failure) => Err(failure),
+            };
+            outcome.unwrap_or_else(ToolOutcome::from)
+        })
+    }
+}

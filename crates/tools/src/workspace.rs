@@ -1,0 +1,264 @@
+//! The boundary of the workspace at run time. The pure agent judges a path by its text; here it is judged by where it
+//! really leads, symbolic links resolved.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use agentx_runtime::ToolContext;
+
+use crate::{ToolFailure, nearest};
+
+/// Where a call may go.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    base: PathBuf,
+    outside: bool,
+}
+
+impl Scope {
+    pub(crate) fn of(context: &ToolContext) -> Self {
+        Self {
+            base: context.workspace.clone(),
+            outside: context.outside_workspace,
+        }
+    }
+
+    /// The real path that `path` leads to. It need not exist; then its nearest existing parent is resolved.
+    ///
+    /// # Errors
+    /// `Denied` where it lies outside of the workspace and the call may not go there.
+    pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, ToolFailure> {
+        if path.is_empty() || path.contains('\0') {
+            return Err(ToolFailure::invalid(
+                "The path is empty or has a NUL in it; name a file or a directory.",
+            ));
+        }
+        let wanted = self.base.join(path);
+        let real = real_path(&wanted, &mut BUDGET.clone())
+            .map_err(|error| ToolFailure::failed(format!("{path}: {}", explain(&error))))?;
+        if self.outside || self.contains(&real) {
+            return Ok(real);
+        }
+        Err(ToolFailure::denied(format!(
+            "{path} is outside the workspace ({} leads to {}); this call may only touch what is inside {}.",
+            wanted.display(),
+            real.display(),
+            self.base.display()
+        )))
+    }
+
+    /// The same, for what has to exist; an error names what is near.
+    pub(crate) fn resolve_existing(&self, path: &str) -> Result<(PathBuf, fs::Metadata), ToolFailure> {
+        let real = self.resolve(path)?;
+        match fs::metadata(&real) {
+            Ok(metadata) => Ok((real, metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.not_found(path, &real)),
+            Err(error) => Err(ToolFailure::failed(format!("{path}: {}", explain(&error)))),
+        }
+    }
+
+    /// A path as people and models write it: relative to the workspace where it lies inside.
+    pub(crate) fn show(&self, real: &Path) -> String {
+        let root = self.real_root();
+        match real.strip_prefix(&root) {
+            Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
+            Ok(rest) => rest.display().to_string(),
+            Err(_) => real.display().to_string(),
+        }
+    }
+
+    /// The workspace itself, symbolic links resolved.
+    pub(crate) fn real_root(&self) -> PathBuf {
+        fs::canonicalize(&self.base).unwrap_or_else(|_| self.base.clone())
+    }
+
+    fn contains(&self, real: &Path) -> bool {
+        fs::canonicalize(&self.base).is_ok_and(|root| real.starts_with(root))
+    }
+
+    fn not_found(&self, path: &str, real: &Path) -> ToolFailure {
+        let Some(parent) = real.ancestors().skip(1).find(|parent| parent.is_dir()) else {
+            return ToolFailure::failed(format!("{path}: no such file or directory"));
+        };
+        let missing = real
+            .strip_prefix(parent)
+            .ok()
+            .and_then(|rest| rest.components().next());
+        let missing = missing
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let names = names_in(parent);
+        let hint = match nearest(&missing, names.iter().map(String::as_str)) {
+            Some(near) => format!("; did you mean {}?", self.show(&parent.join(near))),
+            None if path.starts_with('~') => "; ~ is not expanded here, write the whole path".into(),
+            None => format!("; {} has nothing of that name", self.show(parent)),
+        };
+        ToolFailure::failed(format!("{path}: no such file or directory{hint}"))
+    }
+}
+
+/// An error of the operating system without the number that only people who know it can read.
+pub(crate) fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::StorageFull => "no space left on the disk".into(),
+        io::ErrorKind::NotADirectory => "a part of the path is a file, not a directory".into(),
+        _ => error.to_string(),
+    }
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    const ENOUGH: usize = 1000;
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    entries
+        .take(ENOUGH)
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Symbolic links and missing directories that are followed for one path before it counts as endless.
+const BUDGET: u32 = 256;
+
+/// Where `path` leads, symbolic links resolved, also through a link to something that does not exist yet.
+fn real_path(path: &Path, budget: &mut u32) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        done => return done,
+    }
+    *budget = budget
+        .checked_sub(1)
+        .ok_or_else(|| io::Error::other("too many links or missing directories"))?;
+    let (parent, name) = split(path)?;
+    let parent = real_path(&parent, budget)?;
+    let place = parent.join(name);
+    match fs::read_link(&place) {
+        Ok(target) => real_path(&parent.join(target), budget),
+        Err(_) => Ok(place),
+    }
+}
+
+fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
+    let mut parts = path.components();
+    match parts.next_back() {
+        Some(Component::Normal(name)) => Ok((parts.as_path().to_owned(), name.to_owned())),
+        _ => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "`..` behind a directory that does not exist",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx_types::ToolStatus;
+    use std::os::unix::fs::symlink;
+
+    struct Tree {
+        _home: tempfile::TempDir,
+        root: PathBuf,
+        other: PathBuf,
+    }
+
+    fn tree() -> Tree {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let (root, other) = (base.join("work"), base.join("other"));
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::create_dir_all(&other).unwrap();
+        fs::write(root.join("src/main.rs"), "x").unwrap();
+        fs::write(other.join("secret"), "x").unwrap();
+        symlink(&other, root.join("out")).unwrap();
+        symlink("../other/new", root.join("dangling")).unwrap();
+        symlink("src/main.rs", root.join("inner")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        Tree {
+            _home: home,
+            root,
+            other,
+        }
+    }
+
+    /// Resolves in a workspace; a leading `=` in `leads` stands for the workspace.
+    #[track_caller]
+    fn check(outside: bool, path: &str, leads: Result<&str, ToolStatus>) {
+        let tree = tree();
+        let scope = Scope {
+            base: tree.root.clone(),
+            outside,
+        };
+        let expected = leads.map(|leads| match leads.strip_prefix('=') {
+            Some(rest) => tree.root.join(rest.trim_start_matches('/')),
+            None => tree.other.join(leads),
+        });
+        assert_eq!(
+            scope.resolve(path).map_err(|failure| failure.status),
+            expected,
+            "{path}"
+        );
+    }
+
+    #[test]
+    fn inside_is_inside() {
+        check(false, "src/main.rs", Ok("=/src/main.rs"));
+        check(false, "./src/../src/main.rs", Ok("=/src/main.rs"));
+        check(false, "inner", Ok("=/src/main.rs"));
+        check(false, "new/deep/file", Ok("=/new/deep/file"));
+        check(false, "../work/src", Ok("=/src"));
+        check(false, ".", Ok("=/"));
+    }
+
+    #[test]
+    fn outside_is_denied_however_it_is_written() {
+        for path in [
+            "..",
+            "../other/secret",
+            "out/secret",
+            "out/new/file",
+            "dangling",
+            "/etc/passwd",
+            "out",
+            "src/../../x",
+        ] {
+            check(false, path, Err(ToolStatus::Denied));
+        }
+    }
+
+    #[test]
+    fn outside_is_open_to_calls_that_were_approved() {
+        check(true, "out/secret", Ok("secret"));
+        check(true, "dangling", Ok("new"));
+    }
+
+    #[test]
+    fn nonsense_is_answered() {
+        check(false, "", Err(ToolStatus::Invalid));
+        check(false, "a\0b", Err(ToolStatus::Invalid));
+        check(false, "missing/../src", Err(ToolStatus::Failed));
+        check(false, "src/main.rs/deeper", Err(ToolStatus::Failed));
+        check(false, "loop", Err(ToolStatus::Failed));
+        check(false, &"a/".repeat(1000), Err(ToolStatus::Failed));
+        check(false, &"x".repeat(100_000), Err(ToolStatus::Failed));
+    }
+
+    #[test]
+    fn what_is_missing_names_what_is_near() {
+        let tree = tree();
+        let scope = Scope {
+            base: tree.root.clone(),
+            outside: false,
+        };
+        let failure = scope.resolve_existing("src/mian.rs").unwrap_err();
+        assert!(
+            failure.text.contains("did you mean src/main.rs?"),
+            "{}",
+            failure.text
+        );
+    }
+}
