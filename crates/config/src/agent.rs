@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, AgentKind, Api, Instructions, ModelSpec, Prices, ToolSpec};
+use agentx_types::{AgentConfig, AgentKind, Instructions, ModelSpec, ToolSpec};
 
 use crate::{Origin, Settings, Sourced, nearest};
 
@@ -12,9 +12,6 @@ pub const SCRIPTED_MODEL: &str = "scripted";
 
 /// What an agent is told where nobody says otherwise.
 pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
-
-/// The model that is asked where nobody named one, by the provider that is connected; the first that fits counts.
-const DEFAULT_MODELS: &[(&str, &str)] = &[("anthropic", "claude-sonnet-4-5"), ("openai", "gpt-5")];
 
 const INSTRUCTIONS_FILE: &str = "AGENTS.md";
 /// The largest file of instructions that is read.
@@ -45,44 +42,41 @@ impl Settings {
         if let Some(model) = &self.model {
             return model.clone();
         }
-        let connected = |provider: &str| self.provider(provider).is_some_and(|known| known.is_connected());
-        let model = DEFAULT_MODELS
-            .iter()
-            .find(|(provider, _)| connected(provider))
-            .map_or(SCRIPTED_MODEL, |(_, id)| id);
-        Sourced::new(model.to_owned(), Origin::Default)
+        let mut connected = self.providers.iter().filter(|provider| provider.is_connected());
+        let model = connected.find_map(|provider| provider.entry.default_model.clone());
+        Sourced::new(
+            model.unwrap_or_else(|| SCRIPTED_MODEL.to_owned()),
+            Origin::Default,
+        )
     }
 
-    /// The model of this name: an id, an alias, `provider/id` of an offer, or `provider/anything` of a known provider.
+    /// The model of this name: an id, an alias or `provider/id` of what the runtime offers, else what the catalog makes
+    /// of it (`provider/anything` of a known provider).
     ///
     /// # Errors
     /// Where there is none; with the nearest names.
     pub fn choose_model(&self, name: &str, offers: &[ModelOffer<'_>]) -> Result<ModelSpec, UnknownModel> {
-        let by_name = |offer: &&ModelOffer<'_>| {
+        let is_called = |offer: &ModelOffer<'_>, name: &str| {
             offer.spec.id == name || offer.aliases.iter().any(|alias| alias == name)
         };
-        if let Some(offer) = offers.iter().find(by_name) {
+        let of_provider = |offer: &ModelOffer<'_>| {
+            name.split_once('/')
+                .is_some_and(|(provider, id)| offer.spec.provider == provider && is_called(offer, id))
+        };
+        let offered = offers
+            .iter()
+            .find(|offer| is_called(offer, name))
+            .or_else(|| offers.iter().find(|o| of_provider(o)));
+        if let Some(offer) = offered {
             return Ok(offer.spec.clone());
         }
-        if let Some((provider, id)) = name.split_once('/') {
-            let of_provider = |offer: &&ModelOffer<'_>| {
-                offer.spec.provider == provider
-                    && (offer.spec.id == id || offer.aliases.iter().any(|alias| alias == id))
-            };
-            if let Some(offer) = offers.iter().find(of_provider) {
-                return Ok(offer.spec.clone());
+        self.catalog.resolve(name).map_err(|error| {
+            let offered = offers.iter().map(|offer| offer.spec.id.as_str());
+            let near = nearest(name, error.nearest().iter().map(String::as_str).chain(offered), 3);
+            UnknownModel {
+                name: name.to_owned(),
+                nearest: near.into_iter().map(str::to_owned).collect(),
             }
-            if let Some(known) = self.provider(provider).filter(|_| !id.is_empty()) {
-                return Ok(unlisted(id, provider, known.api));
-            }
-        }
-        let names = offers.iter().flat_map(|offer| {
-            std::iter::once(offer.spec.id.as_str()).chain(offer.aliases.iter().map(String::as_str))
-        });
-        let nearest = nearest(name, names, 3).into_iter().map(str::to_owned).collect();
-        Err(UnknownModel {
-            name: name.to_owned(),
-            nearest,
         })
     }
 
@@ -108,18 +102,6 @@ impl Settings {
             rules: self.rules.clone(),
             limits: self.limits,
         }
-    }
-}
-
-/// A model that no catalog lists, with cautious figures and no prices.
-fn unlisted(id: &str, provider: &str, api: Api) -> ModelSpec {
-    ModelSpec {
-        id: id.to_owned(),
-        provider: provider.to_owned(),
-        api,
-        context_window: 128_000,
-        max_output_tokens: 8_192,
-        prices: Prices::default(),
     }
 }
 

@@ -3,26 +3,29 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_types::{Api, ApprovalMode, Limits, ModelParams};
+use agentx_llm::Catalog;
+use agentx_types::{ApprovalMode, Limits, ModelParams};
 
 use crate::keys::KeyPath;
 use crate::layers::Merged;
-use crate::settings::{ModelSettings, PriceSettings, ProviderKey, ProviderSettings, Settings, ToolSettings};
-use crate::value::{KeyReference, Value};
-use crate::{At, Mistake, Origin, Places, Secret, Sourced, nearest};
+use crate::models;
+use crate::settings::{Settings, ToolSettings};
+use crate::value::Value;
+use crate::{At, Mistake, Origin, Places, Sourced};
 
 /// The largest prompt that is read from a file.
 const MAX_PROMPT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn settings(
+    builtin: Catalog,
     merged: &Merged,
     places: &Places,
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<Mistake>,
 ) -> Settings {
     let get = Getter { merged, places };
-    let providers = providers(&get, lookup, mistakes);
-    let models = models(&get, &providers, mistakes);
+    let catalog = models::catalog(builtin, &get, mistakes);
+    let providers = models::providers(&catalog, &get, lookup);
     Settings {
         model: merged
             .sourced("model")
@@ -53,8 +56,8 @@ pub(crate) fn settings(
             timeout_ms: get.millis("tools.timeout"),
             max_output_bytes: get.count("tools.max_output_bytes"),
         },
+        catalog,
         providers,
-        models,
         data_dir: data_dir(merged, places),
         log: get.text("log").unwrap_or_else(|| "off".into()),
         workspace: places.cwd.clone(),
@@ -82,8 +85,8 @@ fn base_of<'a>(origin: &'a Origin, places: &'a Places) -> &'a Path {
     }
 }
 
-struct Getter<'a> {
-    merged: &'a Merged,
+pub(crate) struct Getter<'a> {
+    pub(crate) merged: &'a Merged,
     places: &'a Places,
 }
 
@@ -92,7 +95,7 @@ impl Getter<'_> {
         self.text_at(&KeyPath::dotted(key))
     }
 
-    fn text_at(&self, path: &KeyPath) -> Option<String> {
+    pub(crate) fn text_at(&self, path: &KeyPath) -> Option<String> {
         match self.merged.get(path) {
             Some(Value::Text(text)) => Some(text.clone()),
             _ => None,
@@ -103,7 +106,7 @@ impl Getter<'_> {
         self.count_at(&KeyPath::dotted(key))
     }
 
-    fn count_at(&self, path: &KeyPath) -> Option<u64> {
+    pub(crate) fn count_at(&self, path: &KeyPath) -> Option<u64> {
         match self.merged.get(path) {
             Some(Value::Count(count)) => Some(*count),
             _ => None,
@@ -124,14 +127,14 @@ impl Getter<'_> {
         }
     }
 
-    fn money(&self, path: &KeyPath) -> Option<agentx_types::NanoUsd> {
+    pub(crate) fn money(&self, path: &KeyPath) -> Option<agentx_types::NanoUsd> {
         match self.merged.get(path) {
             Some(Value::Money(money)) => Some(*money),
             _ => None,
         }
     }
 
-    fn names(&self, path: &KeyPath) -> Option<Vec<String>> {
+    pub(crate) fn names(&self, path: &KeyPath) -> Option<Vec<String>> {
         match self.merged.get(path) {
             Some(Value::Names(names)) => Some(names.clone()),
             _ => None,
@@ -176,98 +179,7 @@ fn read_prompt(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
-fn providers(
-    get: &Getter<'_>,
-    lookup: &dyn Fn(&str) -> Option<String>,
-    mistakes: &mut Vec<Mistake>,
-) -> Vec<ProviderSettings> {
-    let mut providers = Vec::new();
-    for name in get.merged.names_below("providers") {
-        let path = |key: &str| KeyPath::dotted("providers").child(&name).child(key);
-        let (api, base_url) = (get.text_at(&path("api")), get.text_at(&path("base_url")));
-        let base = get.merged.any_below("providers", &name);
-        let (Some(api), Some(base_url)) = (&api, &base_url) else {
-            let missing = if api.is_none() { "api" } else { "base_url" };
-            let what = format!("provider `{name}` has no `{missing}`");
-            mistakes.push(mistake(&base, "", what, None));
-            continue;
-        };
-        let key = match get.merged.get(&path("api_key")) {
-            Some(Value::Key(KeyReference::Env(variable))) => ProviderKey::Env {
-                name: variable.clone(),
-                value: lookup(variable)
-                    .filter(|value| !value.trim().is_empty())
-                    .map(|value| Secret::new(value.trim())),
-            },
-            Some(Value::Key(KeyReference::Literal(secret))) => ProviderKey::Literal(secret.clone()),
-            _ => ProviderKey::None,
-        };
-        let base_url_given = get
-            .merged
-            .origin(&path("base_url"))
-            .is_some_and(|origin| *origin != Origin::Default);
-        providers.push(ProviderSettings {
-            name,
-            api: api_of(api),
-            base_url: base_url.clone(),
-            base_url_given,
-            key,
-        });
-    }
-    providers
-}
-
-fn api_of(word: &str) -> Api {
-    match word {
-        "anthropic" => Api::Anthropic,
-        "scripted" => Api::Scripted,
-        _ => Api::OpenaiChat,
-    }
-}
-
-fn models(
-    get: &Getter<'_>,
-    providers: &[ProviderSettings],
-    mistakes: &mut Vec<Mistake>,
-) -> Vec<ModelSettings> {
-    let mut models = Vec::new();
-    for name in get.merged.names_below("models") {
-        let path = |key: &str| KeyPath::dotted("models").child(&name).child(key);
-        let price = |key: &str| get.money(&path("prices").child(key)).map(|nano| nano.0);
-        let provider = get.text_at(&path("provider"));
-        if let Some(named) = provider
-            .as_ref()
-            .filter(|named| providers.iter().all(|known| known.name != **named))
-        {
-            let origin = get.merged.any_below("models", &name);
-            let near = nearest(named, providers.iter().map(|known| known.name.as_str()), 1);
-            let what = format!("model `{name}` names the unknown provider `{named}`");
-            mistakes.push(mistake(
-                &origin,
-                "",
-                what,
-                near.first().map(|word| (*word).to_owned()),
-            ));
-        }
-        models.push(ModelSettings {
-            id: get.text_at(&path("id")),
-            provider,
-            aliases: get.names(&path("aliases")).unwrap_or_default(),
-            context_window: get.count_at(&path("context_window")),
-            max_output_tokens: get.count_at(&path("max_output_tokens")),
-            prices: PriceSettings {
-                input: price("input"),
-                output: price("output"),
-                cache_read: price("cache_read"),
-                cache_write: price("cache_write"),
-            },
-            name,
-        });
-    }
-    models
-}
-
-fn mistake(origin: &Origin, key: &str, what: String, nearest: Option<String>) -> Mistake {
+pub(crate) fn mistake(origin: &Origin, key: &str, what: String, nearest: Option<String>) -> Mistake {
     let at = match origin {
         Origin::User(place) | Origin::Workspace(place) => At::File(place.clone()),
         Origin::Env(name) => At::Env(name.clone()),

@@ -48,7 +48,8 @@ const fn key(
 }
 
 /// The protocols that a provider can speak.
-pub const APIS: &[&str] = &["anthropic", "openai-chat", "scripted"];
+pub const APIS: &[&str] = &["anthropic", "openai-chat"];
+const AUTHS: &[&str] = &["x-api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
@@ -73,10 +74,12 @@ pub const KEYS: &[KeySpec] = &[
     key("tools.disabled", Kind::Names, Free, None, "tools that are not on offer; those of all layers count"),
     key("tools.timeout", Kind::Duration, Tighten, None, "the longest time of one tool call"),
     key("tools.max_output_bytes", Kind::Count, Tighten, None, "how much of a tool's output the model reads"),
-    key("providers.*.api", Kind::Choice(APIS), Trusted, None, "the protocol that it speaks"),
+    key("providers.*.api", Kind::Choice(APIS), Trusted, None, "the protocol that it speaks [openai-chat]"),
     key("providers.*.base_url", Kind::Url, Trusted, None, "where it is"),
     key("providers.*.api_key", Kind::Key, Trusted, None, "its key, by reference: `${NAME}`"),
     key("providers.*.api_key_env", Kind::KeyVariable, Trusted, None, "the variable that holds its key; the same as `api_key: ${NAME}`"),
+    key("providers.*.auth", Kind::Choice(AUTHS), Trusted, None, "how the key is sent"),
+    key("providers.*.default_model", Kind::Text, Trusted, None, "the model to ask where none is named"),
     key("models.*.provider", Kind::Text, Trusted, None, "which provider serves it"),
     key("models.*.id", Kind::Text, Trusted, None, "the id that the API expects, where it is not the key itself"),
     key("models.*.aliases", Kind::Names, Trusted, None, "shorter names for it"),
@@ -90,24 +93,8 @@ pub const KEYS: &[KeySpec] = &[
     key("log", Kind::Choice(LEVELS), Free, Some("off"), "how much the program says about itself on standard error"),
 ];
 
-/// Values of the providers that are built in.
-pub(crate) const BUILT_IN_PROVIDERS: &[(&str, &str, &str, Option<&str>)] = &[
-    (
-        "anthropic",
-        "anthropic",
-        "https://api.anthropic.com",
-        Some("ANTHROPIC_API_KEY"),
-    ),
-    (
-        "openai",
-        "openai-chat",
-        "https://api.openai.com/v1",
-        Some("OPENAI_API_KEY"),
-    ),
-    ("ollama", "openai-chat", "http://localhost:11434/v1", None),
-];
-
-/// Variables of the environment that stand for a key.
+/// Variables of the environment that stand for a key. The catalog names more: those that say where a provider is
+/// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, …) and those that hold its key.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_MODEL", "model"),
     ("AGENTX_APPROVAL", "approval"),
@@ -116,8 +103,6 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_TIMEOUT", "limits.timeout"),
     ("AGENTX_DATA", "data_dir"),
     ("AGENTX_LOG", "log"),
-    ("ANTHROPIC_BASE_URL", "providers.anthropic.base_url"),
-    ("OPENAI_BASE_URL", "providers.openai.base_url"),
 ];
 
 /// A path in a configuration, a name for each level: names that a person chooses may hold dots.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use agentx_llm::Catalog;
+
 use crate::assemble;
 use crate::layers::Merged;
 use crate::origin::FileLayer;
@@ -35,6 +37,8 @@ pub struct Loaded {
     pub files: Vec<FileStatus>,
     /// Where was looked.
     pub places: Places,
+    /// Where records of trust are kept: the person's data directory, whatever a workspace says.
+    pub trust_dir: PathBuf,
 }
 
 /// A file of configuration.
@@ -60,9 +64,10 @@ pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
         lookup,
         flags,
     } = request;
+    let catalog = Catalog::builtin();
     let mut found = Found::default();
     let user = found.read(FileLayer::User(places.user_file.clone()), places.user_file_named)?;
-    let environment = read::environment(lookup, &mut found.mistakes);
+    let environment = read::environment(&catalog, lookup, &mut found.mistakes);
     let flags = read::flags(&flags, &mut found.mistakes);
     let workspace_is_user = same_file(&places.user_file, &places.workspace_file);
     let workspace = match workspace_is_user {
@@ -70,7 +75,7 @@ pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
         false => found.read(FileLayer::Workspace(places.workspace_file.clone()), false)?,
     };
     let mut merged = Merged::of([
-        read::defaults(),
+        read::defaults(&catalog),
         user.as_ref().map(|file| file.layer.clone()).unwrap_or_default(),
     ]);
     let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
@@ -89,7 +94,7 @@ pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
     for layer in [layer, environment, flags] {
         merged.lay(layer);
     }
-    let settings = assemble::settings(&merged, &places, lookup, &mut found.mistakes);
+    let settings = assemble::settings(catalog, &merged, &places, lookup, &mut found.mistakes);
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
     }
@@ -115,6 +120,7 @@ pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
         ignored,
         files,
         places,
+        trust_dir: data_dir,
     })
 }
 

@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::keys::{BUILT_IN_PROVIDERS, KEYS, KeyPath, VARIABLES};
+use agentx_llm::Catalog;
+
+use crate::keys::{KEYS, KeyPath, VARIABLES};
 use crate::origin::FileLayer;
 use crate::value::{KeyReference, Value, from_words, money, price};
 use crate::yaml::{Key, Node, Position, Yaml, parse};
@@ -28,7 +30,7 @@ pub struct Flag {
 }
 
 /// The layer below all others.
-pub(crate) fn defaults() -> Layer {
+pub(crate) fn defaults(catalog: &Catalog) -> Layer {
     let mut layer = Layer::default();
     let mut set = |path: KeyPath, kind: Kind, words: &str| {
         if let Ok(value) = from_words(kind, words) {
@@ -40,11 +42,11 @@ pub(crate) fn defaults() -> Layer {
             set(KeyPath::dotted(spec.path), spec.kind, words);
         }
     }
-    for (name, api, base_url, variable) in BUILT_IN_PROVIDERS {
-        let path = |key: &str| KeyPath::dotted("providers").child(name).child(key);
-        set(path("api"), Kind::Text, api);
-        set(path("base_url"), Kind::Url, base_url);
-        if let Some(variable) = variable {
+    for provider in catalog.providers() {
+        let path = |key: &str| KeyPath::dotted("providers").child(&provider.name).child(key);
+        set(path("api"), Kind::Text, provider.api.as_str());
+        set(path("base_url"), Kind::Url, &provider.base_url);
+        if let Some(variable) = &provider.key_env {
             set(path("api_key"), Kind::KeyVariable, variable);
         }
     }
@@ -52,44 +54,47 @@ pub(crate) fn defaults() -> Layer {
 }
 
 /// The layer of the environment.
-pub(crate) fn environment(lookup: &dyn Fn(&str) -> Option<String>, mistakes: &mut Vec<Mistake>) -> Layer {
-    let given = VARIABLES.iter().filter_map(|(name, key)| {
-        let words = lookup(name).filter(|words| !words.is_empty())?;
-        Some((
-            *key,
-            words,
-            Origin::Env((*name).to_owned()),
-            At::Env((*name).to_owned()),
-        ))
+pub(crate) fn environment(
+    catalog: &Catalog,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    mistakes: &mut Vec<Mistake>,
+) -> Layer {
+    let fixed = VARIABLES
+        .iter()
+        .map(|(name, key)| ((*name).to_owned(), KeyPath::dotted(key)));
+    let addresses = catalog.providers().iter().filter_map(|provider| {
+        let path = KeyPath::dotted("providers")
+            .child(&provider.name)
+            .child("base_url");
+        Some((provider.base_url_env.clone()?, path))
     });
-    from_given(given, mistakes)
+    let mut layer = Layer::default();
+    for (name, path) in fixed.chain(addresses) {
+        let Some(words) = lookup(&name).filter(|words| !words.is_empty()) else {
+            continue;
+        };
+        layer.take(path, &words, Origin::Env(name.clone()), At::Env(name), mistakes);
+    }
+    layer
 }
 
 /// The layer of the command line.
 pub(crate) fn flags(flags: &[Flag], mistakes: &mut Vec<Mistake>) -> Layer {
-    let given = flags.iter().map(|flag| {
-        (
-            flag.key,
-            flag.value.clone(),
-            Origin::Flag(flag.name.clone()),
-            At::Flag(flag.name.clone()),
-        )
-    });
-    from_given(given, mistakes)
+    let mut layer = Layer::default();
+    for flag in flags {
+        let (origin, at) = (Origin::Flag(flag.name.clone()), At::Flag(flag.name.clone()));
+        layer.take(KeyPath::dotted(flag.key), &flag.value, origin, at, mistakes);
+    }
+    layer
 }
 
-fn from_given<'a>(
-    given: impl Iterator<Item = (&'a str, String, Origin, At)>,
-    mistakes: &mut Vec<Mistake>,
-) -> Layer {
-    let mut layer = Layer::default();
-    for (key, words, origin, at) in given {
-        let path = KeyPath::dotted(key);
-        let Some(spec) = path.spec() else { continue };
-        match from_words(spec.kind, &words) {
+impl Layer {
+    fn take(&mut self, path: KeyPath, words: &str, origin: Origin, at: At, mistakes: &mut Vec<Mistake>) {
+        let Some(spec) = path.spec() else { return };
+        match from_words(spec.kind, words) {
             Ok(value) => {
                 let (path, value) = canonical(path, value);
-                layer.entries.push((path, Sourced::new(value, origin)));
+                self.entries.push((path, Sourced::new(value, origin)));
             }
             Err((what, nearest)) => mistakes.push(Mistake {
                 at,
@@ -99,7 +104,6 @@ fn from_given<'a>(
             }),
         }
     }
-    layer
 }
 
 /// The layer of a file. What can be read is returned with what cannot.

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_types::{Api, ApprovalMode, Limits, ModelParams, Rule};
+use agentx_llm::{Catalog, ProviderEntry};
+use agentx_types::{ApprovalMode, Limits, ModelParams, Rule};
 
 use crate::{Secret, Sourced};
 
@@ -24,10 +25,10 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// Which tools are on offer, and their limits.
     pub tools: ToolSettings,
-    /// Where models are served.
+    /// All models and providers: the built-in ones, with what the configuration adds and changes.
+    pub catalog: Catalog,
+    /// The providers of the catalog, each with its key.
     pub providers: Vec<ProviderSettings>,
-    /// Models beside those of the built-in catalog, or changes of those.
-    pub models: Vec<ModelSettings>,
     /// Where sessions are kept, absolute.
     pub data_dir: PathBuf,
     /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.
@@ -67,12 +68,8 @@ impl ToolSettings {
 /// Where models are served.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderSettings {
-    /// What models refer to it by.
-    pub name: String,
-    /// The protocol that it speaks.
-    pub api: Api,
-    /// Where it is, without a slash at the end.
-    pub base_url: String,
+    /// What the catalog says about it, with what the configuration changes.
+    pub entry: ProviderEntry,
     /// Whether a person (and not the program) said where it is.
     pub base_url_given: bool,
     /// Its key.
@@ -105,18 +102,23 @@ impl ProviderSettings {
         }
     }
 
+    /// What models refer to it by.
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
     /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine is asked
     /// without a key.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
-            ProviderKey::Env { name, value: None } if !self.is_local() => Some(name),
+            ProviderKey::Env { name, value: None } if self.entry.needs_key && !self.is_local() => Some(name),
             _ => None,
         }
     }
 
     /// Whether it runs on this machine.
     pub fn is_local(&self) -> bool {
-        let rest = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
+        let rest = self.entry.base_url.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = match authority.strip_prefix('[') {
             Some(v6) => v6.split(']').next().unwrap_or_default(),
@@ -131,41 +133,9 @@ impl ProviderSettings {
     }
 }
 
-/// A model beside those of the catalog, or a change of one of those.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ModelSettings {
-    /// What it is called here.
-    pub name: String,
-    /// The id that the API expects, where it is not the name.
-    pub id: Option<String>,
-    /// Which provider serves it.
-    pub provider: Option<String>,
-    /// Shorter names for it.
-    pub aliases: Vec<String>,
-    /// Tokens that fit into one call.
-    pub context_window: Option<u64>,
-    /// The longest answer in tokens.
-    pub max_output_tokens: Option<u64>,
-    /// What its tokens cost, in nano-dollars a token.
-    pub prices: PriceSettings,
-}
-
-/// Prices as far as they are given, in nano-dollars a token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PriceSettings {
-    /// Read at the full price.
-    pub input: Option<u64>,
-    /// Written.
-    pub output: Option<u64>,
-    /// Read from the cache.
-    pub cache_read: Option<u64>,
-    /// Written to the cache.
-    pub cache_write: Option<u64>,
-}
-
 impl Settings {
     /// A provider by name.
     pub fn provider(&self, name: &str) -> Option<&ProviderSettings> {
-        self.providers.iter().find(|provider| provider.name == name)
+        self.providers.iter().find(|provider| provider.name() == name)
     }
 }
