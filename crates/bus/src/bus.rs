@@ -2,20 +2,16 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::slice;
+use std::iter;
 use std::sync::Arc as EventArc;
 use std::task::{Poll, ready};
 
 use crate::filter::Filter;
 use crate::hub::{Hub, Publication};
-use crate::lane::{Batch, Lane};
 use crate::queue::Queue;
-use crate::route::{Route, Routed};
+use crate::route::Routed;
 use crate::subscription::Subscription;
 use crate::sync::{Arc, poll_proceed};
-
-/// How many events of a batch enter under one lock, so that a long batch does not shut others out.
-const BATCH: usize = 64;
 
 /// A bus of events of one type. Cloning makes another handle of the same bus; it closes when the last handle
 /// is dropped, or at [`Bus::close`].
@@ -95,9 +91,8 @@ impl<E> Bus<E> {
     ///
     /// [`Closed`] if the bus is closed.
     pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
-        let lane = Arc::new(Lane::new(name, filter, queue));
-        self.hub().add(Arc::clone(&lane))?;
-        Ok(Subscription::new(Arc::clone(self.hub()), lane))
+        let lane = self.hub().add(name, filter, queue)?;
+        Ok(Subscription::new(name, Arc::clone(self.hub()), lane))
     }
 
     /// Closes the bus: nothing more can be published, and each subscription ends after what is in its queue.
@@ -133,13 +128,7 @@ impl<E: Routed> Bus<E> {
     ///
     /// [`PublishError::Closed`] if the bus is closed, also while this waits.
     pub async fn publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
-        let event = event.into();
-        let route = Route::of(&*event);
-        self.deliver(Batch {
-            events: slice::from_ref(&event),
-            routes: slice::from_ref(&route),
-        })
-        .await
+        self.deliver(iter::once(event.into())).await
     }
 
     /// Publishes events in their order, cheaper than one by one, and says how many deliveries that made.
@@ -150,18 +139,8 @@ impl<E: Routed> Bus<E> {
     /// # Errors
     ///
     /// [`PublishError::Closed`] if the bus is closed, also while this waits.
-    pub async fn publish_all(&self, events: &[EventArc<E>]) -> Result<usize, PublishError> {
-        let mut reached = 0;
-        for events in events.chunks(BATCH) {
-            let routes: Vec<_> = events.iter().map(|event| Route::of(&**event)).collect();
-            reached += self
-                .deliver(Batch {
-                    events,
-                    routes: &routes,
-                })
-                .await?;
-        }
-        Ok(reached)
+    pub async fn publish_all(&self, events: Vec<EventArc<E>>) -> Result<usize, PublishError> {
+        self.deliver(events.into_iter()).await
     }
 
     /// Publishes an event without ever waiting, from any thread, and says how many subscriptions it reached.
@@ -171,16 +150,11 @@ impl<E: Routed> Bus<E> {
     /// [`PublishError::Full`] if a subscription with [`Overflow::Wait`](crate::Overflow::Wait) that wants the
     /// event is full: then nobody got it. [`PublishError::Closed`] if the bus is closed.
     pub fn try_publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
-        let event = event.into();
-        let route = Route::of(&*event);
-        self.hub().try_publish(Batch {
-            events: slice::from_ref(&event),
-            routes: slice::from_ref(&route),
-        })
+        self.hub().try_publish(event.into())
     }
 
-    async fn deliver(&self, batch: Batch<'_, E>) -> Result<usize, PublishError> {
-        let mut publication = Publication::new(self.hub(), batch);
+    async fn deliver(&self, events: impl Iterator<Item = EventArc<E>>) -> Result<usize, PublishError> {
+        let mut publication = Publication::new(self.hub(), events);
         poll_fn(|cx| {
             let budget = ready!(poll_proceed(cx));
             let done = ready!(publication.poll(cx));

@@ -28,7 +28,7 @@ use crate::topic::TopicPattern;
 /// assert!(filter.matches(&Event("text_delta", "ui.events")));
 /// assert!(!filter.matches(&Event("text_chunk", "llm.results")));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// The clauses before the last one, of which [`Filter::or`] adds more; any of them is enough.
     others: Vec<Clause>,
@@ -36,7 +36,7 @@ pub struct Filter {
 }
 
 /// One conjunction. An empty list asks nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Clause {
     event_types: Names,
     topics: Vec<TopicPattern>,
@@ -133,7 +133,7 @@ impl Clause {
 }
 
 /// Names in order, so that a long list is searched by halves.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Names(Vec<Box<str>>);
 
 impl Names {

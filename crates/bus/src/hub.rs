@@ -1,73 +1,92 @@
-//! The one place where events get their order: every publication enters all its lanes under one lock.
+//! The one lock of a bus: under it events get their order, and readers take what is there.
 //!
-//! Locks are taken hub first, lane second, and neither is held while code of others runs.
+//! It is held for a few instructions per event or chunk, and never while code of others runs but for the
+//! names of an event ([`Routed`]).
 
+use std::sync::Arc as EventArc;
 use std::task::{Context, Poll, Waker};
 
 use crate::bus::{Closed, PublishError};
-use crate::lane::{After, Batch, Lane};
-use crate::queue::Ended;
-use crate::sync::{Arc, Mutex, lock};
+use crate::filter::Filter;
+use crate::lane::Taken;
+use crate::log::{After, Log};
+use crate::queue::{Ended, Queue};
+use crate::route::{Route, Routed};
+use crate::sync::{Mutex, lock};
+
+/// How many events of a batch enter before the lock is let go, so that a long batch does not shut others out.
+const BATCH: usize = 64;
+
+/// The place of a lane. The number tells it from a later lane in the same place.
+#[derive(Clone, Copy)]
+pub(crate) struct LaneId {
+    log: usize,
+    place: usize,
+    number: u64,
+}
 
 pub(crate) struct Hub<E> {
     state: Mutex<State<E>>,
 }
 
 struct State<E> {
-    lanes: Vec<Arc<Lane<E>>>,
+    /// One log for each filter that somebody has.
+    logs: Vec<Option<Log<E>>>,
     closed: bool,
-    tickets: u64,
+    /// The last number given to a lane or a waiting publisher.
+    numbers: u64,
+    publishers: Vec<Waiting>,
 }
 
-/// What became of an offered batch.
-struct Offered<E> {
-    /// How many events, from the start of the batch, entered.
-    entered: usize,
-    /// How many deliveries that made.
-    reached: usize,
-    /// The lane that had no room for the next event.
-    full: Option<Arc<Lane<E>>>,
+/// A publisher that waits for room in a log.
+struct Waiting {
+    number: u64,
+    log: usize,
+    waker: Waker,
+}
+
+/// Why an event did not enter.
+enum Refused {
+    Closed,
+    /// A lane of this log is full.
+    Full(usize),
 }
 
 impl<E> Hub<E> {
     pub(crate) fn new() -> Self {
+        let state = State {
+            logs: Vec::new(),
+            closed: false,
+            numbers: 0,
+            publishers: Vec::new(),
+        };
         Self {
-            state: Mutex::new(State {
-                lanes: Vec::new(),
-                closed: false,
-                tickets: 0,
-            }),
+            state: Mutex::new(state),
         }
     }
 
-    pub(crate) fn add(&self, lane: Arc<Lane<E>>) -> Result<(), Closed> {
+    pub(crate) fn add(&self, name: &str, filter: Filter, queue: Queue) -> Result<LaneId, Closed> {
         let mut state = lock(&self.state);
         if state.closed {
-            return Err(Closed);
+            Err(Closed)
+        } else {
+            Ok(state.add(name, filter, queue))
         }
-        state.lanes.push(lane);
-        Ok(())
     }
 
-    /// Once this returns, nothing more enters the lane.
-    pub(crate) fn remove(&self, lane: &Arc<Lane<E>>) {
-        let mut state = lock(&self.state);
-        let place = state.lanes.iter().position(|known| Arc::ptr_eq(known, lane));
-        let removed = place.map(|place| state.lanes.swap_remove(place));
-        drop(state);
-        drop(removed);
+    /// Ends a lane: once this returns, nothing more enters it.
+    pub(crate) fn end(&self, id: LaneId) {
+        self.change(|state, after| state.end(id, after));
+    }
+
+    /// Removes a lane, whose reader is gone.
+    pub(crate) fn remove(&self, id: LaneId) {
+        let unused = self.change(|state, after| state.remove(id, after));
+        drop(unused);
     }
 
     pub(crate) fn close(&self) {
-        let mut state = lock(&self.state);
-        state.closed = true;
-        let lanes = std::mem::take(&mut state.lanes);
-        drop(state);
-        let mut after = After::new();
-        lanes
-            .iter()
-            .for_each(|lane| lane.end(Ended::BusClosed, &mut after));
-        after.run();
+        self.change(State::close);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -75,97 +94,181 @@ impl<E> Hub<E> {
     }
 
     pub(crate) fn subscriptions(&self) -> usize {
-        lock(&self.state).lanes.len()
+        lock(&self.state).logs.iter().flatten().map(Log::open).sum()
     }
 
-    /// Publishes one event, or nothing if a lane that waits is full.
-    pub(crate) fn try_publish(&self, batch: Batch<'_, E>) -> Result<usize, PublishError> {
-        let offered = self.offer(batch)?;
-        match offered.full {
-            None => Ok(offered.reached),
-            Some(lane) => Err(PublishError::Full {
-                subscription: lane.name().to_owned(),
-            }),
-        }
+    /// Takes what is next for a reader; nothing if nothing is there yet.
+    pub(crate) fn try_take(&self, id: LaneId) -> Result<Option<Taken<E>>, Ended> {
+        self.change(|state, after| state.take(id, after))
     }
 
-    fn offer(&self, batch: Batch<'_, E>) -> Result<Offered<E>, PublishError> {
+    /// As [`Hub::try_take`], but the reader sleeps while nothing is there.
+    pub(crate) fn poll_take(&self, id: LaneId, cx: &Context<'_>) -> Poll<Result<Taken<E>, Ended>> {
+        let taken = self.change(|state, after| {
+            let taken = state.take(id, after);
+            if let (Ok(None), Some(log)) = (&taken, &mut state.logs[id.log]) {
+                log.sleep(id.place, cx.waker(), after);
+            }
+            taken
+        });
+        taken.transpose().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Does something under the lock, and what follows from it after.
+    fn change<T>(&self, act: impl FnOnce(&mut State<E>, &mut After<E>) -> T) -> T {
         let mut after = After::new();
-        let mut state = lock(&self.state);
-        if state.closed {
-            return Err(PublishError::Closed);
-        }
-        let offered = state.offer(batch, &mut after);
-        drop(state);
+        let done = act(&mut lock(&self.state), &mut after);
         after.run();
-        Ok(offered)
+        done
     }
+}
 
-    fn ticket(&self) -> u64 {
-        let mut state = lock(&self.state);
-        state.tickets += 1;
-        state.tickets
+impl<E: Routed> Hub<E> {
+    /// Publishes an event, or nothing if a publisher must wait.
+    pub(crate) fn try_publish(&self, event: EventArc<E>) -> Result<usize, PublishError> {
+        // Outlives the lock, as its event must if it is refused or nobody wants it.
+        let mut event = Some(event);
+        self.change(|state, after| {
+            state.offer(&mut event, after).map_err(|refused| match refused {
+                Refused::Closed => PublishError::Closed,
+                Refused::Full(log) => PublishError::Full {
+                    subscription: state.full_lane(log),
+                },
+            })
+        })
     }
 }
 
 impl<E> State<E> {
-    fn offer(&mut self, batch: Batch<'_, E>, after: &mut After<E>) -> Offered<E> {
-        let mut entered = batch.events.len();
-        let mut full = None;
-        for lane in self.lanes.iter().filter(|lane| lane.waits()) {
-            let room = lane.room_for(batch.split_at(entered).0);
-            if room < entered {
-                (entered, full) = (room, Some(Arc::clone(lane)));
-            }
+    fn add(&mut self, name: &str, filter: Filter, queue: Queue) -> LaneId {
+        let same = |log: &Option<Log<E>>| log.as_ref().is_some_and(|log| *log.filter() == filter);
+        let known = self.logs.iter().position(same);
+        let place = known
+            .or_else(|| self.logs.iter().position(Option::is_none))
+            .unwrap_or(self.logs.len());
+        if place == self.logs.len() {
+            self.logs.push(None);
         }
-        let reached = if entered > 0 {
-            self.enter(batch.split_at(entered).0, after)
-        } else {
-            0
-        };
-        Offered {
-            entered,
-            reached,
-            full,
+        let number = self.number();
+        let log = self.logs[place].get_or_insert_with(|| Log::new(filter));
+        LaneId {
+            log: place,
+            place: log.add(number, name, queue),
+            number,
         }
     }
 
-    fn enter(&mut self, batch: Batch<'_, E>, after: &mut After<E>) -> usize {
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn take(&mut self, id: LaneId, after: &mut After<E>) -> Result<Option<Taken<E>>, Ended> {
+        let Some(log) = &mut self.logs[id.log] else {
+            return Err(Ended::Stopped);
+        };
+        let taken = log.take(id.place, after);
+        if matches!(taken, Ok(Some(_))) && log.lane(id.place).is_some_and(|lane| lane.waits()) {
+            self.wake_publishers(id.log, after);
+        }
+        taken
+    }
+
+    fn end(&mut self, id: LaneId, after: &mut After<E>) {
+        let Some(log) = &mut self.logs[id.log] else {
+            return;
+        };
+        if log.lane(id.place).is_some_and(|lane| lane.number == id.number) {
+            log.end(id.place, Ended::Stopped, after);
+            self.wake_publishers(id.log, after);
+        }
+    }
+
+    /// Returns the log if this was its last lane, to be dropped outside the lock.
+    fn remove(&mut self, id: LaneId, after: &mut After<E>) -> Option<Log<E>> {
+        let log = &mut self.logs[id.log];
+        log.as_mut()?.remove(id.place, after);
+        let unused = log.take_if(|log| log.is_unused());
+        self.wake_publishers(id.log, after);
+        unused
+    }
+
+    fn close(&mut self, after: &mut After<E>) {
+        self.closed = true;
+        self.logs
+            .iter_mut()
+            .flatten()
+            .for_each(|log| log.end_all(Ended::BusClosed, after));
+        after
+            .wakers
+            .extend(self.publishers.drain(..).map(|waiting| waiting.waker));
+    }
+
+    fn full_lane(&self, log: usize) -> String {
+        let lane = self.logs[log].as_ref().and_then(Log::full_lane);
+        lane.map(|lane| lane.name.to_string()).unwrap_or_default()
+    }
+
+    /// All that wait for this log: one that finds another log full must not keep the room from the rest.
+    fn wake_publishers(&mut self, log: usize, after: &mut After<E>) {
+        let waiting = self.publishers.extract_if(.., |waiting| waiting.log == log);
+        after.wakers.extend(waiting.map(|waiting| waiting.waker));
+    }
+
+    fn forget_publisher(&mut self, number: u64, after: &mut After<E>) {
+        let forgotten = self.publishers.extract_if(.., |waiting| waiting.number == number);
+        after.retired.extend(forgotten.map(|waiting| waiting.waker));
+    }
+}
+
+impl<E: Routed> State<E> {
+    /// Takes the event and returns how many deliveries that makes, or leaves it where it is.
+    fn offer(&mut self, event: &mut Option<EventArc<E>>, after: &mut After<E>) -> Result<usize, Refused> {
+        let Some(offered) = event.as_ref() else {
+            return Ok(0);
+        };
+        if self.closed {
+            return Err(Refused::Closed);
+        }
+        let route = Route::of(&**offered);
+        let full = |log: &Option<Log<E>>| {
+            log.as_ref()
+                .is_some_and(|log| log.full_lane().is_some() && log.wants(&route))
+        };
+        if let Some(log) = self.logs.iter().position(full) {
+            return Err(Refused::Full(log));
+        }
+        let mut wanting = self.logs.iter_mut().flatten().filter(|log| log.wants(&route));
+        let mut last = wanting.next();
         let mut reached = 0;
-        self.lanes.retain(|lane| {
-            let (accepted, open) = lane.accept(batch, after);
-            reached += accepted;
-            open
-        });
-        reached
+        // The last log gets the publisher's own reference: mostly there is one, and counting costs.
+        for next in wanting {
+            reached += last
+                .replace(next)
+                .map_or(0, |log| log.enter(EventArc::clone(offered), after));
+        }
+        let own = last.is_some().then(|| event.take()).flatten();
+        Ok(reached + last.zip(own).map_or(0, |(log, own)| log.enter(own, after)))
     }
 }
 
 /// A publication under way. Dropped early, it leaves no trace but the events that already entered.
-pub(crate) struct Publication<'a, E> {
+pub(crate) struct Publication<'a, E, I> {
     hub: &'a Hub<E>,
-    rest: Batch<'a, E>,
+    /// The event that comes next, if it was refused before.
+    pending: Option<EventArc<E>>,
+    rest: I,
     reached: usize,
-    asleep: Option<Asleep<E>>,
+    /// The number under which it waits for room.
+    asleep: Option<u64>,
 }
 
-/// The place where a publisher sleeps.
-struct Asleep<E> {
-    ticket: u64,
-    lane: Arc<Lane<E>>,
-}
-
-impl<E> Drop for Asleep<E> {
-    fn drop(&mut self) {
-        self.lane.forget(self.ticket);
-    }
-}
-
-impl<'a, E> Publication<'a, E> {
-    pub(crate) fn new(hub: &'a Hub<E>, batch: Batch<'a, E>) -> Self {
+impl<'a, E: Routed, I: Iterator<Item = EventArc<E>>> Publication<'a, E, I> {
+    pub(crate) fn new(hub: &'a Hub<E>, events: I) -> Self {
         Self {
             hub,
-            rest: batch,
+            pending: None,
+            rest: events,
             reached: 0,
             asleep: None,
         }
@@ -173,23 +276,58 @@ impl<'a, E> Publication<'a, E> {
 
     pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Poll<Result<usize, PublishError>> {
         loop {
-            let offered = self.hub.offer(self.rest)?;
-            self.reached += offered.reached;
-            self.rest = self.rest.split_at(offered.entered).1;
-            let Some(lane) = offered.full else {
-                self.asleep = None;
-                return Poll::Ready(Ok(self.reached));
-            };
-            if self.sleep(lane, cx.waker()) {
-                return Poll::Pending;
+            let hub = self.hub;
+            match hub.change(|state, after| self.step(state, cx, after)) {
+                Poll::Ready(Ok(false)) => {}
+                Poll::Ready(Ok(true)) => return Poll::Ready(Ok(self.reached)),
+                Poll::Ready(Err(closed)) => return Poll::Ready(Err(closed)),
+                Poll::Pending => return Poll::Pending,
             }
         }
     }
 
-    fn sleep(&mut self, lane: Arc<Lane<E>>, waker: &Waker) -> bool {
-        let ticket = self.hub.ticket();
-        let asleep = lane.wait_for_room(ticket, waker);
-        self.asleep = asleep.then_some(Asleep { ticket, lane });
-        asleep
+    /// Publishes some events; true if those were all.
+    fn step(
+        &mut self,
+        state: &mut State<E>,
+        cx: &Context<'_>,
+        after: &mut After<E>,
+    ) -> Poll<Result<bool, PublishError>> {
+        if let Some(number) = self.asleep.take() {
+            state.forget_publisher(number, after);
+        }
+        for _ in 0..BATCH {
+            self.pending = self.pending.take().or_else(|| self.rest.next());
+            if self.pending.is_none() {
+                return Poll::Ready(Ok(true));
+            }
+            match state.offer(&mut self.pending, after) {
+                Ok(reached) => {
+                    self.reached += reached;
+                    after.unwanted.extend(self.pending.take());
+                }
+                Err(Refused::Closed) => return Poll::Ready(Err(PublishError::Closed)),
+                Err(Refused::Full(log)) => {
+                    let number = state.number();
+                    state.publishers.push(Waiting {
+                        number,
+                        log,
+                        waker: cx.waker().clone(),
+                    });
+                    self.asleep = Some(number);
+                    return Poll::Pending;
+                }
+            }
+        }
+        Poll::Ready(Ok(false))
+    }
+}
+
+impl<E, I> Drop for Publication<'_, E, I> {
+    fn drop(&mut self) {
+        if let Some(number) = self.asleep {
+            self.hub
+                .change(|state, after| state.forget_publisher(number, after));
+        }
     }
 }

@@ -1,276 +1,138 @@
-//! One subscription as the bus sees it: its filter, its queue and who sleeps at either end.
-//!
-//! Events enter a lane only under the lock of the hub, so between a check for room and the entry the queue
-//! can only have become shorter. Its own lock is held for a few instructions by either side.
+//! One subscription inside a log: how far its reader is, what it agreed to, and whether it sleeps.
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::Arc as EventArc;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::Waker;
 
-use crate::filter::Filter;
-use crate::queue::{Delivery, Ended, Overflow, Queue};
-use crate::route::Route;
-use crate::sync::{Mutex, lock};
+use crate::history::{Chunk, History, Run, Sealed};
+use crate::queue::{Ended, Overflow, Queue};
 
-/// Events with the names by which they are chosen, in step.
-pub(crate) struct Batch<'a, E> {
-    pub(crate) events: &'a [EventArc<E>],
-    pub(crate) routes: &'a [Route<'a>],
-}
-
-// Derived, they would ask for `E: Copy`.
-impl<E> Copy for Batch<'_, E> {}
-impl<E> Clone for Batch<'_, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, E> Batch<'a, E> {
-    pub(crate) fn split_at(self, at: usize) -> (Self, Self) {
-        let (first, rest) = self.events.split_at(at);
-        let (first_routes, rest_routes) = self.routes.split_at(at);
-        (
-            Self {
-                events: first,
-                routes: first_routes,
-            },
-            Self {
-                events: rest,
-                routes: rest_routes,
-            },
-        )
-    }
-
-    fn iter(self) -> impl Iterator<Item = (&'a EventArc<E>, &'a Route<'a>)> {
-        self.events.iter().zip(self.routes)
-    }
-}
-
-/// What is left to do once the locks are released: wakers and destructors are code of others, which may come
-/// back to the bus.
-pub(crate) struct After<E> {
-    wakers: Vec<Waker>,
-    dropped: Vec<EventArc<E>>,
-}
-
-impl<E> After<E> {
-    pub(crate) fn new() -> Self {
-        Self {
-            wakers: Vec::new(),
-            dropped: Vec::new(),
-        }
-    }
-
-    pub(crate) fn run(self) {
-        self.wakers.into_iter().for_each(Waker::wake);
-    }
-}
+/// A reader takes at most this part of its capacity at once: what it has taken no longer counts as waiting,
+/// so the part is how far a full queue can be from what the reader has really seen.
+const STRIDE_PART: usize = 4;
 
 pub(crate) struct Lane<E> {
-    name: Box<str>,
-    /// Nothing when every event is wanted.
-    filter: Option<Filter>,
+    /// Tells it from a later lane in the same place.
+    pub(crate) number: u64,
+    pub(crate) name: Box<str>,
+    pub(crate) reader: Option<Waker>,
     queue: Queue,
-    state: Mutex<State<E>>,
+    /// The position of the next event to take.
+    cursor: u64,
+    /// Events dropped since the last one taken.
+    lagged: u64,
+    end: Option<End<E>>,
 }
 
-pub(crate) struct State<E> {
-    events: VecDeque<EventArc<E>>,
-    lagged: u64,
-    ended: Option<Ended>,
-    reader: Option<Waker>,
-    /// Publishers that wait for room, by ticket.
-    publishers: Vec<(u64, Waker)>,
+/// A lane that gets nothing more has what was waiting for itself, so that it holds up no other.
+struct End<E> {
+    reason: Ended,
+    left: VecDeque<Sealed<E>>,
+}
+
+/// What a reader gets at once.
+pub(crate) enum Taken<E> {
+    /// So many events were dropped.
+    Gap(u64),
+    /// The next event, and those that were taken with it.
+    Events { first: Arc<E>, rest: Run<E> },
 }
 
 impl<E> Lane<E> {
-    pub(crate) fn new(name: &str, filter: Filter, queue: Queue) -> Self {
-        let state = State {
-            events: VecDeque::new(),
-            lagged: 0,
-            ended: None,
-            reader: None,
-            publishers: Vec::new(),
-        };
-        let filter = (!filter.wants_all()).then_some(filter);
+    pub(crate) fn new(number: u64, name: &str, queue: Queue, cursor: u64) -> Self {
         Self {
+            number,
             name: name.into(),
-            filter,
+            reader: None,
             queue,
-            state: Mutex::new(state),
+            cursor,
+            lagged: 0,
+            end: None,
         }
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    pub(crate) fn is_open(&self) -> bool {
+        self.end.is_none()
     }
 
-    /// Whether publishers wait for this lane when it is full.
+    /// Why there is nothing more to take, if it ended.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        self.end.as_ref().map(|end| end.reason)
+    }
+
+    /// Whether publishers wait for it.
     pub(crate) fn waits(&self) -> bool {
-        self.queue.overflow() == Overflow::Wait
+        self.is_open() && self.queue.overflow() == Overflow::Wait
     }
 
-    fn wants(&self, route: &Route<'_>) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter.wants(route))
+    /// The position at which its queue is full; none if that stops nobody.
+    pub(crate) fn full_at(&self) -> Option<u64> {
+        let bounded = self.is_open() && self.queue.overflow() != Overflow::Lag;
+        bounded.then_some(self.cursor + self.queue.capacity() as u64)
     }
 
-    /// How many events of the batch, from its start, can enter before one finds the queue full.
-    pub(crate) fn room_for(&self, batch: Batch<'_, E>) -> usize {
-        let mut room = self.queue.capacity() - lock(&self.state).events.len();
-        for (index, route) in batch.routes.iter().enumerate() {
-            match (self.wants(route), room) {
-                (false, _) => {}
-                (true, 0) => return index,
-                (true, _) => room -= 1,
-            }
-        }
-        batch.routes.len()
-    }
-
-    /// Lets a publisher sleep until there is room. False, and nothing kept, if there is room by now.
-    pub(crate) fn wait_for_room(&self, ticket: u64, waker: &Waker) -> bool {
-        let mut state = lock(&self.state);
-        if state.ended.is_some() || state.events.len() < self.queue.capacity() {
-            return false;
-        }
-        let known = state.forget(ticket);
-        state.publishers.push((ticket, waker.clone()));
-        drop(state);
-        drop(known);
-        true
-    }
-
-    /// Forgets a publisher that waits no longer.
-    pub(crate) fn forget(&self, ticket: u64) {
-        let known = lock(&self.state).forget(ticket);
-        drop(known);
-    }
-
-    /// Takes in what it wants of the batch; returns how many events that was, and whether it is still open.
-    pub(crate) fn accept(&self, batch: Batch<'_, E>, after: &mut After<E>) -> (usize, bool) {
-        let mut state = lock(&self.state);
-        if state.ended.is_some() {
-            return (0, false);
-        }
-        let mut accepted = 0;
-        for (event, _) in batch.iter().filter(|(_, route)| self.wants(route)) {
-            if state.events.len() == self.queue.capacity() && !self.make_room(&mut state, after) {
-                break;
-            }
-            state.events.push_back(EventArc::clone(event));
-            accepted += 1;
-        }
-        if accepted > 0 || state.ended.is_some() {
-            after.wakers.extend(state.reader.take());
-        }
-        (accepted, state.ended.is_none())
-    }
-
-    /// What the policy says about one event too many; false if it cannot enter.
-    fn make_room(&self, state: &mut State<E>, after: &mut After<E>) -> bool {
-        if self.queue.overflow() == Overflow::Lag {
-            after.dropped.extend(state.events.pop_front());
-            state.lagged += 1;
-            return true;
-        }
-        debug_assert!(
-            !self.waits(),
-            "an event enters a waiting lane only after its room was checked"
-        );
-        state.ended = Some(Ended::CutOff {
+    /// The reason for cutting it off, if one more event does.
+    pub(crate) fn overrun(&self, head: u64) -> Option<Ended> {
+        let overrun = self.queue.overflow() == Overflow::CutOff && self.full_at() == Some(head);
+        overrun.then_some(Ended::CutOff {
             capacity: self.queue.capacity(),
-        });
-        false
+        })
     }
 
-    /// Ends the lane; what is in its queue can still be read. The first reason stays.
-    pub(crate) fn end(&self, reason: Ended, after: &mut After<E>) {
-        let mut state = lock(&self.state);
-        state.ended.get_or_insert(reason);
-        after.wakers.extend(state.reader.take());
-        state.wake_publishers(after);
+    /// Whether it has taken everything up to this position.
+    pub(crate) fn is_at(&self, position: u64) -> bool {
+        self.is_open() && self.cursor == position
     }
 
-    /// Ends the lane and empties it: its reader is gone.
-    pub(crate) fn abandon(&self, after: &mut After<E>) {
-        let mut state = lock(&self.state);
-        state.ended.get_or_insert(Ended::Stopped);
-        after.dropped.extend(mem::take(&mut state.events));
-        state.wake_publishers(after);
-    }
-
-    /// Takes what `take` takes; nothing if nothing is there yet.
-    pub(crate) fn try_take<T>(
-        &self,
-        take: impl FnOnce(&mut State<E>) -> Option<T>,
-    ) -> Result<Option<T>, Ended> {
-        let mut after = After::new();
-        let mut state = lock(&self.state);
-        let taken = match take(&mut state) {
-            None => state.ended.map_or(Ok(None), Err),
-            taken => Ok(taken),
-        };
-        state.wake_publishers(&mut after);
-        drop(state);
-        after.run();
-        taken
-    }
-
-    /// As [`Lane::try_take`], but the reader sleeps while nothing is there.
-    pub(crate) fn poll_take<T>(
-        &self,
-        cx: &Context<'_>,
-        take: impl FnOnce(&mut State<E>) -> Option<T>,
-    ) -> Poll<Result<T, Ended>> {
-        let mut state = lock(&self.state);
-        let taken = match (take(&mut state), state.ended) {
-            (Some(taken), _) => Ok(taken),
-            (None, Some(ended)) => Err(ended),
-            (None, None) => {
-                let known = state.reader.replace(cx.waker().clone());
-                drop(state);
-                drop(known);
-                return Poll::Pending;
-            }
-        };
-        let mut after = After::new();
-        state.wake_publishers(&mut after);
-        drop(state);
-        after.run();
-        Poll::Ready(taken)
-    }
-}
-
-impl<E> State<E> {
-    /// The next delivery: the gap before the oldest event, else that event.
-    pub(crate) fn pop(&mut self) -> Option<Delivery<E>> {
-        if self.lagged > 0 {
-            return Some(Delivery::Lagged(mem::take(&mut self.lagged)));
+    /// Gives up what is more than its capacity, if that is its policy.
+    pub(crate) fn give_up_overflow(&mut self, history: &mut History<E>, dropped: &mut Vec<Chunk<E>>) {
+        let oldest = history.head().saturating_sub(self.queue.capacity() as u64);
+        if self.cursor < oldest && self.queue.overflow() == Overflow::Lag && self.is_open() {
+            self.lagged += oldest - self.cursor;
+            history.leave(self.cursor, oldest, dropped);
+            self.cursor = oldest;
         }
-        self.events.pop_front().map(Delivery::Event)
     }
 
-    /// Up to `limit` deliveries; how many, or nothing if there is none.
-    pub(crate) fn pop_many(&mut self, into: &mut Vec<Delivery<E>>, limit: usize) -> Option<usize> {
-        let gap = (self.lagged > 0).then(|| Delivery::Lagged(mem::take(&mut self.lagged)));
-        let gaps = usize::from(gap.is_some());
-        let count = self.events.len().min(limit - gaps);
-        into.extend(gap);
-        into.extend(self.events.drain(..count).map(Delivery::Event));
-        (gaps + count > 0).then_some(gaps + count)
+    /// Takes the next gap or events; nothing if the reader has had everything that is sealed.
+    pub(crate) fn take(&mut self, history: &mut History<E>, dropped: &mut Vec<Chunk<E>>) -> Option<Taken<E>> {
+        self.give_up_overflow(history, dropped);
+        if self.lagged > 0 {
+            return Some(Taken::Gap(mem::take(&mut self.lagged)));
+        }
+        let source = match &self.end {
+            Some(end) => end.left.front(),
+            None => history.chunk_at(self.cursor),
+        }?;
+        let stride = (self.queue.capacity() / STRIDE_PART).max(1);
+        let (mut rest, chunk_end) = (source.run(self.cursor, stride), source.end());
+        let cursor = self.cursor + rest.len() as u64;
+        match &mut self.end {
+            Some(end) if cursor == chunk_end => dropped.extend(end.left.pop_front().map(Sealed::into_chunk)),
+            Some(_) => {}
+            None => history.leave(self.cursor, cursor, dropped),
+        }
+        self.cursor = cursor;
+        rest.next().map(|first| Taken::Events { first, rest })
     }
 
-    fn forget(&mut self, ticket: u64) -> Option<(u64, Waker)> {
-        let place = self.publishers.iter().position(|(known, _)| *known == ticket)?;
-        Some(self.publishers.swap_remove(place))
+    /// Ends the lane, which must be open, in a history whose tail is sealed. What is waiting stays readable.
+    pub(crate) fn end(&mut self, reason: Ended, history: &mut History<E>, dropped: &mut Vec<Chunk<E>>) {
+        self.give_up_overflow(history, dropped);
+        self.end = Some(End {
+            reason,
+            left: history.chunks_from(self.cursor),
+        });
+        history.leave(self.cursor, u64::MAX, dropped);
     }
 
-    /// All of them, when there is room: one that finds another lane full must not keep the room from the rest.
-    fn wake_publishers(&mut self, after: &mut After<E>) {
-        after
-            .wakers
-            .extend(self.publishers.drain(..).map(|(_, waker)| waker));
+    /// What is still held for its reader.
+    pub(crate) fn into_left(self) -> impl Iterator<Item = Chunk<E>> {
+        self.end
+            .map(|end| end.left)
+            .into_iter()
+            .flatten()
+            .map(Sealed::into_chunk)
     }
 }

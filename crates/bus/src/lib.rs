@@ -52,8 +52,10 @@
 
 mod bus;
 mod filter;
+mod history;
 mod hub;
 mod lane;
+mod log;
 mod queue;
 mod route;
 mod subscription;

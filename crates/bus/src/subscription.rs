@@ -7,8 +7,9 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-use crate::hub::Hub;
-use crate::lane::{After, Lane};
+use crate::history::Run;
+use crate::hub::{Hub, LaneId};
+use crate::lane::Taken;
 use crate::queue::{Delivery, Ended};
 use crate::sync::{Arc, poll_proceed};
 
@@ -49,18 +50,24 @@ use crate::sync::{Arc, poll_proceed};
 /// # }
 /// ```
 pub struct Subscription<E> {
-    hub: Arc<Hub<E>>,
-    lane: Arc<Lane<E>>,
+    name: Box<str>,
+    place: StopHandle<E>,
+    /// What it has taken and not handed out yet.
+    run: Option<Run<E>>,
 }
 
 impl<E> Subscription<E> {
-    pub(crate) fn new(hub: Arc<Hub<E>>, lane: Arc<Lane<E>>) -> Self {
-        Self { hub, lane }
+    pub(crate) fn new(name: &str, hub: Arc<Hub<E>>, lane: LaneId) -> Self {
+        Self {
+            name: name.into(),
+            place: StopHandle { hub, lane },
+            run: None,
+        }
     }
 
     /// The name under which it was made.
     pub fn name(&self) -> &str {
-        self.lane.name()
+        &self.name
     }
 
     /// The next delivery, when there is one. Nothing is lost if the future is dropped.
@@ -79,28 +86,12 @@ impl<E> Subscription<E> {
     /// [`Ended`], with the reason, once everything in the queue has been read.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Result<Delivery<E>, Ended>> {
         let budget = ready!(poll_proceed(cx));
-        let taken = ready!(self.lane.poll_take(cx, |queue| queue.pop()));
+        let next = match self.take_next() {
+            Some(event) => Ok(event),
+            None => ready!(self.place.hub.poll_take(self.place.lane, cx)).map(|taken| self.first_of(taken)),
+        };
         budget.made_progress();
-        Poll::Ready(taken)
-    }
-
-    /// The next deliveries, when there are some: appends at least one and at most `limit` to `into` and says
-    /// how many. The cheapest way to keep up with a busy bus. With a limit of 0 it returns at once.
-    ///
-    /// # Errors
-    ///
-    /// [`Ended`], with the reason, once everything in the queue has been read.
-    pub async fn recv_many(&mut self, into: &mut Vec<Delivery<E>>, limit: usize) -> Result<usize, Ended> {
-        if limit == 0 {
-            return Ok(0);
-        }
-        poll_fn(|cx| {
-            let budget = ready!(poll_proceed(cx));
-            let taken = ready!(self.lane.poll_take(cx, |queue| queue.pop_many(into, limit)));
-            budget.made_progress();
-            Poll::Ready(taken)
-        })
-        .await
+        Poll::Ready(next)
     }
 
     /// The next delivery if it is there already.
@@ -109,24 +100,56 @@ impl<E> Subscription<E> {
     ///
     /// [`Ended`], with the reason, once everything in the queue has been read.
     pub fn try_recv(&mut self) -> Result<Option<Delivery<E>>, Ended> {
-        self.lane.try_take(|queue| queue.pop())
+        if let Some(event) = self.take_next() {
+            return Ok(Some(event));
+        }
+        let taken = self.place.hub.try_take(self.place.lane)?;
+        Ok(taken.map(|taken| self.first_of(taken)))
+    }
+
+    /// The next deliveries, when there are some: appends at least one and at most `limit` to `into` and says
+    /// how many. With a limit of 0 it returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Ended`], with the reason, once everything in the queue has been read.
+    pub async fn recv_many(&mut self, into: &mut Vec<Delivery<E>>, limit: usize) -> Result<usize, Ended> {
+        if limit == 0 {
+            return Ok(0);
+        }
+        let before = into.len();
+        into.push(self.recv().await?);
+        into.extend(self.run.iter_mut().flatten().take(limit - 1).map(Delivery::Event));
+        self.run.take_if(|run| run.is_empty());
+        Ok(into.len() - before)
     }
 
     /// A handle that stops this subscription from another task.
     pub fn stop_handle(&self) -> StopHandle<E> {
-        StopHandle {
-            hub: Arc::clone(&self.hub),
-            lane: Arc::clone(&self.lane),
+        self.place.clone()
+    }
+
+    fn take_next(&mut self) -> Option<Delivery<E>> {
+        let next = self.run.as_mut()?.next();
+        // A reader that has nothing to do holds no events back from being freed.
+        self.run.take_if(|run| run.is_empty());
+        next.map(Delivery::Event)
+    }
+
+    fn first_of(&mut self, taken: Taken<E>) -> Delivery<E> {
+        match taken {
+            Taken::Gap(count) => Delivery::Lagged(count),
+            Taken::Events { first, rest } => {
+                self.run = (!rest.is_empty()).then_some(rest);
+                Delivery::Event(first)
+            }
         }
     }
 }
 
 impl<E> Drop for Subscription<E> {
     fn drop(&mut self) {
-        self.hub.remove(&self.lane);
-        let mut after = After::new();
-        self.lane.abandon(&mut after);
-        after.run();
+        self.place.hub.remove(self.place.lane);
     }
 }
 
@@ -140,7 +163,7 @@ impl<E> Stream for Subscription<E> {
 
 impl<E> fmt::Debug for Subscription<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Subscription").field(&self.name()).finish()
+        f.debug_tuple("Subscription").field(&self.name).finish()
     }
 }
 
@@ -148,16 +171,13 @@ impl<E> fmt::Debug for Subscription<E> {
 /// [`Ended::Stopped`] after what is already in the queue. So a loop over the subscription drains and ends.
 pub struct StopHandle<E> {
     hub: Arc<Hub<E>>,
-    lane: Arc<Lane<E>>,
+    lane: LaneId,
 }
 
 impl<E> StopHandle<E> {
     /// Stops it. Stopping again, or after it ended otherwise, does nothing.
     pub fn stop(&self) {
-        self.hub.remove(&self.lane);
-        let mut after = After::new();
-        self.lane.end(Ended::Stopped, &mut after);
-        after.run();
+        self.hub.end(self.lane);
     }
 }
 
@@ -165,13 +185,13 @@ impl<E> Clone for StopHandle<E> {
     fn clone(&self) -> Self {
         Self {
             hub: Arc::clone(&self.hub),
-            lane: Arc::clone(&self.lane),
+            lane: self.lane,
         }
     }
 }
 
 impl<E> fmt::Debug for StopHandle<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("StopHandle").field(&self.lane.name()).finish()
+        f.write_str("StopHandle")
     }
 }

@@ -1,0 +1,215 @@
+//! All subscriptions with the same filter: one history, a lane for each.
+//!
+//! So an event is stored once, however many readers want it, and a publication costs the same for one reader
+//! as for many.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use crate::filter::Filter;
+use crate::history::{Chunk, History};
+use crate::lane::{Lane, Taken};
+use crate::queue::{Ended, Overflow, Queue};
+use crate::route::Route;
+
+/// What is left to do once the lock is released: wakers and destructors are code of others, which may come
+/// back to the bus.
+pub(crate) struct After<E> {
+    pub(crate) wakers: Vec<Waker>,
+    /// Wakers that nobody waits for any more.
+    pub(crate) retired: Vec<Waker>,
+    dropped: Vec<Chunk<E>>,
+    pub(crate) unwanted: Vec<Arc<E>>,
+}
+
+impl<E> After<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            wakers: Vec::new(),
+            retired: Vec::new(),
+            dropped: Vec::new(),
+            unwanted: Vec::new(),
+        }
+    }
+
+    pub(crate) fn run(self) {
+        self.wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+pub(crate) struct Log<E> {
+    filter: Filter,
+    /// Whether the filter need not be asked.
+    wants_all: bool,
+    history: History<E>,
+    lanes: Vec<Option<Lane<E>>>,
+    /// How many lanes are open.
+    open: usize,
+    /// Whether publishers may have to wait for one of its lanes.
+    may_wait: bool,
+    /// Up to this position no lane is full. It may be too low, as readers go on meanwhile; then it is found
+    /// anew.
+    free_until: u64,
+    /// The places of the lanes whose readers sleep.
+    asleep: Vec<usize>,
+}
+
+impl<E> Log<E> {
+    pub(crate) fn new(filter: Filter) -> Self {
+        Self {
+            wants_all: filter.wants_all(),
+            filter,
+            history: History::new(),
+            lanes: Vec::new(),
+            open: 0,
+            may_wait: false,
+            free_until: u64::MAX,
+            asleep: Vec::new(),
+        }
+    }
+
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub(crate) fn wants(&self, route: &Route<'_>) -> bool {
+        self.open > 0 && (self.wants_all || self.filter.wants(route))
+    }
+
+    /// How many lanes are open.
+    pub(crate) fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Whether no lane is left, open or ended.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.lanes.iter().all(Option::is_none)
+    }
+
+    /// Adds a lane that sees every event from now on; returns its place.
+    pub(crate) fn add(&mut self, number: u64, name: &str, queue: Queue) -> usize {
+        // What came before is none of the new lane's, so it must not be in a chunk with what comes.
+        self.history.seal(self.open);
+        let lane = Lane::new(number, name, queue, self.history.head());
+        self.free_until = self.free_until.min(lane.full_at().unwrap_or(u64::MAX));
+        self.may_wait |= queue.overflow() == Overflow::Wait;
+        self.open += 1;
+        let place = self
+            .lanes
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(self.lanes.len());
+        if place == self.lanes.len() {
+            self.lanes.push(None);
+        }
+        self.lanes[place] = Some(lane);
+        place
+    }
+
+    /// The lane for which publishers must wait, if there is one.
+    pub(crate) fn full_lane(&self) -> Option<&Lane<E>> {
+        let head = self.history.head();
+        if !self.may_wait || head < self.free_until {
+            return None;
+        }
+        self.lanes
+            .iter()
+            .flatten()
+            .find(|lane| lane.waits() && lane.full_at() == Some(head))
+    }
+
+    /// Takes in an event, for which there is room; returns how many deliveries that makes.
+    pub(crate) fn enter(&mut self, event: Arc<E>, after: &mut After<E>) -> usize {
+        if self.history.head() == self.free_until {
+            self.cut_off_overrun(after);
+        }
+        if self.open == 0 {
+            after.unwanted.push(event);
+            return 0;
+        }
+        if self.history.push(event) {
+            self.seal(after);
+        }
+        for place in self.asleep.drain(..) {
+            after
+                .wakers
+                .extend(self.lanes[place].as_mut().and_then(|lane| lane.reader.take()));
+        }
+        self.open
+    }
+
+    /// Takes what is next for a reader; nothing if nothing is there yet.
+    pub(crate) fn take(&mut self, place: usize, after: &mut After<E>) -> Result<Option<Taken<E>>, Ended> {
+        let sealed_until = self.history.sealed_until();
+        if self.lane(place).is_some_and(|lane| lane.is_at(sealed_until)) {
+            self.seal(after);
+        }
+        let Some(lane) = self.lanes[place].as_mut() else {
+            return Err(Ended::Stopped);
+        };
+        match (lane.take(&mut self.history, &mut after.dropped), lane.ended()) {
+            (None, Some(reason)) => Err(reason),
+            (taken, _) => Ok(taken),
+        }
+    }
+
+    /// The lane at this place, if there is one.
+    pub(crate) fn lane(&self, place: usize) -> Option<&Lane<E>> {
+        self.lanes[place].as_ref()
+    }
+
+    /// Keeps the waker of a reader, which wants to sleep.
+    pub(crate) fn sleep(&mut self, place: usize, waker: &Waker, after: &mut After<E>) {
+        let Some(lane) = self.lanes[place].as_mut() else {
+            return;
+        };
+        match lane.reader.replace(waker.clone()) {
+            Some(earlier) => after.retired.push(earlier),
+            None => self.asleep.push(place),
+        }
+    }
+
+    /// Ends a lane, if it is open.
+    pub(crate) fn end(&mut self, place: usize, reason: Ended, after: &mut After<E>) {
+        let Some(lane) = self.lanes[place].as_mut().filter(|lane| lane.is_open()) else {
+            return;
+        };
+        self.history.seal(self.open);
+        lane.end(reason, &mut self.history, &mut after.dropped);
+        self.open -= 1;
+        self.asleep.retain(|asleep| *asleep != place);
+        after.wakers.extend(lane.reader.take());
+    }
+
+    /// Ends all lanes.
+    pub(crate) fn end_all(&mut self, reason: Ended, after: &mut After<E>) {
+        (0..self.lanes.len()).for_each(|place| self.end(place, reason, after));
+    }
+
+    /// Removes a lane, whose reader is gone.
+    pub(crate) fn remove(&mut self, place: usize, after: &mut After<E>) {
+        self.end(place, Ended::Stopped, after);
+        after
+            .dropped
+            .extend(self.lanes[place].take().into_iter().flat_map(Lane::into_left));
+    }
+
+    fn cut_off_overrun(&mut self, after: &mut After<E>) {
+        let head = self.history.head();
+        for place in 0..self.lanes.len() {
+            if let Some(reason) = self.lane(place).and_then(|lane| lane.overrun(head)) {
+                self.end(place, reason, after);
+            }
+        }
+        let full_at = self.lanes.iter().flatten().filter_map(Lane::full_at);
+        self.free_until = full_at.min().unwrap_or(u64::MAX);
+    }
+
+    /// Seals the tail, and lets lanes that drop events drop them, so that no slow reader keeps old chunks.
+    fn seal(&mut self, after: &mut After<E>) {
+        self.history.seal(self.open);
+        for lane in self.lanes.iter_mut().flatten() {
+            lane.give_up_overflow(&mut self.history, &mut after.dropped);
+        }
+    }
+}
