@@ -146,7 +146,11 @@ fn openai(name: &str, answer: &Accumulated, whole: &Value) {
     openai_usage(name, answer, &whole["usage"]);
     // The SDK takes the id of the first chunk, which is empty at Azure.
     if !string(&whole["id"]).is_empty() {
-        assert_eq!(answer.message.message_id.as_str(), string(&whole["id"]), "{name}: id");
+        assert_eq!(
+            answer.message.message_id.as_str(),
+            string(&whole["id"]),
+            "{name}: id"
+        );
     }
 }
 

@@ -1,5 +1,10 @@
 //! Where the recordings are, how they are delivered, and what a golden file says. Shared by the tests of this crate.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "each test file uses its part"
+)]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

@@ -1,0 +1,524 @@
+//! Streams made up for this project, each for one rule of the wire or of our own events: what exactly is said.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests read files and print"
+)]
+
+mod common;
+
+use agentx_llm::{ErrorCode, StreamContext, StreamDecoder, StreamError, decode_body};
+use agentx_types::{
+    Api, ContentPart, EnvironmentEvent, Message, ModelParams, ModelRequest, Role, StopReason, ToolCallPart,
+    Usage, Vocabulary as _,
+};
+use common::{accumulate, context, decode};
+use serde_json::{Value, json};
+
+/// Events in the short form in which these tests write them: `["tag", payload]`.
+fn short(events: &[EnvironmentEvent]) -> Value {
+    events
+        .iter()
+        .map(|event| {
+            let payload: Value = serde_json::from_slice(&event.payload_json()).expect("payloads are JSON");
+            json!([event.tag(), payload])
+        })
+        .collect()
+}
+
+/// A stream of these chunks.
+fn sse(chunks: &[Value]) -> String {
+    chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect()
+}
+
+/// A chunk of a chat stream with this delta.
+fn chat(delta: Value) -> Value {
+    json!({"id": "chatcmpl-1", "model": "m", "choices": [{"index": 0, "delta": delta}]})
+}
+
+fn chat_end(reason: &str) -> Value {
+    json!({"id": "chatcmpl-1", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+}
+
+/// Decodes a chat stream and returns what is said between start and end.
+fn chat_events(chunks: &[Value]) -> Value {
+    let (events, result) = decode(Api::OpenaiChat, [sse(chunks).as_bytes()]);
+    result.expect("the stream is whole");
+    let mut events = short(&events);
+    events.as_array_mut().expect("a list").remove(0);
+    events
+}
+
+fn claude(events: &[Value]) -> (Vec<EnvironmentEvent>, Result<(), StreamError>) {
+    decode(Api::Anthropic, [sse(events).as_bytes()])
+}
+
+fn claude_start() -> Value {
+    json!({"type": "message_start", "message": {"id": "msg_1", "model": "claude"}})
+}
+
+#[test]
+fn everything_that_claude_says() {
+    let (events, result) = decode(
+        Api::Anthropic,
+        [include_bytes!("fixtures/anthropic_full.sse").as_slice()],
+    );
+    result.expect("the stream is whole");
+    let usage = |output: u64| json!({"input_tokens": 100, "output_tokens": output, "cache_read_tokens": 50, "cache_write_tokens": 7});
+    let mut last_usage = usage(321);
+    last_usage["reasoning_tokens"] = json!(20);
+    let expected = json!([
+        ["stream_start", {"message_id": "msg_made_up_1", "model": "claude-made-up", "attempt": 1}],
+        ["usage", {"usage": usage(1)}],
+        ["thinking_chunk", {"text": "Let me \"look\"."}],
+        ["provider_part", {"api": "anthropic", "attach": true, "data": {"signature": "c2lnbmVk"}}],
+        ["provider_part", {"api": "anthropic", "attach": false, "data": {"type": "redacted_thinking", "data": "c2VjcmV0"}}],
+        ["provider_part", {"api": "anthropic", "attach": false, "data":
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "天气"}}}],
+        ["provider_part", {"api": "anthropic", "attach": false, "data": {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1",
+            "content": [{"type": "web_search_result", "title": "t", "url": "https://example.org", "encrypted_content": "e", "page_age": null}]}}],
+        ["text_chunk", {"text": "今天"}],
+        ["text_chunk", {"text": "晴 ☀️"}],
+        ["provider_part", {"api": "anthropic", "attach": true, "data": {"citations":
+            [{"type": "web_search_result_location", "cited_text": "x", "url": "https://example.org"}]}}],
+        ["part_end", {}],
+        ["text_chunk", {"text": "Now the files."}],
+        ["tool_call_start", {"tool_call_id": "toolu_1", "name": "read"}],
+        ["tool_call_chunk", {"tool_call_id": "toolu_1", "json": "{\"path\": "}],
+        ["tool_call_chunk", {"tool_call_id": "toolu_1", "json": "\"README.md\"}"}],
+        ["tool_call", {"tool_call_id": "toolu_1", "name": "read", "input": {"path": "README.md"}}],
+        ["tool_call_start", {"tool_call_id": "toolu_2", "name": "now"}],
+        ["tool_call", {"tool_call_id": "toolu_2", "name": "now", "input": {}}],
+        ["provider_part", {"api": "anthropic", "attach": true, "data":
+            {"caller": {"type": "code_execution_20260120", "tool_id": "srvtoolu_9"}}}],
+        ["provider_part", {"api": "anthropic", "attach": false, "data": {"type": "compaction", "content": "summary"}}],
+        ["usage", {"usage": last_usage}],
+        ["stream_end", {"stop_reason": "tool_use"}],
+    ]);
+    for (got, expected) in short(&events)
+        .as_array()
+        .expect("a list")
+        .iter()
+        .zip(expected.as_array().expect("a list"))
+    {
+        assert_eq!(got, expected);
+    }
+    assert_eq!(events.len(), expected.as_array().map_or(0, Vec::len));
+}
+
+#[test]
+fn everything_that_a_chat_says() {
+    let (events, result) = decode(
+        Api::OpenaiChat,
+        [include_bytes!("fixtures/chat_full.sse").as_slice()],
+    );
+    result.expect("the stream is whole");
+    let EnvironmentEvent::ToolCallStart(minted) = &events[7] else {
+        panic!("{:?}", events[7])
+    };
+    let minted = minted.tool_call_id.as_str();
+    assert!(minted.starts_with("call_") && minted.ends_with("_0"), "{minted}");
+    let expected = json!([
+        ["stream_start", {"message_id": "chatcmpl-made-up-1", "model": "gpt-made-up", "attempt": 1}],
+        ["thinking_chunk", {"text": "Two \"files\""}],
+        ["thinking_chunk", {"text": "."}],
+        ["text_chunk", {"text": "好的"}],
+        ["text_chunk", {"text": ", reading."}],
+        ["tool_call_start", {"tool_call_id": "call_a", "name": "read"}],
+        ["tool_call_chunk", {"tool_call_id": "call_a", "json": "{\"path\":"}],
+        ["tool_call_start", {"tool_call_id": minted, "name": "now"}],
+        ["tool_call_chunk", {"tool_call_id": "call_a", "json": "\"a.txt\"}"}],
+        ["tool_call", {"tool_call_id": "call_a", "name": "read", "input": {"path": "a.txt"}}],
+        ["tool_call", {"tool_call_id": minted, "name": "now", "input": {}}],
+        ["usage", {"usage": {"input_tokens": 10, "output_tokens": 20, "cache_read_tokens": 30, "reasoning_tokens": 5}}],
+        ["stream_end", {"stop_reason": "tool_use"}],
+    ]);
+    assert_eq!(short(&events), expected);
+}
+
+#[test]
+fn arguments_cut_off_by_the_length_limit_are_invalid_not_empty() {
+    for (arguments, error) in [("{\"a\": \"x", "EOF"), ("", "cut off")] {
+        let call = chat(
+            json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments}}]}),
+        );
+        let events = chat_events(&[call, chat_end("length")]);
+        let events = events.as_array().expect("a list");
+        let call = events
+            .iter()
+            .find(|event| event[0] == "tool_call")
+            .expect("a call");
+        assert_eq!(call[1]["input"], json!({}));
+        assert_eq!(call[1]["invalid"]["raw"], arguments);
+        assert!(
+            call[1]["invalid"]["error"]
+                .as_str()
+                .is_some_and(|said| said.contains(error)),
+            "{call}"
+        );
+        assert_eq!(events.last().expect("an end")[1]["stop_reason"], "max_tokens");
+    }
+    let (events, result) = claude(&[
+        claude_start(),
+        json!({"type": "content_block_start", "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}}}),
+        json!({"type": "content_block_stop"}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}),
+        json!({"type": "message_stop"}),
+    ]);
+    result.expect("the stream is whole");
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, EnvironmentEvent::ToolCall(call) if call.invalid.is_some()))
+    );
+}
+
+#[test]
+fn arguments_that_are_no_object_are_invalid() {
+    for arguments in ["[1]", "\"x\"", "7", "{]"] {
+        let delta = json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments}}]});
+        let events = chat_events(&[chat(delta), chat_end("tool_calls")]);
+        let call = events
+            .as_array()
+            .and_then(|events| events.iter().find(|event| event[0] == "tool_call"));
+        assert_eq!(call.expect("a call")[1]["invalid"]["raw"], arguments);
+    }
+    // Some servers send the object itself, or null.
+    for (arguments, input) in [
+        (json!({"a": 1}), json!({"a": 1})),
+        (Value::Null, json!({})),
+        (json!("null"), json!({})),
+    ] {
+        let delta = json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments}}]});
+        let events = chat_events(&[chat(delta), chat_end("tool_calls")]);
+        let call = events
+            .as_array()
+            .and_then(|events| events.iter().find(|event| event[0] == "tool_call"));
+        assert_eq!(
+            call.expect("a call")[1],
+            json!({"tool_call_id": "c", "name": "f", "input": input})
+        );
+    }
+}
+
+#[test]
+fn calls_without_index_or_all_with_the_same_are_told_apart() {
+    let call = |index: Option<u32>, id: &str, name: &str, arguments: &str| {
+        let mut call =
+            json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+        if let Some(index) = index {
+            call["index"] = json!(index);
+        }
+        chat(json!({"tool_calls": [call]}))
+    };
+    for index in [None, Some(0)] {
+        let events = chat_events(&[
+            call(index, "a", "f", "{\"x\":1}"),
+            call(index, "b", "f", "{\"x\":"),
+            call(index, "", "", "2}"),
+            chat_end("stop"),
+        ]);
+        let events = events.as_array().expect("a list");
+        let calls: Vec<_> = events
+            .iter()
+            .filter(|event| event[0] == "tool_call")
+            .map(|event| &event[1])
+            .collect();
+        assert_eq!(calls.len(), 2, "{events:?}");
+        assert_eq!(
+            (&calls[0]["tool_call_id"], &calls[0]["input"]),
+            (&json!("a"), &json!({"x": 1}))
+        );
+        assert_eq!(
+            (&calls[1]["tool_call_id"], &calls[1]["input"]),
+            (&json!("b"), &json!({"x": 2}))
+        );
+        assert_eq!(
+            events.last().expect("an end")[1],
+            json!({"stop_reason": "tool_use", "raw": "stop"})
+        );
+    }
+}
+
+#[test]
+fn ids_that_the_conversation_already_has_are_replaced() {
+    let call = ToolCallPart {
+        tool_call_id: "call_0".into(),
+        name: "f".into(),
+        input: json!({}),
+        provider: None,
+    };
+    let before = Message {
+        message_id: "chatcmpl-1".into(),
+        role: Role::Assistant,
+        content: vec![ContentPart::ToolCall(call)],
+    };
+    let model = agentx_llm::Catalog::builtin()
+        .resolve("ollama/m")
+        .expect("any model goes");
+    let request = ModelRequest {
+        model,
+        params: ModelParams::default(),
+        system: Vec::new(),
+        messages: vec![before.into()],
+        tools: [].into(),
+    };
+    let stream = sse(&[
+        chat(
+            json!({"tool_calls": [{"index": 0, "id": "call_0", "function": {"name": "f", "arguments": "{}"}}]}),
+        ),
+        chat_end("tool_calls"),
+    ]);
+    let mut decoder = StreamDecoder::new(Api::OpenaiChat, StreamContext::new("msg_own", 2).after(&request));
+    let mut events = Vec::new();
+    decoder
+        .push(stream.as_bytes(), &mut events)
+        .expect("a good stream");
+    decoder.finish(&mut events).expect("a whole stream");
+    let answer = accumulate(&events);
+    assert_eq!(answer.message.message_id.as_str(), "msg_own");
+    let [ContentPart::ToolCall(call)] = answer.message.content.as_slice() else {
+        panic!("{answer:?}")
+    };
+    assert_ne!(call.tool_call_id.as_str(), "call_0");
+}
+
+#[test]
+fn lists_and_blocks_of_content() {
+    let thinking = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]);
+    let text = json!([{"type": "text", "text": "four"}, {"type": "reference", "reference_ids": [1]}]);
+    let events = chat_events(&[
+        chat(json!({"content": thinking})),
+        chat(json!({"content": text})),
+        chat_end("stop"),
+    ]);
+    assert_eq!(
+        events,
+        json!([["thinking_chunk", {"text": "hm"}], ["text_chunk", {"text": "four"}], ["stream_end", {"stop_reason": "end_turn"}]])
+    );
+}
+
+#[test]
+fn reasoning_with_signatures_is_kept_whole() {
+    let piece = |text: &str| {
+        chat(json!({"content": "", "reasoning": text, "reasoning_details":
+            [{"type": "reasoning.text", "text": text, "format": "x", "index": 0}]}))
+    };
+    let signed = chat(
+        json!({"reasoning_details": [{"type": "reasoning.text", "signature": "s", "index": 0},
+        {"type": "reasoning.encrypted", "data": "d", "index": 1}]}),
+    );
+    let events = chat_events(&[
+        piece("a"),
+        piece("b"),
+        signed,
+        chat(json!({"content": "c"})),
+        chat_end("stop"),
+    ]);
+    let details = json!([
+        {"type": "reasoning.text", "text": "ab", "format": "x", "index": 0, "signature": "s"},
+        {"type": "reasoning.encrypted", "data": "d", "index": 1},
+    ]);
+    assert_eq!(
+        events[3],
+        json!(["provider_part", {"api": "openai-chat", "attach": false, "data": {"reasoning_details": details}}])
+    );
+    // Words alone are kept as thinking; there is nothing else to send back.
+    let events = chat_events(&[piece("a"), chat_end("stop")]);
+    assert_eq!(events.as_array().map(Vec::len), Some(2), "{events}");
+}
+
+#[test]
+fn refusals_and_reasons() {
+    let cases = [
+        (
+            json!({"content": "no", "refusal": null}),
+            "content_filter",
+            StopReason::Refusal,
+        ),
+        (json!({"refusal": "I cannot."}), "stop", StopReason::Refusal),
+        (json!({"content": "x"}), "length", StopReason::MaxTokens),
+        (json!({"content": "x"}), "model_length", StopReason::ContextWindow),
+        (json!({"content": "x"}), "stop", StopReason::EndTurn),
+        (
+            json!({"content": "x"}),
+            "insufficient_system_resource",
+            StopReason::Other,
+        ),
+    ];
+    for (delta, word, reason) in cases {
+        let (events, result) = decode(Api::OpenaiChat, [sse(&[chat(delta), chat_end(word)]).as_bytes()]);
+        result.expect("the stream is whole");
+        assert_eq!(accumulate(&events).stop_reason, reason, "{word}");
+    }
+    for (word, reason, raw) in [
+        ("end_turn", StopReason::EndTurn, None),
+        ("stop_sequence", StopReason::StopSequence, Some("###")),
+        ("pause_turn", StopReason::PauseTurn, None),
+        ("refusal", StopReason::Refusal, None),
+        ("model_context_window_exceeded", StopReason::ContextWindow, None),
+        ("something_new", StopReason::Other, Some("something_new")),
+    ] {
+        let delta = json!({"type": "message_delta", "delta": {"stop_reason": word, "stop_sequence": "###"}});
+        let (events, result) = claude(&[claude_start(), delta, json!({"type": "message_stop"})]);
+        result.expect("the stream is whole");
+        let answer = accumulate(&events);
+        assert_eq!(
+            (answer.stop_reason, answer.raw.as_deref()),
+            (reason, raw),
+            "{word}"
+        );
+    }
+}
+
+#[test]
+fn reasoning_tokens_are_part_of_the_output() {
+    let usage = |usage: Value| {
+        let chunk = json!({"id": "x", "choices": [], "usage": usage});
+        let (events, _) = decode(Api::OpenaiChat, [sse(&[chat_end("stop"), chunk]).as_bytes()]);
+        accumulate(&events).usage
+    };
+    let beside = usage(
+        json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22,
+        "completion_tokens_details": {"reasoning_tokens": 7}}),
+    );
+    let inside = usage(
+        json!({"prompt_tokens": 10, "completion_tokens": 12, "total_tokens": 22,
+        "completion_tokens_details": {"reasoning_tokens": 7}, "prompt_cache_hit_tokens": 4}),
+    );
+    assert_eq!(
+        beside,
+        Usage {
+            input_tokens: 10,
+            output_tokens: 12,
+            reasoning_tokens: 7,
+            ..Usage::default()
+        }
+    );
+    assert_eq!(
+        inside,
+        Usage {
+            input_tokens: 6,
+            output_tokens: 12,
+            cache_read_tokens: 4,
+            reasoning_tokens: 7,
+            ..Usage::default()
+        }
+    );
+    assert_eq!(
+        usage(json!({"prompt_tokens": -3, "completion_tokens": 2.5, "total_tokens": "x"})).output_tokens,
+        2
+    );
+}
+
+#[test]
+fn errors_inside_streams() {
+    let overloaded = json!({"type": "error", "error": {"details": null, "type": "overloaded_error", "message": "Overloaded"},
+        "request_id": "req_1"});
+    let text = json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "half"}});
+    let block = json!({"type": "content_block_start", "content_block": {"type": "text", "text": ""}});
+    let (events, result) = claude(&[claude_start(), block, text, overloaded]);
+    let Err(StreamError::Provider(error)) = result else {
+        panic!("{result:?}")
+    };
+    assert_eq!(
+        (error.code, error.retryable, error.message.as_str()),
+        (ErrorCode::Overloaded, true, "Overloaded")
+    );
+    assert_eq!(accumulate(&events).message.text(), "half");
+
+    let cases: [(&str, ErrorCode); 5] = [
+        (
+            "event: error\ndata: {\"error\":{\"message\":\"bad call\",\"code\":\"tool_use_failed\",\"status_code\":400}}\n\n",
+            ErrorCode::BadGeneration,
+        ),
+        (
+            "data: {\"id\":\"x\",\"error\":{\"code\":502,\"message\":\"Upstream\"},\"choices\":[]}\n\n",
+            ErrorCode::ServerError,
+        ),
+        (
+            "data: {\"error\":\"model runner crashed\"}\n\n",
+            ErrorCode::ServerError,
+        ),
+        (
+            "data: {\"message\":\"Rate limit reached\",\"type\":\"too_many_requests\"}\n\n",
+            ErrorCode::RateLimited,
+        ),
+        (
+            "data: upstream connect error or disconnect/reset before headers\n\n",
+            ErrorCode::BadResponse,
+        ),
+    ];
+    for (event, code) in cases {
+        let stream = format!("{}{event}", sse(&[chat(json!({"content": "half"}))]));
+        let (events, result) = decode(Api::OpenaiChat, [stream.as_bytes()]);
+        assert_eq!(result.expect_err(event).into_model_error().code, code, "{event}");
+        assert_eq!(accumulate(&events).message.text(), "half", "{event}");
+        assert_eq!(accumulate(&events).stop_reason, StopReason::Broken);
+    }
+}
+
+#[test]
+fn what_is_no_stream_is_called_so() {
+    for api in [Api::Anthropic, Api::OpenaiChat] {
+        let (events, result) = decode(api, [b"<html><body>502 Bad Gateway</body></html>".as_slice()]);
+        assert!(events.is_empty());
+        assert!(
+            matches!(&result, Err(StreamError::NotAStream { head }) if head.contains("502")),
+            "{result:?}"
+        );
+        assert!(matches!(decode(api, []).1, Err(StreamError::Truncated)));
+        assert!(matches!(
+            decode(api, [b": keepalive\n\n".as_slice()]).1,
+            Err(StreamError::Truncated)
+        ));
+        let endless = vec![b'x'; 9 << 20];
+        assert!(matches!(
+            decode(api, [endless.as_slice()]).1,
+            Err(StreamError::Sse(_))
+        ));
+    }
+    let whole = br#"{"id":"c","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#;
+    assert!(matches!(
+        decode(Api::OpenaiChat, [whole.as_slice()]).1,
+        Err(StreamError::NotAStream { .. })
+    ));
+}
+
+#[test]
+fn noise_after_the_end_is_not_looked_at() {
+    let mut stream = sse(&[claude_start(), json!({"type": "message_stop"})]);
+    stream.push_str("event: data\ndata: [DONE]\n\ndata: garbage\n\n");
+    let (events, result) = decode(Api::Anthropic, [stream.as_bytes()]);
+    result.expect("the stream is whole");
+    assert_eq!(events.len(), 2);
+    let stream = format!("{}data: [DONE]\n\ndata: garbage\n\n", sse(&[chat_end("stop")]));
+    decode(Api::OpenaiChat, [stream.as_bytes()])
+        .1
+        .expect("the stream is whole");
+}
+
+#[test]
+fn bodies_that_are_errors() {
+    for (api, body, code) in [
+        (
+            Api::Anthropic,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#,
+            ErrorCode::Overloaded,
+        ),
+        (Api::Anthropic, "{}", ErrorCode::BadResponse),
+        (Api::Anthropic, "<html>", ErrorCode::BadResponse),
+        (
+            Api::OpenaiChat,
+            r#"{"error":{"code":429,"message":"x"}}"#,
+            ErrorCode::RateLimited,
+        ),
+        (Api::OpenaiChat, r#"{"choices":[]}"#, ErrorCode::BadResponse),
+        (Api::OpenaiChat, "", ErrorCode::BadResponse),
+    ] {
+        let mut events = Vec::new();
+        let error = decode_body(api, context(), body.as_bytes(), &mut events).expect_err(body);
+        assert_eq!(error.into_model_error().code, code, "{body}");
+        assert!(events.is_empty(), "{body}");
+    }
+}
