@@ -95,7 +95,7 @@ fn answer_in(facts: &[Fact], agent: &AgentStateId) -> String {
             .filter(|fact| fact.agent_state_id.as_ref() == Some(agent))
     };
     let is_start = |fact: &&Fact| matches!(fact.event, EnvironmentEvent::StreamStart(_));
-    let start = own().filter(is_start).last().map_or(0, |fact| fact.seq);
+    let start = own().rfind(is_start).map_or(0, |fact| fact.seq);
     let text = own()
         .filter(|fact| fact.seq > start)
         .filter_map(|fact| match &fact.event {
