@@ -5,8 +5,8 @@ use agentx_types::{Access, AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::command::{like, take_apart};
-use crate::pattern::{fits, fits_path, is_within, normalize};
+use crate::command::{BLANKS, like, readings, take_apart};
+use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 
 /// What is to be done with a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,50 +49,34 @@ struct Subject<'a> {
 pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
     let subject = Subject::of(&config.workspace, tool, input);
     let outside = subject.is_outside();
-    if let Some(rule) = config
-        .rules
-        .iter()
-        .find(|rule| rule.effect == RuleEffect::Deny && subject.touched_by(rule))
-    {
-        return Verdict::Deny {
-            reason: format!("the rule {} denies it", describe(rule)),
-        };
+    if let Some(rule) = subject.rule_that(RuleEffect::Deny, &config.rules) {
+        let reason = format!("the rule {} denies it", describe(rule));
+        return Verdict::Deny { reason };
     }
-    let asking = config
-        .rules
-        .iter()
-        .find(|rule| rule.effect == RuleEffect::Ask && subject.touched_by(rule));
+    let asking = subject.rule_that(RuleEffect::Ask, &config.rules);
     if asking.is_none() && subject.is_allowed_by(&config.rules) {
         return Verdict::Allow {
             outside_workspace: outside,
         };
     }
-    let default_allows = match tool.access {
-        Access::Internal => true,
-        Access::Read => !outside,
-        Access::Change | Access::Run => false,
-    };
-    if asking.is_none() && default_allows {
+    let auto = config.approval == ApprovalMode::Auto;
+    if auto || (asking.is_none() && subject.is_allowed_by_default()) {
         return Verdict::Allow {
-            outside_workspace: config.approval == ApprovalMode::Auto,
+            outside_workspace: auto,
         };
     }
     let reason = match asking {
         Some(rule) => format!("the rule {} asks", describe(rule)),
         None => subject.default_reason(outside),
     };
-    match config.approval {
-        ApprovalMode::Auto => Verdict::Allow {
-            outside_workspace: true,
-        },
-        ApprovalMode::Deny => Verdict::Deny {
-            reason: format!("{reason}, and nobody is there to be asked"),
-        },
-        ApprovalMode::Ask => Verdict::Ask(Question {
-            reason,
-            suggested: subject.suggested(),
-        }),
+    if config.approval == ApprovalMode::Deny {
+        let reason = format!("{reason}, and nobody is there to be asked");
+        return Verdict::Deny { reason };
     }
+    Verdict::Ask(Question {
+        reason,
+        suggested: subject.suggested(),
+    })
 }
 
 /// Whether the call names a path outside the workspace.
@@ -102,12 +86,10 @@ pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value
 
 impl<'a> Subject<'a> {
     fn of(workspace: &'a str, tool: &'a ToolSpec, input: &Value) -> Self {
-        let text = |name: &Option<String>| {
-            name.as_ref()
-                .and_then(|name| input.get(name))
-                .and_then(Value::as_str)
-        };
-        let path = text(&tool.path_argument).map(|path| {
+        let text = |name: &String| input.get(name).and_then(Value::as_str);
+        // A tool that takes a path and is given none works on the workspace itself.
+        let path = tool.path_argument.as_ref().map(|name| {
+            let path = text(name).unwrap_or(".");
             // A shell would put the home directory here; no tool of ours does, but a person reads it so.
             if path.starts_with('~') {
                 path.to_owned()
@@ -115,8 +97,8 @@ impl<'a> Subject<'a> {
                 normalize(workspace, path)
             }
         });
-        let argument =
-            text(&tool.command_argument).map_or_else(|| input.to_string(), |line| line.trim().to_owned());
+        let line = tool.command_argument.as_ref().and_then(text);
+        let argument = line.map_or_else(|| input.to_string(), |line| line.trim_matches(BLANKS).to_owned());
         Self {
             tool,
             workspace,
@@ -144,17 +126,20 @@ impl<'a> Subject<'a> {
             })
     }
 
+    /// The first rule with this effect that touches the call.
+    fn rule_that<'r>(&self, effect: RuleEffect, rules: &'r [Rule]) -> Option<&'r Rule> {
+        rules
+            .iter()
+            .find(|rule| rule.effect == effect && self.touched_by(rule))
+    }
+
     /// For `deny` and `ask`: whether any part of the call fits.
     fn touched_by(&self, rule: &Rule) -> bool {
         let Some(pattern) = rule.argument.as_ref().filter(|_| self.names_fit(rule)) else {
             return self.names_fit(rule);
         };
         fits(pattern, &self.argument)
-            || (self.runs_commands()
-                && take_apart(&self.argument)
-                    .commands
-                    .iter()
-                    .any(|command| fits(pattern, command)))
+            || (self.runs_commands() && readings(&self.argument).iter().any(|words| fits(pattern, words)))
     }
 
     /// For `allow`: whether every part of the call fits some rule.
@@ -165,7 +150,9 @@ impl<'a> Subject<'a> {
             .collect();
         let whole = |rule: &&Rule| match &rule.argument {
             None => true,
-            Some(pattern) if self.runs_commands() => pattern == "*" || *pattern == self.argument,
+            Some(pattern) if self.runs_commands() => {
+                pattern == "*" || *pattern == self.argument || *pattern == literal(&self.argument)
+            }
             Some(pattern) => fits(pattern, &self.argument),
         };
         if rules.iter().any(whole) {
@@ -180,6 +167,15 @@ impl<'a> Subject<'a> {
             })
         };
         self.runs_commands() && line.certain && !line.commands.is_empty() && line.commands.iter().all(covered)
+    }
+
+    /// Without any rule.
+    fn is_allowed_by_default(&self) -> bool {
+        match self.tool.access {
+            Access::Internal => true,
+            Access::Read => !self.is_outside(),
+            Access::Change | Access::Run => false,
+        }
     }
 
     fn default_reason(&self, outside: bool) -> String {
@@ -198,7 +194,7 @@ impl<'a> Subject<'a> {
 
     fn suggested(&self) -> Rule {
         let path = match &self.path {
-            Some(path) if self.is_outside() => Some(path.clone()),
+            Some(path) if self.is_outside() => Some(literal(path)),
             Some(_) => Some("**".to_owned()),
             None => None,
         };

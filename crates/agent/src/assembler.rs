@@ -57,6 +57,9 @@ pub struct Assembler {
 impl Assembler {
     /// Takes the next event of the stream; events that are not part of a stream are passed over.
     pub fn feed(&mut self, event: &EnvironmentEvent) {
+        if !self.is_open() && !matches!(event, EnvironmentEvent::StreamStart(_)) {
+            return;
+        }
         match event {
             EnvironmentEvent::StreamStart(start) => {
                 *self = Self {
@@ -103,10 +106,11 @@ impl Assembler {
         }
     }
 
-    /// What a stream that broke off came to: its calls are left out, because the model may not have meant them yet.
+    /// What a stream that broke off came to: its calls are left out, because the model may not have meant them yet, and so are
+    /// parts that only the provider understands, because it refuses halves of what belongs together.
     pub fn finish_partial(&mut self) -> Answer {
         self.parts
-            .retain(|part| !matches!(part, ContentPart::ToolCall(_)));
+            .retain(|part| !matches!(part, ContentPart::ToolCall(_) | ContentPart::Opaque(_)));
         self.calls.clear();
         self.finish()
     }

@@ -1,12 +1,18 @@
 //! Taking a command line apart, far enough to say whether a rule covers all of it. What cannot be taken apart with
 //! certainty is covered by no `allow` rule but one that names it whole.
 
+use crate::pattern::literal;
+
+/// What stands between words and at the ends of a line. Other white space is part of a word to a shell.
+pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
+
 /// A command line, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The single commands, trimmed, in order.
+    /// The single commands, in order, with one blank where a shell sees blanks.
     pub commands: Vec<String>,
-    /// Whether nothing else can run than these: no substitution, redirection, grouping or unbalanced quote.
+    /// Whether nothing else can run or be written than these say: no substitution, redirection into a file, grouping or
+    /// unbalanced quote.
     pub certain: bool,
 }
 
@@ -20,61 +26,154 @@ pub struct CommandLine {
 /// assert!(!take_apart("echo $(reboot)").certain);
 /// ```
 pub fn take_apart(line: &str) -> CommandLine {
-    let mut commands = vec![String::new()];
-    let mut certain = true;
+    let mut taken = Taken::default();
     let mut quote: Option<char> = None;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        let mut split = false;
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        let mut width = c.len_utf8();
         match (quote, c) {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
             (Some('\''), _) => {}
             (None, '\'' | '"') => quote = Some(c),
-            (_, '\\') => {
-                push(&mut commands, c);
-                if let Some(next) = chars.next() {
-                    push(&mut commands, next);
-                }
-                continue;
-            }
-            (_, '`') => (certain, split) = (false, true),
-            (_, '$') if matches!(chars.peek(), Some('(' | '{' | '\'' | '"')) => {
-                (certain, split) = (false, true)
-            }
-            (None, '(' | ')' | '{' | '}' | '<' | '>' | '#' | '!') => {
-                (certain, split) = (false, "(){}".contains(c))
-            }
-            (None, ';' | '&' | '|' | '\n' | '\r') => split = true,
+            (_, '\\') => width += rest[width..].chars().next().map_or(0, char::len_utf8),
+            (_, '`') => taken.split(false),
+            (_, '$') if rest[1..].starts_with(['(', '{', '[', '\'', '"']) => taken.split(false),
+            (None, '(' | ')' | '{' | '}') => taken.split(false),
+            (None, '>') if harmless_redirection(rest) > 0 => width = harmless_redirection(rest),
+            (None, '<' | '>' | '#' | '!') => taken.uncertain = true,
+            (None, ';' | '&' | '|' | '\n' | '\r') => taken.split(true),
             _ => {}
         }
-        if split {
-            commands.push(String::new());
-        } else {
-            push(&mut commands, c);
-        }
+        let (piece, after) = rest.split_at(width);
+        taken.push(piece, quote.is_none());
+        rest = after;
     }
-    let commands = commands
-        .iter()
-        .map(|c| c.trim().to_owned())
-        .filter(|c| !c.is_empty())
-        .collect();
+    taken.split(quote.is_none());
     CommandLine {
-        commands,
-        certain: certain && quote.is_none(),
+        commands: taken.commands,
+        certain: !taken.uncertain,
     }
 }
 
-fn push(commands: &mut [String], c: char) {
-    if let Some(last) = commands.last_mut() {
-        last.push(c);
+/// What has been taken apart so far.
+#[derive(Default)]
+struct Taken {
+    commands: Vec<String>,
+    command: String,
+    uncertain: bool,
+    /// Whether the next piece is the border itself.
+    at_border: bool,
+}
+
+impl Taken {
+    /// A command ends here.
+    fn split(&mut self, certain: bool) {
+        self.uncertain |= !certain;
+        self.at_border = true;
+        let command = std::mem::take(&mut self.command);
+        let command = command.trim_matches(BLANKS);
+        if !command.is_empty() {
+            self.commands.push(command.to_owned());
+        }
     }
+
+    fn push(&mut self, piece: &str, unquoted: bool) {
+        if std::mem::take(&mut self.at_border) {
+            return;
+        }
+        if !(unquoted && matches!(piece, " " | "\t")) {
+            self.command.push_str(piece);
+        } else if !self.command.ends_with(' ') {
+            self.command.push(' ');
+        }
+    }
+}
+
+/// How long a redirection is that writes nowhere: to another descriptor or to `/dev/null`; 0 where it may write a file.
+fn harmless_redirection(rest: &str) -> usize {
+    let arrows = rest.bytes().take(3).take_while(|byte| *byte == b'>').count();
+    let target = &rest[arrows..];
+    let descriptor = target
+        .strip_prefix('&')
+        .and_then(|t| t.strip_prefix(|c: char| c.is_ascii_digit()));
+    let after = match descriptor {
+        Some(after) if arrows == 1 => after,
+        _ => match target.trim_start_matches([' ', '\t']).strip_prefix("/dev/null") {
+            Some(after) if arrows <= 2 => after,
+            _ => return 0,
+        },
+    };
+    let ends = after.is_empty() || after.starts_with([' ', '\t', '\n', '\r', ';', '&', '|']);
+    if ends { rest.len() - after.len() } else { 0 }
+}
+
+/// Words before a command that leave it the same command.
+const PREFIXES: &[&str] = &[
+    "!", "if", "then", "elif", "else", "while", "until", "do", "time", "command", "builtin", "exec", "eval",
+    "nohup", "env", "sudo", "doas", "xargs", "sh", "bash", "dash", "zsh", "busybox",
+];
+/// Commands within commands are followed so deep.
+const READING_DEPTH: usize = 4;
+
+/// Every way in which a part of a command line may be read, for rules that ask or deny: with and without quotes, without
+/// what stands before it, without the program's directory. It finds more than runs; a determined writer can still hide a
+/// command from it, which only a sandbox prevents.
+pub(crate) fn readings(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    read_into(line, READING_DEPTH, &mut found);
+    found
+}
+
+fn read_into(line: &str, depth: usize, found: &mut Vec<String>) {
+    let apart = take_apart(line);
+    let mut commands = apart.commands;
+    if !apart.certain {
+        let crude = line.split([';', '&', '|', '\n', '\r', '(', ')', '{', '}', '`']);
+        commands.extend(crude.map(|c| c.trim_matches(BLANKS).to_owned()));
+    }
+    for command in commands {
+        let plain: String = command.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+        let words = without_prefixes(&plain);
+        if depth > 0 && words.len() < plain.len() {
+            read_into(words, depth - 1, found);
+        }
+        let (program, arguments) = words.split_once(' ').unwrap_or((words, ""));
+        found.push(format!("{} {arguments}", basename(program)).trim_end().to_owned());
+        found.extend([command, plain]);
+    }
+}
+
+/// A command without assignments, and without words that leave it the same command.
+fn without_prefixes(command: &str) -> &str {
+    let mut rest = command;
+    let mut options = false;
+    loop {
+        let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        let assigns = word.split_once('=').is_some_and(|(name, _)| is_name(name));
+        let prefix = PREFIXES.contains(&basename(word));
+        if after.is_empty() || !(prefix || assigns || (options && word.starts_with('-'))) {
+            return rest;
+        }
+        options |= prefix;
+        rest = after;
+    }
+}
+
+fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn basename(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }
 
 /// Programs after which a rule for "the like" would be too wide.
 const NEVER_WIDENED: &[&str] = &[
-    "rm", "sudo", "su", "doas", "dd", "mkfs", "chmod", "chown", "kill", "killall", "shutdown", "reboot",
-    "eval", "exec", "sh", "bash", "zsh", "env", "xargs", "python", "python3", "node", "perl", "ruby", "ssh",
-    "curl", "wget", "find", "awk", "nohup", "timeout", "time",
+    "rm", "mv", "cp", "ln", "tee", "sed", "tar", "rsync", "scp", "dd", "mkfs", "chmod", "chown", "sudo",
+    "su", "doas", "kill", "killall", "shutdown", "reboot", "eval", "exec", "command", "builtin", "source",
+    ".", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "env", "xargs", "parallel", "watch",
+    "python", "python3", "node", "deno", "bun", "npx", "perl", "ruby", "php", "lua", "ssh", "curl", "wget",
+    "find", "awk", "nohup", "timeout", "time",
 ];
 
 /// Programs whose second word says what they do.
@@ -110,12 +209,12 @@ pub fn like(line: &str) -> String {
     let single = apart.certain && apart.commands.len() == 1;
     let mut words = line.split_whitespace();
     let Some(program) = words.next().filter(|word| single && is_plain(word)) else {
-        return line.to_owned();
+        return literal(line);
     };
-    if NEVER_WIDENED.contains(&program) {
-        return line.to_owned();
+    if NEVER_WIDENED.contains(&basename(program)) {
+        return literal(line);
     }
-    if !WITH_SUBCOMMAND.contains(&program) {
+    if !WITH_SUBCOMMAND.contains(&basename(program)) {
         return format!("{program} *");
     }
     match words
@@ -123,7 +222,7 @@ pub fn like(line: &str) -> String {
         .filter(|word| is_plain(word) && !word.starts_with('-'))
     {
         Some(subcommand) => format!("{program} {subcommand} *"),
-        None => line.to_owned(),
+        None => literal(line),
     }
 }
 
@@ -138,39 +237,95 @@ mod tests {
 
     #[test]
     fn separators_split_outside_of_quotes() {
-        let cases: [(&str, &[&str], bool); 12] = [
+        let cases: [(&str, &[&str], bool); 21] = [
             ("ls", &["ls"], true),
             ("a; b", &["a", "b"], true),
             ("a && b || c | d & e", &["a", "b", "c", "d", "e"], true),
-            ("a\nb", &["a", "b"], true),
+            ("a\nb\r\nc", &["a", "b", "c"], true),
             ("echo 'a; b'", &["echo 'a; b'"], true),
             ("echo \"a | b\"", &["echo \"a | b\""], true),
-            ("echo \"$(reboot)\"", &["echo \"", "reboot", "\""], false),
+            ("echo \"$(reboot)\"", &["echo \"", "(reboot)\""], false),
             ("echo `reboot`", &["echo", "reboot"], false),
+            ("echo ${x}", &["echo", "x"], false),
+            ("echo $[1]", &["echo", "[1]"], false),
             ("cat > /etc/passwd", &["cat > /etc/passwd"], false),
             ("echo 'open", &["echo 'open"], false),
             ("a \\; b", &["a \\; b"], true),
+            ("rm \t  -rf\t'a  b'", &["rm -rf 'a  b'"], true),
+            ("make 2>&1 | tail -5", &["make 2>&1", "tail -5"], true),
+            (
+                "make >/dev/null 2> /dev/null; ls",
+                &["make >/dev/null 2> /dev/null", "ls"],
+                true,
+            ),
+            ("make >&2x", &["make >", "2x"], false),
+            ("make > /dev/nullx", &["make > /dev/nullx"], false),
+            ("a # b", &["a # b"], false),
+            ("trailing \\", &["trailing \\"], true),
             ("", &[], true),
         ];
-        for (line, _, certain) in cases {
-            assert_eq!(take_apart(line).certain, certain, "{line:?}");
+        for (line, commands, certain) in cases {
+            let apart = take_apart(line);
+            assert_eq!(apart.commands, commands, "{line:?}");
+            assert_eq!(apart.certain, certain, "{line:?}");
         }
-        for (line, commands, _) in cases.iter().filter(|(line, ..)| !line.contains("\"$(")) {
-            assert_eq!(take_apart(line).commands, *commands, "{line:?}");
+    }
+
+    #[test]
+    fn what_hides_a_little_is_still_read() {
+        let hidden = [
+            "rm -rf /",
+            "ls; rm -rf /",
+            "/bin/rm -rf /",
+            "FOO=1 rm -rf /",
+            "sudo -n rm -rf /",
+            "'rm' -rf /",
+            "r\\m -rf /",
+            "if true; then rm -rf /; fi",
+            "! rm -rf /",
+            "rm\t-rf /",
+            "bash -c 'ls; rm -rf /'",
+            "echo $(rm -rf /)",
+            "echo $'\\''; rm -rf /; echo '",
+            "(rm -rf /)",
+            "cat <(rm -rf /)",
+        ];
+        for line in hidden {
+            assert!(
+                readings(line).iter().any(|words| words == "rm -rf /"),
+                "{line:?} {:?}",
+                readings(line)
+            );
         }
-        assert!(
-            take_apart("echo \"$(reboot)\"")
-                .commands
-                .iter()
-                .any(|c| c.contains("reboot"))
-        );
+        for line in ["echo 'a; rm -rf /'", "git rm -rf x", "echo rm -rf /"] {
+            assert!(
+                !readings(line).iter().any(|words| words.starts_with("rm ")),
+                "{line:?}"
+            );
+        }
     }
 
     #[test]
     fn like_is_never_wider_than_one_command() {
-        assert_eq!(like("ls; rm -rf /"), "ls; rm -rf /");
-        assert_eq!(like("ls > x"), "ls > x");
-        assert_eq!(like("FOO=1 ls"), "FOO=1 ls");
-        assert_eq!(like("git -C / push"), "git -C / push");
+        let same = [
+            "ls; rm -rf /",
+            "ls > x",
+            "FOO=1 ls",
+            "git -C / push",
+            "/bin/rm -r x",
+            "echo $(reboot)",
+        ];
+        for line in same {
+            assert_eq!(like(line), line);
+        }
+        assert_eq!(like("rm build/*"), r"rm build/\*");
+        assert_eq!(like("cargo test 2>&1"), "cargo test *");
+    }
+
+    #[test]
+    fn long_lines_are_taken_apart_in_time() {
+        for part in ["sudo bash -c 'x' $(y) ", ">", "> ", "a;", "'", "\\"] {
+            assert!(!readings(&part.repeat(200_000 / part.len())).is_empty());
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role};
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, Usage};
 use serde::{Deserialize, Serialize};
 
 /// One message with the event that completed it.
@@ -21,12 +21,23 @@ pub(crate) struct Conversation {
     /// Messages before this index are no longer sent. It only moves forward, and in large steps, so that what is sent keeps
     /// its beginning and the provider can cache it.
     window_start: usize,
+    /// The input of the run in which the window last moved, where it moved past it: what a model is asked to do must not
+    /// slide out of what it reads.
+    pinned: Option<Arc<Message>>,
+    /// Tokens of the last request, estimated.
+    asked_tokens: u64,
+    /// By how many percent the provider counts more than the estimate.
+    extra_percent: u64,
 }
 
 /// The window is brought down to this many percent of the budget when it is over.
 const KEEP_PERCENT: u64 = 70;
 /// A picture or document is counted as so many tokens.
 const MEDIA_TOKENS: u64 = 1_500;
+/// Requests smaller than this say too little about how the provider counts.
+const TELLING_TOKENS: u64 = 2_000;
+/// Estimates are not corrected by more than this.
+const MAX_EXTRA_PERCENT: u64 = 300;
 /// What stands where older messages were.
 const LEFT_OUT: &str = "[Earlier parts of this conversation are left out because they no longer fit.]";
 
@@ -42,14 +53,23 @@ impl Conversation {
         self.entries.iter().map(|entry| &entry.message)
     }
 
-    /// Puts a summary where the messages of a range of events were; whole exchanges only.
+    /// Whether a call of this name is in the conversation.
+    pub(crate) fn has_call(&self, id: &ToolCallId) -> bool {
+        let is_it =
+            |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if call.tool_call_id == *id);
+        self.messages()
+            .any(|message| message.role == Role::Assistant && message.content.iter().any(is_it))
+    }
+
+    /// Puts a summary where the messages that a range of events completed were; whole exchanges only, and none that is open.
     pub(crate) fn condense(&mut self, from_seq: u64, to_seq: u64, summary: &str) {
-        let units = self.units(0);
-        let inside = |unit: &(usize, usize)| {
-            self.entries[unit.0].seq >= from_seq && self.entries[unit.1 - 1].seq <= to_seq
+        let covered = |unit: &(usize, usize)| {
+            self.entries[unit.0].seq >= from_seq
+                && self.entries[unit.1 - 1].seq <= to_seq
+                && self.is_whole(*unit)
         };
-        let covered: Vec<(usize, usize)> = units.into_iter().filter(inside).collect();
-        let (Some(first), Some(last)) = (covered.first(), covered.last()) else {
+        let units: Vec<(usize, usize)> = self.units(0).into_iter().filter(covered).collect();
+        let (Some(first), Some(last)) = (units.first(), units.last()) else {
             return;
         };
         let (start, end) = (first.0, last.1);
@@ -64,15 +84,33 @@ impl Conversation {
             message: Arc::new(message),
         };
         self.entries.splice(start..end, [entry]);
-        self.window_start = if self.window_start >= end {
+        self.window_start = if self.window_start > end {
             self.window_start - (end - start) + 1
         } else {
             self.window_start.min(start)
         };
+        if self.window_start == 0 {
+            self.pinned = None;
+        }
     }
 
-    /// The whole request for the next model call. Moves the window on where it has become too small.
-    pub(crate) fn request(&mut self, config: &AgentConfig) -> ModelRequest {
+    /// Learns from what the provider counted in the last request.
+    pub(crate) fn calibrate(&mut self, usage: &Usage) {
+        let counted = usage.context_tokens().saturating_sub(usage.output_tokens);
+        if counted > 0 && self.asked_tokens >= TELLING_TOKENS {
+            let percent = counted.saturating_mul(100) / self.asked_tokens;
+            self.extra_percent = percent.saturating_sub(100).min(MAX_EXTRA_PERCENT);
+        }
+    }
+
+    /// Learns that the last request was too long.
+    pub(crate) fn overflowed(&mut self) {
+        self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
+    }
+
+    /// The whole request for the next model call of the run that answers `input`. Moves the window on where it has become
+    /// too small.
+    pub(crate) fn request(&mut self, config: &AgentConfig, input: &MessageId) -> ModelRequest {
         let system = system_parts(config);
         let fixed: u64 = system.iter().map(|part| estimate_text(part)).sum::<u64>()
             + config
@@ -80,24 +118,16 @@ impl Conversation {
                 .iter()
                 .map(|tool| estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string()))
                 .sum::<u64>();
-        let answer = config
-            .params
-            .max_output_tokens
-            .unwrap_or(config.model.max_output_tokens)
-            .min(config.model.context_window / 2);
-        let budget = config
-            .model
-            .context_window
-            .saturating_sub(answer)
-            .saturating_sub(fixed);
-        self.fit(budget);
-        let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 1);
+        self.fit(budget(config, fixed), input);
+        self.asked_tokens = fixed + self.tokens(self.window_start, self.entries.len());
+        let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 2);
         if self.window_start > 0 {
             messages.push(Arc::new(Message {
                 message_id: MessageId::new("msg_left_out"),
                 role: Role::User,
                 content: vec![ContentPart::text(LEFT_OUT)],
             }));
+            messages.extend(self.pinned.clone());
         }
         messages.extend(
             self.entries[self.window_start..]
@@ -113,28 +143,46 @@ impl Conversation {
         }
     }
 
-    fn fit(&mut self, budget: u64) {
-        let total: u64 = self.entries[self.window_start..]
-            .iter()
-            .map(|entry| entry.tokens)
-            .sum();
-        if total <= budget {
+    /// Moves the window on until what is sent is well below `budget`, once it is above.
+    fn fit(&mut self, budget: u64, input: &MessageId) {
+        let corrected = |tokens: u64| tokens.saturating_mul(100 + self.extra_percent) / 100;
+        let mut kept = self.tokens(self.window_start, self.entries.len());
+        if corrected(kept) <= budget {
             return;
         }
         let goal = budget.saturating_mul(KEEP_PERCENT) / 100;
         let units = self.units(self.window_start);
-        let mut kept = total;
-        // The last two units stay whatever they weigh: the question, and what is being worked on.
+        let mut window_start = self.window_start;
+        // The last two units stay whatever they weigh: what was done last, and what follows from it.
         for (start, end) in units.iter().take(units.len().saturating_sub(2)) {
-            if kept <= goal {
+            if corrected(kept) <= goal {
                 break;
             }
-            kept -= self.entries[*start..*end]
-                .iter()
-                .map(|entry| entry.tokens)
-                .sum::<u64>();
-            self.window_start = *end;
+            kept -= self.tokens(*start, *end);
+            window_start = *end;
         }
+        self.window_start = window_start;
+        let left_out = self.entries[..window_start].iter().rev();
+        self.pinned = left_out
+            .map(|entry| &entry.message)
+            .find(|message| message.message_id == *input && message.role == Role::User)
+            .cloned();
+    }
+
+    fn tokens(&self, start: usize, end: usize) -> u64 {
+        self.entries[start..end].iter().map(|entry| entry.tokens).sum()
+    }
+
+    /// Whether every call in a unit has its result.
+    fn is_whole(&self, unit: (usize, usize)) -> bool {
+        let is_call = |part: &&ContentPart| matches!(part, ContentPart::ToolCall(_));
+        let calls = self.entries[unit.0]
+            .message
+            .content
+            .iter()
+            .filter(is_call)
+            .count();
+        calls == unit.1 - unit.0 - 1
     }
 
     /// The ranges that must not be split, from `start` on: a message, or an answer with calls and all that follows until
@@ -149,6 +197,17 @@ impl Conversation {
         }
         units
     }
+}
+
+/// How many tokens of conversation fit beside what is fixed and the answer.
+fn budget(config: &AgentConfig, fixed: u64) -> u64 {
+    let window = config.model.context_window;
+    let answer = config
+        .params
+        .max_output_tokens
+        .unwrap_or(config.model.max_output_tokens)
+        .min(window / 2);
+    window.saturating_sub(answer).saturating_sub(fixed)
 }
 
 /// Standing instructions: the same in every call of a session.

@@ -24,6 +24,8 @@ pub(crate) struct InputQueue {
     waiting: VecDeque<Input>,
     /// Those that join the run under way before its next model call.
     steering: Vec<Input>,
+    /// Why no run will be opened any more.
+    closed: Option<String>,
 }
 
 impl InputQueue {
@@ -33,12 +35,7 @@ impl InputQueue {
         u32::try_from(self.waiting.len()).unwrap_or(u32::MAX)
     }
 
-    /// Puts an input before all that wait.
-    pub(crate) fn queue_first(&mut self, input: Input) {
-        self.waiting.push_front(input);
-    }
-
-    /// Keeps an input for the next model call.
+    /// Keeps an input for the next model call, whichever run makes it.
     pub(crate) fn steer(&mut self, input: Input) {
         self.steering.push(input);
     }
@@ -53,12 +50,25 @@ impl InputQueue {
         std::mem::take(&mut self.steering)
     }
 
-    /// The next input that opens a run. Steering inputs that no model call came for come first: a person's words are never lost.
+    /// The next input that opens a run. Steering inputs that no model call came for come first: a person's words are never
+    /// lost, and the first of them takes the others along.
     pub(crate) fn next(&mut self) -> Option<Input> {
         if !self.steering.is_empty() {
             return Some(self.steering.remove(0));
         }
         self.waiting.pop_front()
+    }
+
+    /// No run is opened any more. `false` where that was so before.
+    pub(crate) fn close(&mut self, reason: &str) -> bool {
+        let news = self.closed.is_none();
+        self.closed.get_or_insert_with(|| reason.to_owned());
+        news
+    }
+
+    /// Why no run is opened any more, if that is so.
+    pub(crate) fn closed(&self) -> Option<&str> {
+        self.closed.as_deref()
     }
 
     /// All that wait, in the order in which they will be taken up.

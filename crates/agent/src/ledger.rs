@@ -1,7 +1,7 @@
 //! The tool ledger: every call of the answer that is being worked on, and how far each has come. Each call gets exactly
-//! one result, in whatever order results come; results for calls that are not open are passed over.
+//! one result, in whatever order results come, and only from the action that performs it; any other is passed over.
 
-use agentx_types::{ActionId, ContentPart, ToolCallId, ToolStatus};
+use agentx_types::{ActionId, ContentPart, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
@@ -39,6 +39,16 @@ pub enum CallStage {
         /// Whether as a failure.
         is_error: bool,
     },
+}
+
+impl CallStage {
+    /// The action that will bring the result, if one is under way.
+    pub fn action_id(&self) -> Option<&ActionId> {
+        match self {
+            Self::Running { action_id, .. } | Self::Answering { action_id, .. } => Some(action_id),
+            Self::AwaitingApproval(_) | Self::Resolved { .. } => None,
+        }
+    }
 }
 
 /// One call of the answer that is being worked on.
@@ -91,40 +101,32 @@ impl ToolLedger {
             .any(|entry| matches!(entry.stage, CallStage::AwaitingApproval(_)))
     }
 
-    /// The call that waits for a decision under this id.
-    pub fn awaiting(&mut self, id: &ToolCallId) -> Option<&mut LedgerEntry> {
-        self.open_entry(id)
-            .filter(|entry| matches!(entry.stage, CallStage::AwaitingApproval(_)))
-    }
-
-    /// Records that the action of a call has begun.
-    pub fn mark_started(&mut self, action: &ActionId) {
-        for entry in &mut self.entries {
-            if let CallStage::Running {
+    /// Records that the action of a call has begun. The call, where this is news.
+    pub fn mark_started(&mut self, action: &ActionId) -> Option<&ToolCallId> {
+        self.entries.iter_mut().find_map(|entry| match &mut entry.stage {
+            CallStage::Running {
                 action_id, started, ..
-            } = &mut entry.stage
-                && action_id == action
-            {
+            } if action_id == action && !*started => {
                 *started = true;
+                Some(&entry.call.tool_call_id)
             }
-        }
+            _ => None,
+        })
     }
 
-    /// Gives a call its result. `false` where no such call is open: it is unknown, or it has its result already.
-    pub fn resolve(
-        &mut self,
-        id: &ToolCallId,
-        content: &[ContentPart],
-        status: ToolStatus,
-        is_error: bool,
-    ) -> bool {
-        let Some(entry) = self.open_entry(id) else {
+    /// Gives a call the result that `action` came to. `false` where that is not the action by which the call is open: the
+    /// call is unknown, waits for a decision, has its result already, or the result is of an earlier call of the same name.
+    pub fn resolve(&mut self, action: &ActionId, result: &ToolResult) -> bool {
+        let answered = |entry: &&mut LedgerEntry| {
+            entry.stage.action_id() == Some(action) && entry.call.tool_call_id == result.tool_call_id
+        };
+        let Some(entry) = self.entries.iter_mut().find(answered) else {
             return false;
         };
         entry.stage = CallStage::Resolved {
-            content: content.to_vec(),
-            status,
-            is_error,
+            content: result.result.clone(),
+            status: result.status,
+            is_error: result.is_error,
         };
         true
     }
@@ -132,11 +134,5 @@ impl ToolLedger {
     /// Takes all calls out.
     pub fn take(&mut self) -> Vec<LedgerEntry> {
         std::mem::take(&mut self.entries)
-    }
-
-    fn open_entry(&mut self, id: &ToolCallId) -> Option<&mut LedgerEntry> {
-        self.entries.iter_mut().find(|entry| {
-            entry.call.tool_call_id == *id && !matches!(entry.stage, CallStage::Resolved { .. })
-        })
     }
 }

@@ -44,7 +44,7 @@ pub use assembler::{Answer, Assembler, RequestedCall};
 pub use conversation::estimate_text;
 pub use inputs::Input;
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
-pub use react::{Bill, Pending, ReactAgent, Run, StopCause};
+pub use react::{Bill, Pending, ReactAgent, Record, Run, StopCause};
 
 /// What follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,7 +78,9 @@ impl Agent {
         transition
     }
 
-    /// The same as [`Agent::step`], into a transition that is used again: the hot path of a fold over a long log.
+    /// The same as [`Agent::step`], into a transition that is used again: the hot path of a fold over a long log. Ids of
+    /// actions count on from those that `into` holds, so one transition that goes through all agents of a session gives each
+    /// action its own id; it has to be empty before the first of them.
     pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
         match self {
             Self::React(agent) => agent.step_into(fact, into),

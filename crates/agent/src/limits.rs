@@ -33,10 +33,12 @@ pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
             message,
         });
     }
-    let tokens = spent.usage.input_tokens
-        + spent.usage.output_tokens
-        + spent.usage.cache_read_tokens
-        + spent.usage.cache_write_tokens;
+    used_up(limits, spent)
+}
+
+/// The limit that forbids another model call, whether tools are used or not.
+pub(crate) fn used_up(limits: &Limits, spent: &Spent) -> Option<Reached> {
+    let tokens = spent.usage.context_tokens();
     if let Some(max) = limits.max_tokens
         && tokens >= max
     {
@@ -62,14 +64,22 @@ pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
     None
 }
 
-/// What the model is told when the end is near; once in a run: three rounds before it, or earlier than that for small limits.
-pub(crate) fn warning(limits: &Limits, iterations: u32) -> Option<String> {
+/// How many rounds are left when the model has to be told that the end is near, if it has to be: three before it, or earlier
+/// than that for small limits, and never when nothing is left.
+pub(crate) fn near_end(limits: &Limits, iterations: u32) -> Option<u32> {
     let max = limits.max_iterations?;
-    let early = 3.min(max / 2);
     let left = max.checked_sub(iterations)?;
-    (early > 0 && left == early).then(|| {
-        format!("[{left} tool rounds are left in this run, then no more tools can be used. Finish what matters and answer.]")
-    })
+    (1..=3.min(max / 2)).contains(&left).then_some(left)
+}
+
+/// What the model is told when the end is near.
+pub(crate) fn warning(left: u32) -> String {
+    let rounds = if left == 1 {
+        "1 tool round is".to_owned()
+    } else {
+        format!("{left} tool rounds are")
+    };
+    format!("[{rounds} left in this run, then no more tools can be used. Finish what matters and answer.]")
 }
 
 #[cfg(test)]
@@ -130,22 +140,35 @@ mod tests {
     }
 
     #[test]
-    fn the_model_is_warned_once_near_the_end() {
+    fn the_end_is_near_in_the_last_rounds() {
+        let near = |max: u32| -> Vec<u32> {
+            let limits = Limits {
+                max_iterations: Some(max),
+                ..Limits::default()
+            };
+            (0..=max).filter(|i| near_end(&limits, *i).is_some()).collect()
+        };
+        assert_eq!(near(50), [47, 48, 49]);
+        assert_eq!(near(2), [1]);
+        assert!(near(1).is_empty() && near(0).is_empty());
+        assert!(near_end(&Limits::default(), 9).is_none());
+    }
+
+    #[test]
+    fn absurd_usage_does_not_overflow() {
+        let usage = Usage {
+            input_tokens: u64::MAX,
+            output_tokens: u64::MAX,
+            ..Usage::default()
+        };
         let limits = Limits {
-            max_iterations: Some(50),
+            max_tokens: Some(1),
             ..Limits::default()
         };
-        let warned: Vec<u32> = (0..=50).filter(|i| warning(&limits, *i).is_some()).collect();
-        assert_eq!(warned, [47]);
-        assert!(
-            warning(
-                &Limits {
-                    max_iterations: Some(1),
-                    ..Limits::default()
-                },
-                0
-            )
-            .is_none()
-        );
+        let spent = Spent {
+            usage,
+            ..Spent::default()
+        };
+        assert_eq!(reached(&limits, &spent).map(|r| r.code), Some("token_limit"));
     }
 }

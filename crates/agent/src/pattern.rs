@@ -1,4 +1,5 @@
-//! Patterns of approval rules: words with `*`, and paths with `*` and `**`. All of it is text: nothing is looked up.
+//! Patterns of approval rules: words with `*`, and paths with `*` and `**`; `\*` stands for a star itself. All of it is
+//! text: nothing is looked up.
 
 /// Whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in ` *` also fits
 /// without the blank: `git status *` fits `git status`.
@@ -10,14 +11,26 @@
 /// assert!(!fits("git *", "gitk"));
 /// ```
 pub fn fits(pattern: &str, text: &str) -> bool {
-    glob(pattern.as_bytes(), text.as_bytes(), |_| true)
+    glob(pattern.as_bytes(), text.as_bytes())
         || pattern
             .strip_suffix(" *")
-            .is_some_and(|stem| glob(stem.as_bytes(), text.as_bytes(), |_| true))
+            .is_some_and(|stem| glob(stem.as_bytes(), text.as_bytes()))
 }
 
-/// Whether the absolute, normal `path` fits `pattern`. `*` and `?` stop at `/`, `**` does not; a relative pattern starts
-/// at `workspace`.
+/// The pattern that fits `text` and nothing else.
+///
+/// ```
+/// use agentx_agent::pattern::{fits, literal};
+/// assert_eq!(literal("rm build/*"), r"rm build/\*");
+/// assert!(fits(&literal("rm build/*"), "rm build/*"));
+/// assert!(!fits(&literal("rm build/*"), "rm build/../src"));
+/// ```
+pub fn literal(text: &str) -> String {
+    text.replace('*', "\\*")
+}
+
+/// Whether the absolute, normal `path` fits `pattern`. `*` stops at `/`, `**` does not; a relative pattern starts at
+/// `workspace`.
 ///
 /// ```
 /// use agentx_agent::pattern::fits_path;
@@ -29,7 +42,7 @@ pub fn fits_path(pattern: &str, path: &str, workspace: &str) -> bool {
     let absolute = if pattern.starts_with('/') {
         pattern.to_owned()
     } else {
-        format!("{}/{pattern}", workspace.trim_end_matches('/'))
+        format!("{}/{pattern}", literal(workspace.trim_end_matches('/')))
     };
     path_glob(absolute.as_bytes(), path.as_bytes())
 }
@@ -70,17 +83,19 @@ pub fn is_within(directory: &str, path: &str) -> bool {
 }
 
 /// Greedy matching with one point to fall back to: linear in practice, never exponential.
-fn glob(pattern: &[u8], text: &[u8], star_takes: impl Fn(u8) -> bool) -> bool {
+fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut fallback: Option<(usize, usize)> = None;
     while t < text.len() {
-        if p < pattern.len() && pattern[p] == b'*' {
+        let starred = pattern[p..].starts_with(br"\*");
+        let wanted = pattern.get(p + usize::from(starred));
+        if !starred && wanted == Some(&b'*') {
             fallback = Some((p, t));
             p += 1;
-        } else if p < pattern.len() && pattern[p] == text[t] {
-            p += 1;
+        } else if wanted == Some(&text[t]) {
+            p += 1 + usize::from(starred);
             t += 1;
-        } else if let Some((star, from)) = fallback.filter(|(_, from)| star_takes(text[*from])) {
+        } else if let Some((star, from)) = fallback {
             fallback = Some((star, from + 1));
             p = star + 1;
             t = from + 1;
@@ -101,7 +116,7 @@ fn path_glob(pattern: &[u8], path: &[u8]) -> bool {
         if p < pattern.len() && pattern[p] == b"**" {
             fallback = Some((p, t));
             p += 1;
-        } else if p < pattern.len() && glob(pattern[p], path[t], |_| true) {
+        } else if p < pattern.len() && glob(pattern[p], path[t]) {
             p += 1;
             t += 1;
         } else if let Some((star, from)) = fallback {
@@ -131,6 +146,14 @@ mod tests {
             ("a*b*c", "a__b__b__c", true),
             ("a*b*c", "a__c__b", false),
             ("你*", "你好", true),
+            (r"rm \*", "rm *", true),
+            (r"rm \*", "rm -rf /", false),
+            (r"*\*", "a*b*", true),
+            (r"*\*", "a*b", false),
+            (r"\\*", r"\*", true),
+            (r"\\*", r"\x", false),
+            (r"a\b", r"a\b", true),
+            (r"\*", "", false),
         ];
         for (pattern, text, expected) in cases {
             assert_eq!(fits(pattern, text), expected, "{pattern:?} {text:?}");
@@ -147,6 +170,8 @@ mod tests {
             ("src/**/x.rs", "/ws/src/x.rs", true),
             ("src/**/x.rs", "/ws/src/a/b/x.rs", true),
             ("src/*.rs", "/ws/src/a/x.rs", false),
+            (r"a\*", "/ws/a*", true),
+            (r"a\*", "/ws/ab", false),
         ];
         for (pattern, path, expected) in cases {
             assert_eq!(fits_path(pattern, path, "/ws"), expected, "{pattern:?} {path:?}");

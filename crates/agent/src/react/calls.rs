@@ -42,7 +42,7 @@ impl ReactAgent {
                 self.ledger.add(call, stage);
             }
             Verdict::Deny { reason } => {
-                self.answer_new(call, ToolStatus::Denied, format!("Not allowed: {reason}."), step);
+                self.answer_new(call, ToolStatus::Denied, not_allowed(&reason), step);
             }
             Verdict::Ask(question) => {
                 step.state(StateOutput::ApprovalRequested {
@@ -73,12 +73,8 @@ impl ReactAgent {
             outside_workspace,
             idempotent,
         });
-        let run_id = self
-            .run
-            .as_ref()
-            .map(|run| run.id.clone())
-            .unwrap_or_else(|| agentx_types::RunId::of_input(0));
-        let action_id = step.act(&run_id, body);
+        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let action_id = step.act_in(run_id, body);
         CallStage::Running {
             action_id,
             started: false,
@@ -136,14 +132,27 @@ impl ReactAgent {
                 self.keep_rule(index, approval);
             }
             self.release(index, step);
-            while let Some(other) = self
-                .awaiting_index(|_| true)
-                .filter(|index| self.is_allowed_now(*index))
-            {
-                self.release(other, step);
-            }
+            self.reconsider(step);
         }
         self.update_waiting_status(step);
+    }
+
+    /// Decides again about the calls that wait for a decision, after rules or the mode have changed.
+    pub(super) fn reconsider(&mut self, step: &mut Step<'_>) {
+        for index in 0..self.ledger.entries().len() {
+            let entry = &self.ledger.entries()[index];
+            let waits = matches!(entry.stage, CallStage::AwaitingApproval(_));
+            let Some(tool) = self.tool(&entry.call.name).filter(|_| waits) else {
+                continue;
+            };
+            match approval::decide(&self.config, tool, &entry.call.input) {
+                Verdict::Allow { .. } => self.release(index, step),
+                Verdict::Deny { reason } => {
+                    self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
+                }
+                Verdict::Ask(_) => {}
+            }
+        }
     }
 
     fn awaiting_index(&self, fits: impl Fn(&LedgerEntry) -> bool) -> Option<usize> {
@@ -158,18 +167,6 @@ impl ReactAgent {
             _ => None,
         };
         self.config.rules.extend(approval.rule.clone().or(suggested));
-    }
-
-    fn is_allowed_now(&self, index: usize) -> bool {
-        let Some(entry) = self.ledger.entries().get(index) else {
-            return false;
-        };
-        self.tool(&entry.call.name).is_some_and(|tool| {
-            matches!(
-                approval::decide(&self.config, tool, &entry.call.input),
-                Verdict::Allow { .. }
-            )
-        })
     }
 
     /// Runs a call that waited for a decision.
@@ -200,24 +197,22 @@ impl ReactAgent {
     }
 
     pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
-        let Some(action_id) = &fact.cause else { return };
-        self.ledger.mark_started(action_id);
-        if let EnvironmentEvent::ActionStarted(started) = &fact.event
-            && let Some(tool_call_id) = &started.tool_call_id
-        {
-            step.state(StateOutput::ToolStarted {
-                tool_call_id: tool_call_id.clone(),
-            });
-        }
+        let Some(tool_call_id) = fact.cause.as_ref().and_then(|id| self.ledger.mark_started(id)) else {
+            return;
+        };
+        step.state(StateOutput::ToolStarted {
+            tool_call_id: tool_call_id.clone(),
+        });
     }
 
-    pub(super) fn on_tool_result(&mut self, result: &ToolResult, step: &mut Step<'_>) {
-        if !self.ledger.resolve(
-            &result.tool_call_id,
-            &result.result,
-            result.status,
-            result.is_error,
-        ) {
+    pub(super) fn on_tool_result(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        result: &ToolResult,
+        step: &mut Step<'_>,
+    ) {
+        let resolves = |action| self.ledger.resolve(action, result);
+        if !fact.cause.as_ref().is_some_and(resolves) {
             return;
         }
         step.stream(StreamOutput::ToolResult {
@@ -232,13 +227,21 @@ impl ReactAgent {
         self.settle(step);
     }
 
-    /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the round.
+    /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the round unless
+    /// the model will not be asked again.
     pub(super) fn close_round(&mut self, step: &mut Step<'_>) {
         let entries = self.ledger.take();
         let limits = self.config.limits;
         let Some(run) = self.active_run() else { return };
-        run.iterations += 1;
-        let warning = limits::warning(&limits, run.iterations);
+        let mut warning = None;
+        if run.pending.stop.is_none() {
+            run.iterations = run.iterations.saturating_add(1);
+            let near = limits::near_end(&limits, run.iterations);
+            if near.is_some() && run.pending.warned_of != limits.max_iterations {
+                run.pending.warned_of = limits.max_iterations;
+                warning = near.map(limits::warning);
+            }
+        }
         let last = entries.len().saturating_sub(1);
         for (index, entry) in entries.into_iter().enumerate() {
             let warning = warning.as_ref().filter(|_| index == last);
@@ -281,4 +284,8 @@ impl ReactAgent {
         self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::ToolResult { message });
     }
+}
+
+fn not_allowed(reason: &str) -> String {
+    format!("Not allowed: {reason}.")
 }

@@ -1,9 +1,11 @@
 //! ReAct: think, call tools, continue, end.
 //!
-//! Each kind of fact has its own step in the files beside this one: [`stream`] for the model, [`calls`] for tools and
-//! approvals, [`stop`] for interrupts, limits and what another process left open.
+//! Each kind of fact has its own step in the files beside this one: [`stream`] and [`answer`] for the model, [`calls`] for
+//! tools and approvals, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
 
+mod answer;
 mod calls;
+mod recover;
 mod run;
 mod stop;
 mod stream;
@@ -12,13 +14,13 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionBody, ActionId, AgentConfig, AgentStateId, CallModel, Cancel, ConfigChange, Envelope,
-    EnvironmentEvent, InputMode, Message, MessageOutput, NanoUsd, Role, RunId, RunStatus, StartTimer,
-    StateOutput, Timer, ToolSpec, TurnOutput, Usage, UserMessage,
+    EnvironmentEvent, InputMode, Message, MessageOutput, NanoUsd, Role, RunId, RunStatus, StateOutput,
+    ToolSpec, TurnOutput, Usage, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
 use run::Step;
-pub use run::{Bill, Pending, Run, StopCause};
+pub use run::{Bill, Pending, Record, Run, StopCause};
 
 use crate::Transition;
 use crate::assembler::Assembler;
@@ -122,25 +124,19 @@ impl ReactAgent {
             | E::UsageReport(_) => self.on_stream(fact, &mut step),
             E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
             E::ActionStarted(_) => self.on_action_started(fact, &mut step),
-            E::ToolResult(result) => self.on_tool_result(result, &mut step),
+            E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
             E::TimerFired(_) => self.on_timer(fact, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
-            E::SessionForked(_) => self.on_forked(),
-            E::ConfigChanged(changed) => self.apply(&changed.change),
+            E::SessionForked(_) => self.on_forked(&mut step),
+            E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
             E::ContextCondensed(range) => {
                 self.conversation
                     .condense(range.from_seq, range.to_seq, &range.summary)
             }
-            E::Interrupted(interrupted) => self.finish_run(
-                RunStatus::Interrupted,
-                Some(interrupted.reason.clone()),
-                &mut step,
-            ),
-            E::ErrorOccurred(error) => self.on_error(fact, &error.message, &mut step),
+            E::Interrupted(interrupted) => self.on_interrupted(fact, &interrupted.reason, &mut step),
+            E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
             E::AgentClosed(closed) if closed.agent_state_id == self.id => {
-                step.state(StateOutput::Closed {
-                    reason: closed.reason.clone(),
-                });
+                self.on_closed(&closed.reason, &mut step)
             }
             E::AgentClosed(_)
             | E::AgentSpawned(_)
@@ -175,7 +171,8 @@ impl ReactAgent {
             seq: step.seq,
             message: Arc::new(message),
         };
-        if self.active_run().is_none() {
+        let idle = self.active_run().is_none();
+        if idle && self.inputs.closed().is_none() {
             self.start_run(input, step);
             return;
         }
@@ -189,7 +186,7 @@ impl ReactAgent {
             }
             InputMode::Steer => self.inputs.steer(input),
             InputMode::Interrupt => {
-                self.inputs.queue_first(input);
+                self.inputs.steer(input);
                 self.on_interrupt(Some("a new message"), step);
             }
         }
@@ -197,7 +194,7 @@ impl ReactAgent {
 
     fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
         let message_id = input.message.message_id.clone();
-        let mut run = Run::new(input.run_id, message_id.clone(), step.at);
+        let run = Run::new(input.run_id, message_id.clone(), step.at);
         step.state(StateOutput::RunStarted {
             run_id: run.id.clone(),
             message_id,
@@ -206,31 +203,28 @@ impl ReactAgent {
             run_id: run.id.clone(),
             text: input.message.text(),
         });
-        if let Some(after_ms) = self.config.limits.max_wall_ms {
-            let timer = StartTimer {
-                after_ms,
-                timer: Timer::RunLimit,
-            };
-            run.pending.timer = Some(step.act(&run.id, ActionBody::StartTimer(timer)));
-        }
         self.run = Some(run);
-        self.say(input.seq, input.message, step);
+        self.start_timer(step);
+        self.say(input.message, step);
         self.call_model(step);
     }
 
     /// An input joins the conversation.
-    fn say(&mut self, seq: u64, message: Arc<Message>, step: &mut Step<'_>) {
-        self.conversation.push(seq, message.clone());
+    fn say(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
+        self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::User { message });
     }
 
     fn call_model(&mut self, step: &mut Step<'_>) {
         self.set_status(RunStatus::BuildingContext, step);
         for input in self.inputs.take_steering() {
-            self.say(input.seq, input.message, step);
+            self.say(input.message, step);
         }
-        let request = Arc::new(self.conversation.request(&self.config));
-        let Some(run) = self.active_run() else { return };
+        let Some(run) = self.run.as_mut().filter(|run| !run.status.is_final()) else {
+            return;
+        };
+        let request = Arc::new(self.conversation.request(&self.config, &run.input_id));
+        run.pending.model = Some(request.model.clone());
         let action_id = step.act(&run.id, ActionBody::CallModel(CallModel { request }));
         run.pending.model_call = Some(action_id);
         run.bill.model_calls += 1;
@@ -238,7 +232,7 @@ impl ReactAgent {
     }
 
     fn set_status(&mut self, status: RunStatus, step: &mut Step<'_>) {
-        let Some(run) = self.run.as_mut().filter(|run| run.status != status) else {
+        let Some(run) = self.active_run().filter(|run| run.status != status) else {
             return;
         };
         run.status = status;
@@ -276,8 +270,21 @@ impl ReactAgent {
             reason,
             iterations,
         });
-        if let Some(input) = self.inputs.next() {
+        if let Some(reason) = self.inputs.closed() {
+            let reason = reason.to_owned();
+            step.state(StateOutput::Closed { reason });
+        } else if let Some(input) = self.inputs.next() {
             self.start_run(input, step);
+        }
+    }
+
+    /// Calls that wait for a decision go on waiting whatever changes, until another writer takes over: it is written before
+    /// that one, and must not start what it then finds started.
+    fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+        let before = self.config.limits.max_wall_ms;
+        self.apply(change);
+        if before != self.config.limits.max_wall_ms {
+            self.on_wall_time_changed(before, step);
         }
     }
 

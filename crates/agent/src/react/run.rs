@@ -1,8 +1,8 @@
 //! What a run knows about itself, and the step that is being taken.
 
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentOutput, AgentStateId, Message, MessageId, MessageOutput, NanoUsd,
-    RunId, RunStatus, StateOutput, StreamOutput, Timestamp, TurnOutput, Usage,
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, Message, MessageId, MessageOutput, ModelSpec,
+    NanoUsd, RunId, RunStatus, StateOutput, StreamOutput, Timestamp, TurnOutput, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,8 @@ pub struct Bill {
 pub struct Pending {
     /// The model call that is under way.
     pub model_call: Option<ActionId>,
+    /// The model that was asked; it is paid at its own prices also where another is chosen meanwhile.
+    pub model: Option<ModelSpec>,
     /// What a stream that broke off came to; kept unless another attempt begins.
     pub partial: Option<Message>,
     /// The timer of the wall time limit.
@@ -54,6 +56,8 @@ pub struct Pending {
     pub stop: Option<StopCause>,
     /// Whether a tool that ends the run has succeeded.
     pub quit: bool,
+    /// The limit of iterations that the model was warned of.
+    pub warned_of: Option<u32>,
 }
 
 /// Why a run is being stopped.
@@ -65,8 +69,48 @@ pub struct StopCause {
     pub code: String,
     /// For people.
     pub message: String,
-    /// Whether the report of it is on its way.
-    pub reported: bool,
+    /// Whether it is on record.
+    pub record: Record,
+}
+
+/// How far it has come that the log says why a run is being stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record {
+    /// A report is due once nothing is open any more.
+    Due,
+    /// The report was asked for.
+    Asked,
+    /// The log says it.
+    Made,
+}
+
+impl StopCause {
+    /// It is stopped from outside.
+    pub(super) fn interrupt(reason: &str) -> Self {
+        Self {
+            status: RunStatus::Interrupted,
+            code: String::new(),
+            message: reason.to_owned(),
+            record: Record::Due,
+        }
+    }
+
+    /// It cannot go on.
+    pub(super) fn error(status: RunStatus, code: &str, message: &str) -> Self {
+        Self {
+            status,
+            code: code.to_owned(),
+            message: message.to_owned(),
+            record: Record::Due,
+        }
+    }
+
+    /// The same, where the log says so already.
+    pub(super) fn on_record(mut self) -> Self {
+        self.record = Record::Made;
+        self
+    }
 }
 
 impl Run {
@@ -105,11 +149,16 @@ pub(super) struct Step<'a> {
 impl Step<'_> {
     /// Wants `body` done.
     pub(super) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
+        self.act_in(Some(run_id.clone()), body)
+    }
+
+    /// Wants `body` done, in that run.
+    pub(super) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
         let action_id = ActionId::following(self.seq, self.out.actions.len());
         self.out.actions.push(Action {
             action_id: action_id.clone(),
             agent_state_id: self.agent.clone(),
-            run_id: Some(run_id.clone()),
+            run_id,
             body,
         });
         action_id

@@ -1,29 +1,88 @@
-//! How runs end before their answer: interrupts, limits, errors, and what another process left open.
+//! How runs end before their answer: interrupts, limits, errors.
 
 use agentx_types::{
-    ActionBody, Cancel, Envelope, EnvironmentEvent, Report, RunStatus, StartTimer, Timer, ToolStatus,
+    ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, Report, RunStatus, StartTimer,
+    StateOutput, Timer, ToolStatus,
 };
 
 use super::ReactAgent;
-use super::run::{Step, StopCause};
+use super::run::{Record, Run, Step, StopCause};
 use crate::ledger::CallStage;
 
-/// What the model is told about a call that the program died under.
-const OUTCOME_UNKNOWN: &str = "The program stopped while this call was running. It may or may not have had its effect: look before you repeat it.";
-const STOPPED: &str = "The run was stopped before this call ended.";
+/// What the model is told about a call that did not come to its end.
+pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
 
 impl ReactAgent {
     pub(super) fn on_interrupt(&mut self, reason: Option<&str>, step: &mut Step<'_>) {
-        let reason = reason.unwrap_or("stopped by the user").to_owned();
-        self.begin_stop(
-            StopCause {
-                status: RunStatus::Interrupted,
-                code: String::new(),
-                message: reason,
-                reported: false,
-            },
-            step,
-        );
+        let reason = reason.unwrap_or("stopped by the user");
+        self.begin_stop(StopCause::interrupt(reason), step);
+    }
+
+    /// The log says that a run was interrupted: the report that was asked for, or somebody else's word, which then needs no
+    /// other.
+    pub(super) fn on_interrupted(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        reason: &str,
+        step: &mut Step<'_>,
+    ) {
+        let is_of = |run: &&mut Run| fact.run_id.as_ref().is_none_or(|id| *id == run.id);
+        let Some(run) = self.active_run().filter(is_of) else {
+            return;
+        };
+        match &mut run.pending.stop {
+            Some(cause) if cause.status == RunStatus::Interrupted => {
+                cause.record = Record::Made;
+                self.settle(step);
+            }
+            Some(_) => {}
+            None => self.begin_stop(StopCause::interrupt(reason).on_record(), step),
+        }
+    }
+
+    /// An error ends the run that it belongs to: the one whose model call failed, or the one that it names.
+    pub(super) fn on_error(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        error: &ErrorOccurred,
+        step: &mut Step<'_>,
+    ) {
+        let from_model = self.answers_model_call(fact.cause.as_ref());
+        if from_model {
+            self.cut_off(step);
+            if error.code == "context_window" {
+                self.conversation.overflowed();
+            }
+        }
+        let is_of = |run: &&mut Run| from_model || fact.run_id.as_ref() == Some(&run.id);
+        let Some(run) = self.active_run().filter(is_of) else {
+            return;
+        };
+        match &mut run.pending.stop {
+            Some(cause) => {
+                if cause.record == Record::Asked {
+                    cause.record = Record::Made;
+                }
+                self.settle(step);
+            }
+            None => {
+                let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message);
+                self.begin_stop(cause.on_record(), step);
+            }
+        }
+    }
+
+    /// The agent is gone: what runs is stopped, and nothing begins any more.
+    pub(super) fn on_closed(&mut self, reason: &str, step: &mut Step<'_>) {
+        if !self.inputs.close(reason) {
+            return;
+        }
+        if self.active_run().is_some() {
+            self.begin_stop(StopCause::interrupt(reason), step);
+        } else {
+            let reason = reason.to_owned();
+            step.state(StateOutput::Closed { reason });
+        }
     }
 
     pub(super) fn on_timer(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
@@ -33,29 +92,14 @@ impl ReactAgent {
             return;
         }
         run.pending.timer = None;
-        let run_id = run.id.clone();
         let used = step.at.millis_since(run.started_at);
         match max {
             // The limit was raised while the run was under way, or lifted.
-            Some(max) if used < max => {
-                let timer = StartTimer {
-                    after_ms: max - used,
-                    timer: Timer::RunLimit,
-                };
-                let action_id = step.act(&run_id, ActionBody::StartTimer(timer));
-                if let Some(run) = self.active_run() {
-                    run.pending.timer = Some(action_id);
-                }
-            }
+            Some(max) if used < max => self.start_timer(step),
             Some(max) => {
                 let message = format!("the limit of {} s for one run is reached", max as f64 / 1000.0);
                 self.begin_stop(
-                    StopCause {
-                        status: RunStatus::TimedOut,
-                        code: "time_limit".into(),
-                        message,
-                        reported: false,
-                    },
+                    StopCause::error(RunStatus::TimedOut, "time_limit", &message),
                     step,
                 );
             }
@@ -63,26 +107,47 @@ impl ReactAgent {
         }
     }
 
-    /// Ends a run that waits for nothing, with an error on record.
-    pub(super) fn stop_for(&mut self, status: RunStatus, code: &str, message: &str, step: &mut Step<'_>) {
-        let cause = StopCause {
-            status,
-            code: code.to_owned(),
-            message: message.to_owned(),
-            reported: false,
-        };
-        self.begin_stop(cause, step);
+    /// A limit that is new or lower than before needs a timer that is due earlier; for a higher one, the old timer starts the
+    /// next when it is due.
+    pub(super) fn on_wall_time_changed(&mut self, before: Option<u64>, step: &mut Step<'_>) {
+        let max = self.config.limits.max_wall_ms;
+        let Some(run) = self.active_run() else { return };
+        let sooner = max.is_some_and(|max| before.is_none_or(|before| max < before));
+        if run.pending.stop.is_some() || !(sooner || (max.is_some() && run.pending.timer.is_none())) {
+            return;
+        }
+        let run_id = run.id.clone();
+        if let Some(action_id) = run.pending.timer.take() {
+            step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
+        }
+        self.start_timer(step);
+    }
+
+    /// Starts the timer of the wall time limit, if there is one, for what is left of it.
+    pub(super) fn start_timer(&mut self, step: &mut Step<'_>) {
+        let max = self.config.limits.max_wall_ms;
+        let Some(run) = self.active_run() else { return };
+        run.pending.timer = max.map(|max| {
+            let timer = StartTimer {
+                after_ms: max.saturating_sub(step.at.millis_since(run.started_at)),
+                timer: Timer::RunLimit,
+            };
+            step.act(&run.id, ActionBody::StartTimer(timer))
+        });
     }
 
     /// Stops what runs. The first cause counts.
-    fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
+    pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
         let Some(run) = self.active_run().filter(|run| run.pending.stop.is_none()) else {
             return;
         };
+        let on_record = cause.record == Record::Made;
         run.pending.stop = Some(cause);
         let run_id = run.id.clone();
         let mut running = Vec::from_iter(run.pending.model_call.clone());
-        self.set_status(RunStatus::Stopping, step);
+        if !(on_record && running.is_empty() && self.ledger.is_settled()) {
+            self.set_status(RunStatus::Stopping, step);
+        }
         for index in 0..self.ledger.entries().len() {
             match &self.ledger.entries()[index].stage {
                 CallStage::AwaitingApproval(_) => {
@@ -110,8 +175,8 @@ impl ReactAgent {
             self.close_round(step);
         }
         let Some(run) = self.active_run() else { return };
-        if run.pending.stop.is_some() {
-            self.report_stop(step);
+        if let Some(cause) = run.pending.stop.clone() {
+            self.end_stopped(cause, step);
         } else if run.pending.quit {
             self.finish_run(RunStatus::Completed, None, step);
         } else {
@@ -119,131 +184,27 @@ impl ReactAgent {
         }
     }
 
-    fn report_stop(&mut self, step: &mut Step<'_>) {
-        let Some(run) = self.active_run() else { return };
-        let Some(cause) = run.pending.stop.as_mut().filter(|cause| !cause.reported) else {
-            return;
-        };
-        cause.reported = true;
-        let report = match cause.status {
-            RunStatus::Interrupted => Report::Interrupted {
-                reason: cause.message.clone(),
-            },
-            _ => Report::Error {
-                code: cause.code.clone(),
-                message: cause.message.clone(),
-            },
-        };
-        let run_id = run.id.clone();
-        step.act(&run_id, ActionBody::Report(report));
-    }
-
-    /// An error ends the run that it belongs to: the one whose model call failed, or the one that reported it.
-    pub(super) fn on_error(&mut self, fact: &Envelope<EnvironmentEvent>, message: &str, step: &mut Step<'_>) {
-        let from_model = self.answers_model_call(fact.cause.as_ref());
-        let Some(run) = self
-            .active_run()
-            .filter(|run| from_model || fact.run_id.as_ref() == Some(&run.id))
-        else {
-            return;
-        };
-        run.pending.model_call = None;
-        let partial = run.pending.partial.take();
-        let status = match &run.pending.stop {
-            Some(cause) => cause.status,
-            None => RunStatus::Failed,
-        };
-        self.keep_partial(partial, step);
-        if self.ledger.is_settled() {
-            if !self.ledger.is_empty() {
-                self.close_round(step);
-            }
-            self.finish_run(status, Some(message.to_owned()), step);
-        } else {
-            self.stop_for(RunStatus::Failed, "error", message, step);
-        }
-    }
-
-    /// A fork goes on from here without what its parent had under way.
-    pub(super) fn on_forked(&mut self) {
-        self.assembler = Default::default();
-        let Some(run) = self.active_run() else { return };
-        run.pending.model_call = None;
-        run.pending.stop.get_or_insert(StopCause {
-            status: RunStatus::Interrupted,
-            code: String::new(),
-            message: "forked".to_owned(),
-            reported: false,
-        });
-    }
-
-    /// Another process takes over: whatever the old one had under way has ended without a word. A model call is made again, a
-    /// call that never began or may be repeated is run again, any other is answered as unknown.
-    pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
-        let Some(run) = self.active_run() else { return };
-        let asked_model = run.pending.model_call.take().is_some();
-        if let Some(cause) = &mut run.pending.stop {
-            cause.reported = false;
-        }
-        let stopping = run.pending.stop.is_some();
-        self.restart_timer(step);
-        if asked_model {
-            let partial = self.assembler.finish_partial();
-            if stopping {
-                self.keep_partial(partial.message, step);
-            }
-        }
-        for index in 0..self.ledger.entries().len() {
-            self.recover_call(index, stopping, step);
-        }
-        if asked_model && !stopping {
-            self.call_model(step);
-        } else {
-            self.settle(step);
-        }
-    }
-
-    fn restart_timer(&mut self, step: &mut Step<'_>) {
-        let max = self.config.limits.max_wall_ms;
-        let Some(run) = self.active_run() else { return };
-        if run.pending.timer.is_none() {
-            return;
-        }
-        let after_ms = max
-            .unwrap_or(0)
-            .saturating_sub(step.at.millis_since(run.started_at));
-        let run_id = run.id.clone();
-        let action_id = step.act(
-            &run_id,
-            ActionBody::StartTimer(StartTimer {
-                after_ms,
-                timer: Timer::RunLimit,
-            }),
-        );
-        if let Some(run) = self.active_run() {
-            run.pending.timer = Some(action_id);
-        }
-    }
-
-    fn recover_call(&mut self, index: usize, stopping: bool, step: &mut Step<'_>) {
-        let entry = self.ledger.entries()[index].clone();
-        let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
-        match entry.stage {
-            CallStage::Resolved { .. } => {}
-            CallStage::Answering { status, text, .. } => self.answer_open(index, status, text, step),
-            CallStage::AwaitingApproval(_) if !stopping => {}
-            CallStage::Running { started: true, .. } if !idempotent => {
-                self.answer_open(index, ToolStatus::Unknown, OUTCOME_UNKNOWN.to_owned(), step);
-            }
-            CallStage::AwaitingApproval(_) | CallStage::Running { .. } if stopping => {
-                self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step);
-            }
-            CallStage::AwaitingApproval(_) => {}
-            CallStage::Running {
-                outside_workspace, ..
-            } => {
-                let stage = self.run_call(&entry.call, outside_workspace, step);
-                self.ledger.entries_mut()[index].stage = stage;
+    /// Nothing is open any more: the stop is reported, and when that is on record the run ends.
+    fn end_stopped(&mut self, cause: StopCause, step: &mut Step<'_>) {
+        match cause.record {
+            Record::Asked => {}
+            Record::Made => self.finish_run(cause.status, Some(cause.message), step),
+            Record::Due => {
+                let Some(run) = self.active_run() else { return };
+                if let Some(stop) = &mut run.pending.stop {
+                    stop.record = Record::Asked;
+                }
+                let report = match cause.status {
+                    RunStatus::Interrupted => Report::Interrupted {
+                        reason: cause.message,
+                    },
+                    _ => Report::Error {
+                        code: cause.code,
+                        message: cause.message,
+                    },
+                };
+                let run_id = run.id.clone();
+                step.act(&run_id, ActionBody::Report(report));
             }
         }
     }

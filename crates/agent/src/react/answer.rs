@@ -1,0 +1,183 @@
+//! What becomes of an answer once it is whole.
+
+use agentx_types::{
+    ActionBody, AnswerCall, ContentPart, InvalidInput, Message, RunStatus, StopReason, ToolCallId, ToolStatus,
+};
+use serde_json::Value;
+
+use super::ReactAgent;
+use super::run::{Step, StopCause};
+use crate::assembler::{Answer, RequestedCall};
+use crate::ledger::CallStage;
+use crate::limits;
+
+impl ReactAgent {
+    pub(super) fn on_answer(&mut self, answer: Answer, reason: StopReason, step: &mut Step<'_>) {
+        let Answer {
+            mut message,
+            mut calls,
+            ..
+        } = answer;
+        let said_something = message.is_some();
+        if let Some(message) = &mut message {
+            self.tidy(message, &mut calls, step.seq);
+        }
+        if let Some(message) = message {
+            self.add_answer(message, false, step);
+        }
+        let Some(run) = self.active_run() else { return };
+        if run.pending.stop.is_some() {
+            // It was being stopped, and the model was faster: its calls are answered, not run.
+            self.refuse(
+                calls,
+                ToolStatus::Interrupted,
+                "the run was stopped before this call began",
+                step,
+            );
+            self.settle(step);
+        } else if !calls.is_empty() {
+            self.take_up(calls, step);
+        } else {
+            self.go_on_or_end(reason, said_something, step);
+        }
+    }
+
+    /// After an answer without calls.
+    fn go_on_or_end(&mut self, reason: StopReason, said_something: bool, step: &mut Step<'_>) {
+        let why = match reason {
+            StopReason::PauseTurn if said_something => return self.go_on_after_pause(step),
+            StopReason::PauseTurn => {
+                let message = "the model paused without a word";
+                return self.fail("empty_pause", message, step);
+            }
+            StopReason::ContextWindow => {
+                self.conversation.overflowed();
+                return self.fail("context_window", "the context window of the model is full", step);
+            }
+            StopReason::MaxTokens => Some("the answer reached its longest length"),
+            StopReason::Refusal => Some("the model declined to answer"),
+            _ => None,
+        };
+        if self.inputs.has_steering() {
+            self.go_on_after_steering(step);
+        } else {
+            self.finish_run(RunStatus::Completed, why.map(str::to_owned), step);
+        }
+    }
+
+    fn fail(&mut self, code: &str, message: &str, step: &mut Step<'_>) {
+        self.begin_stop(StopCause::error(RunStatus::Failed, code, message), step);
+    }
+
+    /// Another model call that no tool asked for: it counts as a round, so that it cannot go on for ever.
+    fn go_on_after_pause(&mut self, step: &mut Step<'_>) {
+        let limits = self.config.limits;
+        let Some(run) = self.active_run() else { return };
+        if let Some(limit) = limits::reached(&limits, &run.spent()) {
+            self.begin_stop(
+                StopCause::error(RunStatus::TimedOut, limit.code, &limit.message),
+                step,
+            );
+            return;
+        }
+        run.iterations = run.iterations.saturating_add(1);
+        self.call_model(step);
+    }
+
+    /// Another model call because a person said something more: no round of tools, so it is not counted as one.
+    fn go_on_after_steering(&mut self, step: &mut Step<'_>) {
+        let limits = self.config.limits;
+        let Some(run) = self.active_run() else { return };
+        match limits::used_up(&limits, &run.spent()) {
+            Some(limit) => {
+                let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
+                self.begin_stop(cause, step);
+            }
+            None => self.call_model(step),
+        }
+    }
+
+    /// Makes the calls of an answer fit to be sent back: each has an id of its own in the conversation (some servers name
+    /// every call `call_0`), and arguments that are an object.
+    fn tidy(&self, message: &mut Message, calls: &mut [RequestedCall], seq: u64) {
+        let mut taken: Vec<ToolCallId> = Vec::new();
+        let parts = message.content.iter_mut().filter_map(|part| match part {
+            ContentPart::ToolCall(part) => Some(part),
+            _ => None,
+        });
+        for (index, (part, call)) in parts.zip(calls).enumerate() {
+            let is_free = |id: &ToolCallId| {
+                !id.as_str().is_empty() && !taken.contains(id) && !self.conversation.has_call(id)
+            };
+            if !is_free(&call.tool_call_id) {
+                let stem = call.tool_call_id.as_str();
+                let stem = if stem.is_empty() { "call" } else { stem };
+                let mut id = ToolCallId::new(format!("{stem}_{seq}_{index}"));
+                while !is_free(&id) {
+                    id = ToolCallId::new(format!("{id}_"));
+                }
+                part.tool_call_id = id.clone();
+                call.tool_call_id = id;
+            }
+            taken.push(call.tool_call_id.clone());
+            if !call.input.is_object() {
+                let raw = call.input.to_string();
+                let error = "the arguments are not an object".to_owned();
+                call.invalid.get_or_insert(InvalidInput { raw, error });
+                call.input = Value::Object(Default::default());
+                part.input = call.input.clone();
+            }
+        }
+    }
+
+    fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
+        let limits = self.config.limits;
+        let Some(run) = self.active_run() else { return };
+        if let Some(limit) = limits::reached(&limits, &run.spent()) {
+            run.pending.stop = Some(StopCause::error(RunStatus::TimedOut, limit.code, &limit.message));
+            self.refuse(
+                calls,
+                ToolStatus::Refused,
+                &format!("not run: {}", limit.message),
+                step,
+            );
+            self.set_status(RunStatus::Stopping, step);
+            return;
+        }
+        for call in calls {
+            self.decide_call(call, step);
+        }
+        self.update_waiting_status(step);
+    }
+
+    fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut Step<'_>) {
+        for call in calls {
+            self.answer_new(call, status, text.to_owned(), step);
+        }
+    }
+
+    /// Answers a call that nothing was done for yet.
+    pub(super) fn answer_new(
+        &mut self,
+        call: RequestedCall,
+        status: ToolStatus,
+        text: String,
+        step: &mut Step<'_>,
+    ) {
+        let Some(run) = self.active_run() else { return };
+        let answer = AnswerCall {
+            tool_call_id: call.tool_call_id.clone(),
+            status,
+            content: vec![ContentPart::text(text.clone())],
+        };
+        let action_id = step.act(&run.id, ActionBody::AnswerCall(answer));
+        self.ledger.add(
+            call,
+            CallStage::Answering {
+                action_id,
+                status,
+                text,
+            },
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! Answers without tools: plain, empty, cut short, paused.
+
+use agentx_types::*;
+
+use crate::harness::*;
+
+#[test]
+fn a_plain_answer() {
+    let mut session = Session::plain();
+    session.say("hello");
+    assert_eq!(session.status(), RunStatus::AwaitingLlm);
+    session.model(stream(
+        [words("Hi "), words("there"), usage(10, 5)],
+        StopReason::EndTurn,
+    ));
+    assert_eq!(session.conversation(), ["user: hello", "assistant: Hi there"]);
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    let (spent, cost, context) = session.react().totals();
+    assert_eq!((spent.input_tokens, cost, context), (10, NanoUsd(35_000), 15));
+    let last_turn = session.outputs().filter_map(|output| match output {
+        AgentOutput::Turn(TurnOutput::Response {
+            text,
+            usage,
+            cost,
+            model_calls,
+            duration_ms,
+            ..
+        }) => Some((text.clone(), *usage, *cost, *model_calls, *duration_ms)),
+        _ => None,
+    });
+    assert_eq!(last_turn.last(), Some(("Hi there".into(), spent, cost, 1, 6)));
+    session.check_replay();
+}
+
+#[test]
+fn reasons_that_end_a_run() {
+    let cases = [
+        (StopReason::EndTurn, None),
+        (StopReason::StopSequence, None),
+        (StopReason::ToolUse, None),
+        (StopReason::Other, None),
+        (
+            StopReason::MaxTokens,
+            Some("the answer reached its longest length"),
+        ),
+        (StopReason::Refusal, Some("the model declined to answer")),
+    ];
+    for (reason, why) in cases {
+        let mut session = Session::started(|_| {});
+        session.model(stream([words("a")], reason));
+        assert_eq!(
+            session.ends_of_runs(),
+            [(RunStatus::Completed, why.map(str::to_owned))],
+            "{reason:?}"
+        );
+    }
+}
+
+#[test]
+fn an_empty_answer_ends_the_run_and_leaves_nothing_behind() {
+    for blank in ["", "  \n"] {
+        let mut session = Session::started(|_| {});
+        session.answer(blank);
+        assert_eq!(session.conversation(), ["user: go"]);
+        assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+        session.say("again");
+        assert_eq!(session.sent(), ["user: go", "user: again"]);
+    }
+}
+
+#[test]
+fn a_paused_turn_goes_on_and_counts_as_a_round() {
+    let mut session = Session::started(|config| config.limits.max_iterations = Some(1));
+    session.model(stream([words("first")], StopReason::PauseTurn));
+    assert_eq!(session.sent(), ["user: go", "assistant: first"]);
+    session.model(stream([words("second")], StopReason::PauseTurn));
+    assert_eq!(session.status(), RunStatus::TimedOut);
+    assert_eq!(session.reports(), ["error"]);
+}
+
+#[test]
+fn a_pause_without_a_word_does_not_go_round_in_circles() {
+    let mut session = Session::started(|_| {});
+    session.model(stream([], StopReason::PauseTurn));
+    assert_eq!(session.status(), RunStatus::Failed);
+    assert_eq!(session.reports(), ["error"]);
+}
+
+#[test]
+fn a_full_window_fails_the_run_with_one_error_on_record() {
+    let mut session = Session::started(|_| {});
+    session.model(stream([words("a")], StopReason::ContextWindow));
+    let why = "the context window of the model is full".to_owned();
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Failed, Some(why))]);
+    assert_eq!(session.reports(), ["error"]);
+    assert_eq!(session.conversation(), ["user: go", "assistant: a"]);
+}
+
+#[test]
+fn a_call_is_paid_at_the_prices_of_the_model_that_was_asked() {
+    let mut session = Session::started(|_| {});
+    let mut other = session.react().config().model.clone();
+    other.id = "other".into();
+    other.prices.input = 1_000_000;
+    session.change(ConfigChange::Model(other));
+    session.model(stream([words("a"), usage(10, 0)], StopReason::EndTurn));
+    assert_eq!(session.react().totals().1, NanoUsd(10_000));
+    assert!(
+        session
+            .states()
+            .any(|s| matches!(s, StateOutput::Spent { model, .. } if model == "fixture-1"))
+    );
+    session.say("again");
+    assert_eq!(session.request().model.id, "other");
+}
+
+#[test]
+fn parts_of_an_answer_stay_apart_and_keep_what_the_provider_attached() {
+    let attach = |data: serde_json::Value, attach| -> Event {
+        ProviderPart {
+            api: "anthropic".into(),
+            attach,
+            data,
+        }
+        .into()
+    };
+    let mut session = Session::started(|_| {});
+    session.model(stream(
+        [
+            ThinkingChunk { text: "hm".into() }.into(),
+            attach(serde_json::json!({"signature": "s"}), true),
+            words("a"),
+            PartEnd {}.into(),
+            words("b"),
+            attach(serde_json::json!({"type": "server_tool_use"}), false),
+            words("c"),
+        ],
+        StopReason::EndTurn,
+    ));
+    let message = session.react().messages().last().unwrap().clone();
+    let json = serde_json::to_value(&message.content).unwrap();
+    let expected = serde_json::json!([
+        {"type": "thinking", "text": "hm", "provider": {"api": "anthropic", "data": {"signature": "s"}}},
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b"},
+        {"type": "opaque", "provider": {"api": "anthropic", "data": {"type": "server_tool_use"}}},
+        {"type": "text", "text": "c"},
+    ]);
+    assert_eq!(json, expected);
+}

@@ -1,0 +1,538 @@
+//! A session in memory: it mints `seq`, keeps the log, and turns what the agent wants done into the facts that effectors
+//! would answer with. Every step is taken twice: by the agent, and by a copy of it that was written down and read back.
+
+use std::collections::BTreeSet;
+
+use agentx_agent::{Agent, ReactAgent, Transition, fixtures};
+use agentx_types::*;
+use serde_json::{Value, json};
+
+pub(crate) type Event = EnvironmentEvent;
+
+/// What the world is asked to do and has not answered.
+pub(crate) struct Session {
+    pub(crate) agent: Agent,
+    pub(crate) first: Agent,
+    pub(crate) log: Vec<Envelope<Event>>,
+    pub(crate) transitions: Vec<Transition>,
+    /// Actions that wait to be performed by hand: model calls, tools, timers, and others while `by_hand`.
+    pub(crate) open: Vec<Action>,
+    pub(crate) cancelled: Vec<ActionId>,
+    /// Whether answers and reports are left to the test as well.
+    pub(crate) by_hand: bool,
+    /// Whether a copy that was written down and read back takes each step too.
+    pub(crate) copies: bool,
+    /// Microseconds.
+    pub(crate) now: i64,
+    seen: BTreeSet<ActionId>,
+}
+
+impl Session {
+    pub(crate) fn new(config: AgentConfig) -> Self {
+        let agent = Agent::new("agt_1".into(), config);
+        Self {
+            first: agent.clone(),
+            agent,
+            log: Vec::new(),
+            transitions: Vec::new(),
+            open: Vec::new(),
+            cancelled: Vec::new(),
+            by_hand: false,
+            copies: true,
+            now: 1_000_000,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn plain() -> Self {
+        Self::new(fixtures::config())
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut AgentConfig)) -> Self {
+        let mut config = fixtures::config();
+        change(&mut config);
+        Self::new(config)
+    }
+
+    /// A session in which a person has said "go".
+    pub(crate) fn started(change: impl FnOnce(&mut AgentConfig)) -> Self {
+        let mut session = Self::with(change);
+        session.say("go");
+        session
+    }
+
+    pub(crate) fn react(&self) -> &ReactAgent {
+        self.agent.react()
+    }
+
+    // Facts.
+
+    /// Takes a fact in, and with it what follows at once.
+    pub(crate) fn fact(&mut self, cause: Option<&ActionId>, run: Option<RunId>, event: impl Into<Event>) {
+        let mut draft = Draft::<Event>::new(Source::Environment, Some("agt_1".into()), event.into());
+        draft.cause = cause.cloned();
+        draft.run_id = run;
+        self.take(draft);
+    }
+
+    pub(crate) fn happens(&mut self, event: impl Into<Event>) {
+        self.fact(None, None, event);
+    }
+
+    fn take(&mut self, draft: Draft<Event>) {
+        let seq = self.log.len() as u64 + 1;
+        self.now += 1_000;
+        let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(self.now));
+        let transition = if self.copies {
+            self.step_twice(&fact)
+        } else {
+            self.agent.step(&fact)
+        };
+        let read: Envelope<Event> = serde_json::from_str(&serde_json::to_string(&fact).unwrap()).unwrap();
+        self.log.push(read);
+        let actions = transition.actions.clone();
+        self.transitions.push(transition);
+        for action in &actions {
+            assert!(
+                self.seen.insert(action.action_id.clone()),
+                "{} twice",
+                action.action_id
+            );
+            if let ActionBody::CallModel(call) = &action.body {
+                check_request(&call.request);
+            }
+        }
+        actions.into_iter().for_each(|action| self.begin(action));
+    }
+
+    fn step_twice(&mut self, fact: &Envelope<Event>) -> Transition {
+        let tag = fact.event.tag();
+        let mut copy = read_back(&self.agent);
+        assert_eq!(copy, self.agent, "the copy before {tag}");
+        let transition = self.agent.step(fact);
+        assert_eq!(copy.step(fact), transition, "the copy's step on {tag}");
+        assert_eq!(written(&copy), written(&self.agent), "the copy after {tag}");
+        transition
+    }
+
+    /// What a driver puts on record for an action at once.
+    fn begin(&mut self, action: Action) {
+        let started = |tool_call_id| ActionStarted {
+            kind: action.body.kind(),
+            tool_call_id,
+        };
+        match &action.body {
+            ActionBody::Cancel(cancel) => {
+                self.open.retain(|open| {
+                    open.action_id != cancel.action_id || !matches!(open.body, ActionBody::StartTimer(_))
+                });
+                self.cancelled.push(cancel.action_id.clone());
+                return;
+            }
+            ActionBody::AnswerCall(_) | ActionBody::Report(_) if !self.by_hand => {
+                return self.perform(&action);
+            }
+            _ if self.by_hand => {}
+            ActionBody::CallTool(call) => {
+                let event = started(Some(call.tool_call_id.clone()));
+                self.fact(Some(&action.action_id), action.run_id.clone(), event);
+            }
+            _ => self.fact(Some(&action.action_id), action.run_id.clone(), started(None)),
+        }
+        self.open.push(action);
+    }
+
+    /// The whole outcome of an action that touches nothing outside.
+    pub(crate) fn perform(&mut self, action: &Action) {
+        let event: Event = match &action.body {
+            ActionBody::AnswerCall(answer) => ToolResult {
+                tool_call_id: answer.tool_call_id.clone(),
+                result: answer.content.clone(),
+                is_error: true,
+                status: answer.status,
+                details: None,
+            }
+            .into(),
+            ActionBody::Report(Report::Interrupted { reason }) => Interrupted {
+                reason: reason.clone(),
+            }
+            .into(),
+            ActionBody::Report(Report::Error { code, message }) => error_event(code, message),
+            other => panic!("not performed at once: {other:?}"),
+        };
+        self.fact(Some(&action.action_id), action.run_id.clone(), event);
+    }
+
+    // People.
+
+    pub(crate) fn say(&mut self, text: &str) {
+        self.say_as(text, InputMode::Queue);
+    }
+
+    pub(crate) fn say_as(&mut self, text: &str, mode: InputMode) {
+        self.happens(UserMessage {
+            message_id: MessageId::with_suffix(text),
+            content: vec![ContentPart::text(text)],
+            mode,
+            idempotency_key: None,
+        });
+    }
+
+    pub(crate) fn interrupt(&mut self) {
+        self.happens(InterruptRequested { reason: None });
+    }
+
+    pub(crate) fn decide(&mut self, id: &str, decision: ApprovalDecision) {
+        self.happens(Approval {
+            tool_call_id: id.into(),
+            decision,
+            note: None,
+            rule: None,
+        });
+    }
+
+    pub(crate) fn change(&mut self, change: ConfigChange) {
+        self.happens(ConfigChanged { change });
+    }
+
+    // The model.
+
+    /// The model call that is open, which is at most one.
+    pub(crate) fn asked(&self) -> Option<Action> {
+        let is_call = |action: &&Action| matches!(action.body, ActionBody::CallModel(_));
+        let calls: Vec<&Action> = self.open.iter().filter(is_call).collect();
+        assert!(calls.len() <= 1, "two open model calls");
+        calls.first().map(|action| (*action).clone())
+    }
+
+    pub(crate) fn request(&self) -> std::sync::Arc<ModelRequest> {
+        match self.asked().expect("a model call is open").body {
+            ActionBody::CallModel(call) => call.request,
+            _ => unreachable!("asked() gives model calls"),
+        }
+    }
+
+    /// Events of the open model call.
+    pub(crate) fn model(&mut self, events: Vec<Event>) {
+        let action = self.asked().expect("a model call is open");
+        for event in events {
+            let last = match &event {
+                Event::StreamEnd(end) => end.stop_reason != StopReason::Broken,
+                Event::ErrorOccurred(_) => true,
+                _ => false,
+            };
+            if last {
+                self.open.retain(|open| open.action_id != action.action_id);
+            }
+            self.fact(Some(&action.action_id), action.run_id.clone(), event);
+        }
+    }
+
+    /// A whole answer of words.
+    pub(crate) fn answer(&mut self, text: &str) {
+        self.model(stream([words(text)], StopReason::EndTurn));
+    }
+
+    /// A whole answer of calls.
+    pub(crate) fn calls(&mut self, calls: &[(&str, &str, Value)]) {
+        let calls = calls
+            .iter()
+            .map(|(id, name, input)| call(id, name, input.clone()));
+        self.model(stream(calls, StopReason::ToolUse));
+    }
+
+    /// An answer with one call of `look` inside the workspace.
+    pub(crate) fn looks(&mut self, id: &str) {
+        self.calls(&[(id, "look", json!({"path": "a"}))]);
+    }
+
+    // Tools.
+
+    pub(crate) fn running(&self) -> Vec<Action> {
+        let is_tool = |action: &&Action| matches!(action.body, ActionBody::CallTool(_));
+        self.open.iter().filter(is_tool).cloned().collect()
+    }
+
+    pub(crate) fn running_ids(&self) -> Vec<String> {
+        self.running()
+            .iter()
+            .map(|action| call_id(action).to_string())
+            .collect()
+    }
+
+    /// The tool that performs this call ends.
+    pub(crate) fn result(&mut self, id: &str, text: &str) {
+        self.ends(id, text, ToolStatus::Success);
+    }
+
+    pub(crate) fn ends(&mut self, id: &str, text: &str, status: ToolStatus) {
+        let action = self
+            .running()
+            .into_iter()
+            .find(|action| call_id(action).as_str() == id);
+        let action = action.unwrap_or_else(|| panic!("{id} does not run, but {:?}", self.running_ids()));
+        self.open.retain(|open| open.action_id != action.action_id);
+        self.fact(
+            Some(&action.action_id),
+            action.run_id,
+            result_event(id, text, status),
+        );
+    }
+
+    /// The timer that is set fires after so many milliseconds more.
+    pub(crate) fn time_passes(&mut self, millis: i64) {
+        self.now += millis * 1_000;
+    }
+
+    pub(crate) fn timers(&self) -> Vec<(ActionId, u64)> {
+        let timer = |action: &Action| match &action.body {
+            ActionBody::StartTimer(timer) => Some((action.action_id.clone(), timer.after_ms)),
+            _ => None,
+        };
+        self.open.iter().filter_map(timer).collect()
+    }
+
+    pub(crate) fn timer_fires(&mut self) {
+        let (id, after_ms) = self.timers().pop().expect("a timer is set");
+        self.open.retain(|open| open.action_id != id);
+        self.time_passes(after_ms as i64);
+        self.fact(
+            Some(&id),
+            None,
+            TimerFired {
+                timer: Timer::RunLimit,
+            },
+        );
+    }
+
+    /// The process dies, and another one goes on.
+    pub(crate) fn restart(&mut self) {
+        self.open.clear();
+        self.happens(WriterAttached {
+            epoch: 2,
+            program: "test".into(),
+            process: 1,
+        });
+    }
+
+    pub(crate) fn fork(&mut self) {
+        self.open.clear();
+        self.happens(SessionForked {
+            parent: "ses_0".into(),
+            at_seq: self.log.len() as u64,
+        });
+        self.restart();
+    }
+
+    // What can be seen.
+
+    pub(crate) fn status(&self) -> RunStatus {
+        self.react().run().expect("a run").status
+    }
+
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &AgentOutput> {
+        self.transitions.iter().flat_map(|transition| &transition.outputs)
+    }
+
+    pub(crate) fn states(&self) -> impl Iterator<Item = &StateOutput> {
+        self.outputs().filter_map(|output| match output {
+            AgentOutput::State(state) => Some(state),
+            _ => None,
+        })
+    }
+
+    /// How the runs ended, in order, with the reason.
+    pub(crate) fn ends_of_runs(&self) -> Vec<(RunStatus, Option<String>)> {
+        let end = |state: &StateOutput| match state {
+            StateOutput::RunFinished { status, reason, .. } => Some((*status, reason.clone())),
+            _ => None,
+        };
+        self.states().filter_map(end).collect()
+    }
+
+    /// The whole conversation, a line each: `user: go`, `assistant: [call c1 look]`, `tool: c1 = text`.
+    pub(crate) fn conversation(&self) -> Vec<String> {
+        self.react().messages().map(|message| line(message)).collect()
+    }
+
+    /// What the open model call sends, a line each.
+    pub(crate) fn sent(&self) -> Vec<String> {
+        self.request()
+            .messages
+            .iter()
+            .map(|message| line(message))
+            .collect()
+    }
+
+    /// What is on record of reports and errors.
+    pub(crate) fn reports(&self) -> Vec<&str> {
+        self.log
+            .iter()
+            .map(|fact| fact.event.tag())
+            .filter(|tag| matches!(*tag, "interrupted" | "error"))
+            .collect()
+    }
+
+    /// Replays the log with an agent that has seen nothing, and compares.
+    pub(crate) fn check_replay(&self) {
+        let mut agent = self.first.clone();
+        for (fact, transition) in self.log.iter().zip(&self.transitions) {
+            assert_eq!(
+                agent.step(fact),
+                *transition,
+                "replay at {} {}",
+                fact.seq,
+                fact.event.tag()
+            );
+        }
+        assert_eq!(written(&agent), written(&self.agent));
+    }
+}
+
+pub(crate) fn written(agent: &Agent) -> String {
+    serde_json::to_string(agent).unwrap()
+}
+
+pub(crate) fn read_back(agent: &Agent) -> Agent {
+    serde_json::from_str(&written(agent)).unwrap()
+}
+
+pub(crate) fn call_id(action: &Action) -> &ToolCallId {
+    match &action.body {
+        ActionBody::CallTool(call) => &call.tool_call_id,
+        ActionBody::AnswerCall(answer) => &answer.tool_call_id,
+        other => panic!("no tool: {other:?}"),
+    }
+}
+
+pub(crate) fn words(text: &str) -> Event {
+    TextChunk { text: text.into() }.into()
+}
+
+pub(crate) fn call(id: &str, name: &str, input: Value) -> Event {
+    ToolCall {
+        tool_call_id: id.into(),
+        name: name.into(),
+        input,
+        invalid: None,
+    }
+    .into()
+}
+
+pub(crate) fn usage(input_tokens: u64, output_tokens: u64) -> Event {
+    let usage = Usage {
+        input_tokens,
+        output_tokens,
+        ..Usage::default()
+    };
+    UsageReport { usage }.into()
+}
+
+pub(crate) fn begins(id: &str) -> Event {
+    StreamStart {
+        message_id: MessageId::new(id),
+        model: "fixture-1".into(),
+        attempt: 1,
+    }
+    .into()
+}
+
+pub(crate) fn ends_with(stop_reason: StopReason) -> Event {
+    StreamEnd {
+        stop_reason,
+        raw: None,
+    }
+    .into()
+}
+
+pub(crate) fn stream(events: impl IntoIterator<Item = Event>, reason: StopReason) -> Vec<Event> {
+    let mut all = vec![begins("msg_a")];
+    all.extend(events);
+    all.push(ends_with(reason));
+    all
+}
+
+pub(crate) fn error_event(code: &str, message: &str) -> Event {
+    ErrorOccurred {
+        code: code.into(),
+        message: message.into(),
+        recoverable: true,
+    }
+    .into()
+}
+
+pub(crate) fn result_event(id: &str, text: &str, status: ToolStatus) -> Event {
+    ToolResult {
+        tool_call_id: id.into(),
+        result: vec![ContentPart::text(text)],
+        is_error: status != ToolStatus::Success,
+        status,
+        details: None,
+    }
+    .into()
+}
+
+/// A message on one line.
+pub(crate) fn line(message: &Message) -> String {
+    let role = format!("{:?}", message.role).to_lowercase();
+    let part = |part: &ContentPart| match part {
+        ContentPart::Text(part) => part.text.clone(),
+        ContentPart::Thinking(part) => format!("({})", part.text),
+        ContentPart::ToolCall(call) => format!("[call {} {}]", call.tool_call_id, call.name),
+        ContentPart::ToolResult(result) => {
+            let text: Vec<&str> = result.content.iter().filter_map(ContentPart::as_text).collect();
+            format!("{} = {}", result.tool_call_id, text.join(" "))
+        }
+        other => format!("{other:?}"),
+    };
+    let parts: Vec<String> = message.content.iter().map(part).collect();
+    format!("{role}: {}", parts.join(" "))
+}
+
+/// What every provider wants of a request: it begins with a person, each call has its own id and an object for arguments,
+/// and exactly one result right after the answer that it is in; no result stands anywhere else.
+pub(crate) fn check_request(request: &ModelRequest) {
+    let shown = || {
+        request
+            .messages
+            .iter()
+            .map(|m| line(m))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(
+        request.messages.first().map(|m| m.role),
+        Some(Role::User),
+        "{}",
+        shown()
+    );
+    let mut ids = BTreeSet::new();
+    let mut due: Vec<ToolCallId> = Vec::new();
+    for message in &request.messages {
+        assert!(!message.content.is_empty(), "an empty message in\n{}", shown());
+        if message.role == Role::Tool {
+            let [ContentPart::ToolResult(result)] = message.content.as_slice() else {
+                panic!("a tool message without a result in\n{}", shown());
+            };
+            assert!(!due.is_empty(), "a result without its call in\n{}", shown());
+            assert_eq!(due.remove(0), result.tool_call_id, "in\n{}", shown());
+            continue;
+        }
+        assert!(due.is_empty(), "calls {due:?} without results in\n{}", shown());
+        for part in &message.content {
+            let ContentPart::ToolCall(call) = part else {
+                continue;
+            };
+            assert_eq!(message.role, Role::Assistant);
+            assert!(call.input.is_object() && !call.tool_call_id.as_str().is_empty());
+            assert!(
+                ids.insert(call.tool_call_id.clone()),
+                "{} twice in\n{}",
+                call.tool_call_id,
+                shown()
+            );
+            due.push(call.tool_call_id.clone());
+        }
+    }
+    assert!(due.is_empty(), "calls {due:?} without results in\n{}", shown());
+}

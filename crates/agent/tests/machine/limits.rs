@@ -1,0 +1,219 @@
+//! Limits: of rounds, tokens, money and time; raised and lowered while a run is under way.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+
+fn rounds(max: u32) -> Limits {
+    Limits {
+        max_iterations: Some(max),
+        ..Limits::default()
+    }
+}
+
+fn wall(max: u64) -> Limits {
+    Limits {
+        max_wall_ms: Some(max),
+        ..Limits::default()
+    }
+}
+
+fn round(session: &mut Session, id: &str) {
+    session.looks(id);
+    session.result(id, "ok");
+}
+
+#[test]
+fn the_request_after_the_last_round_is_refused() {
+    for max in [0, 1, 2] {
+        let mut session = Session::started(|config| config.limits = rounds(max));
+        for n in 0..max {
+            round(&mut session, &format!("c{n}"));
+        }
+        session.calls(&[("x", "look", json!({})), ("y", "nonsense", json!({}))]);
+        assert!(session.running().is_empty());
+        let why = format!("the limit of {max} tool rounds in one run is reached");
+        assert_eq!(session.ends_of_runs(), [(RunStatus::TimedOut, Some(why.clone()))]);
+        let last: Vec<String> = session.conversation().into_iter().rev().take(2).collect();
+        assert_eq!(
+            last,
+            [
+                format!("tool: y = not run: {why}"),
+                format!("tool: x = not run: {why}")
+            ]
+        );
+        assert_eq!(session.react().run().unwrap().iterations, max);
+        assert_eq!(session.reports(), ["error"]);
+        session.check_replay();
+        session.say("go on");
+        assert_eq!(session.status(), RunStatus::AwaitingLlm);
+    }
+}
+
+#[test]
+fn an_answer_after_the_last_round_completes() {
+    let mut session = Session::started(|config| config.limits = rounds(1));
+    round(&mut session, "c1");
+    session.answer("done");
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+}
+
+#[test]
+fn limits_are_raised_while_it_runs() {
+    let mut session = Session::started(|config| config.limits = rounds(1));
+    round(&mut session, "c1");
+    session.change(ConfigChange::Limits(rounds(2)));
+    round(&mut session, "c2");
+    session.looks("c3");
+    assert_eq!(session.status(), RunStatus::TimedOut);
+}
+
+#[test]
+fn the_model_is_told_once_that_the_end_is_near_and_again_after_a_raise() {
+    let mut session = Session::started(|config| config.limits = rounds(10));
+    let mut warned = Vec::new();
+    for n in 1..=15 {
+        if n == 9 {
+            session.change(ConfigChange::Limits(rounds(16)));
+        }
+        round(&mut session, &format!("c{n}"));
+        if session.sent().last().unwrap().contains("left in this run") {
+            warned.push(n);
+        }
+    }
+    assert_eq!(warned, [7, 13]);
+    let warnings = session
+        .sent()
+        .iter()
+        .filter(|line| line.contains("3 tool rounds are left"))
+        .count();
+    assert_eq!(warnings, 2);
+}
+
+#[test]
+fn the_warning_follows_the_results_of_the_last_call() {
+    let mut session = Session::started(|config| config.limits = rounds(2));
+    session.calls(&[("c1", "look", json!({})), ("c2", "look", json!({}))]);
+    session.result("c2", "b");
+    session.result("c1", "a");
+    let sent = session.sent();
+    assert_eq!(sent[2], "tool: c1 = a");
+    assert!(
+        sent[3].starts_with("tool: c2 = b [1 tool round is left"),
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn tokens_and_money() {
+    let cases = [
+        (
+            Limits {
+                max_tokens: Some(100),
+                ..Limits::default()
+            },
+            "tokens",
+        ),
+        (
+            Limits {
+                max_cost: Some(NanoUsd(100_000)),
+                ..Limits::default()
+            },
+            "dollars",
+        ),
+    ];
+    for (limits, word) in cases {
+        let mut session = Session::started(|config| config.limits = limits);
+        session.model(stream(
+            [usage(99, 0), call("c1", "look", json!({}))],
+            StopReason::ToolUse,
+        ));
+        session.result("c1", "ok");
+        session.model(stream(
+            [usage(1, 0), call("c2", "look", json!({}))],
+            StopReason::ToolUse,
+        ));
+        let (status, why) = session.ends_of_runs().remove(0);
+        assert_eq!(status, RunStatus::TimedOut);
+        assert!(why.unwrap().contains(word));
+    }
+}
+
+#[test]
+fn absurd_usage_ends_the_run_and_nothing_else() {
+    let mut session = Session::started(|config| config.limits.max_tokens = Some(u64::MAX));
+    for id in ["c1", "c2"] {
+        if session.asked().is_some() {
+            let events = [usage(u64::MAX, u64::MAX), call(id, "look", json!({}))];
+            session.model(stream(events, StopReason::ToolUse));
+        }
+    }
+    assert_eq!(session.status(), RunStatus::TimedOut);
+}
+
+#[test]
+fn time_stops_whatever_runs() {
+    let mut session = Session::started(|config| config.limits = wall(5_000));
+    assert_eq!(session.timers()[0].1, 5_000);
+    session.calls(&[("c1", "change", json!({}))]);
+    session.timer_fires();
+    assert_eq!(session.status(), RunStatus::Stopping);
+    session.ends("c1", "stopped", ToolStatus::Interrupted);
+    let why = "the limit of 5 s for one run is reached".to_owned();
+    assert_eq!(session.ends_of_runs(), [(RunStatus::TimedOut, Some(why))]);
+    assert_eq!(session.reports(), ["error"]);
+}
+
+#[test]
+fn the_timer_goes_with_the_run() {
+    let mut session = Session::started(|config| config.limits = wall(5_000));
+    let old = session.timers()[0].0.clone();
+    session.answer("done");
+    assert!(session.timers().is_empty() && session.cancelled == [old.clone()]);
+    session.say("again");
+    session.fact(
+        Some(&old),
+        None,
+        TimerFired {
+            timer: Timer::RunLimit,
+        },
+    );
+    assert_eq!(
+        session.status(),
+        RunStatus::AwaitingLlm,
+        "the timer of the run before"
+    );
+}
+
+#[test]
+fn more_time_is_given_while_it_runs() {
+    let mut session = Session::started(|config| config.limits = wall(5_000));
+    session.change(ConfigChange::Limits(wall(60_000)));
+    session.timer_fires();
+    assert_eq!(session.status(), RunStatus::AwaitingLlm);
+    let left = session.timers()[0].1;
+    assert!((54_000..55_000).contains(&left), "{left}");
+    session.change(ConfigChange::Limits(Limits::default()));
+    session.timer_fires();
+    assert_eq!(
+        (session.status(), session.timers().len()),
+        (RunStatus::AwaitingLlm, 0)
+    );
+    session.change(ConfigChange::Limits(wall(90_000)));
+    session.timer_fires();
+    assert_eq!(session.status(), RunStatus::Stopping);
+}
+
+#[test]
+fn less_time_is_given_while_it_runs() {
+    let mut session = Session::started(|_| {});
+    assert!(session.timers().is_empty());
+    session.change(ConfigChange::Limits(wall(60_000)));
+    assert_eq!(session.timers().len(), 1);
+    session.change(ConfigChange::Limits(wall(1)));
+    assert_eq!(session.timers().len(), 1, "the longer one is cancelled");
+    assert_eq!(session.timers()[0].1, 0);
+    session.timer_fires();
+    assert_eq!(session.status(), RunStatus::Stopping);
+}

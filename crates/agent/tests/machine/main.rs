@@ -1,0 +1,24 @@
+//! The agent machine from outside: facts in, outputs and actions out, through one harness that plays the rest of the world.
+
+#[cfg(test)]
+mod answers;
+#[cfg(test)]
+mod approvals;
+#[cfg(test)]
+mod context;
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod histories;
+#[cfg(test)]
+mod limits;
+#[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod recovery;
+#[cfg(test)]
+mod stops;
+#[cfg(test)]
+mod streams;
+#[cfg(test)]
+mod tools;

@@ -1,0 +1,154 @@
+//! What a person says while something runs: queue, steer, interrupt, in each state; never lost, in order.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+
+/// Brings a fresh session into each state of a run, and knows how to let it end well from there.
+fn in_each_state(check: impl Fn(&mut Session, &str)) {
+    let states = ["asked", "streaming", "tool", "approval", "stopping"];
+    for state in states {
+        let mut session = Session::started(|config| config.approval = ApprovalMode::Ask);
+        match state {
+            "streaming" => session.model(vec![begins("msg_a"), words("half")]),
+            "tool" => session.looks("c1"),
+            "approval" => session.calls(&[("c1", "change", json!({}))]),
+            "stopping" => session.interrupt(),
+            _ => {}
+        }
+        check(&mut session, state);
+        session.check_replay();
+    }
+}
+
+/// Answers everything that is open until nothing is.
+fn run_out(session: &mut Session) {
+    for _ in 0..30 {
+        if session.react().ledger().awaits_approval() {
+            session.decide("c1", ApprovalDecision::Once);
+        } else if let Some(action) = session.running().first() {
+            session.result(&call_id(action).to_string(), "ok");
+        } else if session.asked().is_some() {
+            let stopping = session.status() == RunStatus::Stopping;
+            let reason = if stopping {
+                StopReason::Interrupted
+            } else {
+                StopReason::EndTurn
+            };
+            session.model(stream([words("said")], reason));
+        } else {
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
+fn users(session: &Session) -> Vec<String> {
+    session
+        .conversation()
+        .into_iter()
+        .filter(|line| line.starts_with("user"))
+        .collect()
+}
+
+fn runs(session: &Session) -> usize {
+    session.ends_of_runs().len()
+}
+
+#[test]
+fn what_is_queued_opens_a_run_each() {
+    in_each_state(|session, state| {
+        session.say("b");
+        session.say("c");
+        assert_eq!(session.react().waiting().count(), 2);
+        run_out(session);
+        assert_eq!(users(session), ["user: go", "user: b", "user: c"], "{state}");
+        assert_eq!(runs(session), 3, "{state}");
+    });
+}
+
+#[test]
+fn what_steers_joins_the_run_unless_it_is_being_stopped() {
+    in_each_state(|session, state| {
+        session.say_as("b", InputMode::Steer);
+        session.say_as("c", InputMode::Steer);
+        run_out(session);
+        assert_eq!(users(session), ["user: go", "user: b", "user: c"], "{state}");
+        assert_eq!(runs(session), if state == "stopping" { 2 } else { 1 }, "{state}");
+    });
+}
+
+#[test]
+fn what_interrupts_stops_the_run_and_comes_before_what_waits() {
+    in_each_state(|session, state| {
+        session.say("last");
+        session.say_as("b", InputMode::Interrupt);
+        session.say_as("c", InputMode::Interrupt);
+        assert_eq!(session.status(), RunStatus::Stopping, "{state}");
+        run_out(session);
+        assert_eq!(
+            users(session),
+            ["user: go", "user: b", "user: c", "user: last"],
+            "{state}"
+        );
+        assert_eq!(session.ends_of_runs()[0].0, RunStatus::Interrupted, "{state}");
+        // A run that waits for a person is stopped at once: then c stops the run of b. Else b takes c along.
+        assert_eq!(runs(session), if state == "approval" { 4 } else { 3 }, "{state}");
+    });
+}
+
+#[test]
+fn steering_and_then_interrupting_keeps_the_order() {
+    in_each_state(|session, state| {
+        session.say_as("b", InputMode::Steer);
+        session.say_as("c", InputMode::Interrupt);
+        run_out(session);
+        assert_eq!(users(session), ["user: go", "user: b", "user: c"], "{state}");
+        assert_eq!(runs(session), 2, "{state}");
+    });
+}
+
+#[test]
+fn with_nothing_under_way_every_mode_opens_a_run() {
+    for mode in [InputMode::Queue, InputMode::Steer, InputMode::Interrupt] {
+        let mut session = Session::plain();
+        session.say_as("a", mode);
+        session.answer("done");
+        assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    }
+}
+
+#[test]
+fn steering_just_before_the_end_goes_on_and_costs_no_round() {
+    let mut session = Session::started(|config| config.limits.max_iterations = Some(1));
+    session.looks("c1");
+    session.result("c1", "ok");
+    session.model(vec![begins("msg_a"), words("done")]);
+    session.say_as("and b", InputMode::Steer);
+    session.model(vec![ends_with(StopReason::EndTurn)]);
+    assert_eq!(session.sent()[3..], ["assistant: done", "user: and b"]);
+    session.answer("b too");
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    assert_eq!(session.react().run().unwrap().iterations, 1);
+}
+
+#[test]
+fn steering_after_the_money_is_gone_opens_another_run() {
+    let mut session = Session::started(|config| config.limits.max_tokens = Some(10));
+    session.model(vec![begins("msg_a"), words("done"), usage(100, 1)]);
+    session.say_as("and b", InputMode::Steer);
+    session.model(vec![ends_with(StopReason::EndTurn)]);
+    assert_eq!(session.ends_of_runs()[0].0, RunStatus::TimedOut);
+    assert_eq!(session.sent(), ["user: go", "assistant: done", "user: and b"]);
+}
+
+#[test]
+fn steering_when_a_quit_tool_ends_the_run_opens_another() {
+    let mut session = Session::started(|_| {});
+    session.calls(&[("c1", "finish", json!({}))]);
+    session.say_as("wait", InputMode::Steer);
+    session.result("c1", "bye");
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    assert_eq!(session.sent().last().unwrap(), "user: wait");
+}
