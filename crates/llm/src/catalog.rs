@@ -61,8 +61,10 @@ pub enum AuthStyle {
 pub struct ModelEntry {
     /// All that a request needs to know.
     pub spec: ModelSpec,
-    /// Other names for it.
+    /// Other names for it: people's words.
     pub aliases: Vec<String>,
+    /// Other ids that the API takes for it, such as dated ones: who asks for one gets that one.
+    pub snapshots: Vec<String>,
     /// How this model wants to be asked, where that is not how its provider's others do.
     pub wire: Option<WireOptions>,
 }
@@ -194,8 +196,8 @@ impl Catalog {
     /// assert!(error.nearest().contains(&"claude-sonnet-4-5".to_owned()));
     /// ```
     pub fn resolve(&self, name: &str) -> Result<ModelSpec, CatalogError> {
-        if let Some(entry) = self.models.iter().find(|entry| entry.is_called(name)) {
-            return Ok(entry.spec.clone());
+        if let Some(spec) = self.models.iter().find_map(|entry| entry.called(name)) {
+            return Ok(spec);
         }
         match name.split_once('/') {
             Some((provider, model)) if self.provider(provider).is_some() && !model.is_empty() => {
@@ -214,20 +216,23 @@ impl Catalog {
     /// Where there is no such provider.
     pub fn resolve_at(&self, provider: &str, name: &str) -> Result<ModelSpec, CatalogError> {
         let provider = self.known_provider(provider)?;
-        let known = self
+        let here = self
             .models
             .iter()
-            .find(|entry| entry.spec.provider == provider.name && entry.is_called(name));
-        Ok(known.map_or_else(|| provider.unknown_model(name), |entry| entry.spec.clone()))
+            .filter(|entry| entry.spec.provider == provider.name);
+        let known = here.filter_map(|entry| entry.called(name)).next();
+        Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
     }
 
     /// How this model wants to be asked.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
-        let entry = self
+        let here = self
             .models
             .iter()
-            .find(|entry| entry.spec.provider == model.provider && entry.spec.id == model.id);
-        let own = entry.and_then(|entry| entry.wire.clone());
+            .filter(|entry| entry.spec.provider == model.provider);
+        let own = here
+            .filter(|entry| entry.has_id(&model.id))
+            .find_map(|entry| entry.wire.clone());
         own.or_else(|| {
             self.provider(&model.provider)
                 .map(|provider| provider.wire.clone())
@@ -247,15 +252,32 @@ impl Catalog {
 
     fn nearest_models(&self, name: &str) -> Vec<String> {
         let names = self.models.iter().flat_map(|entry| {
-            std::iter::once(entry.spec.id.as_str()).chain(entry.aliases.iter().map(String::as_str))
+            std::iter::once(&entry.spec.id)
+                .chain(&entry.aliases)
+                .chain(&entry.snapshots)
+                .map(String::as_str)
         });
         nearest(name.rsplit('/').next().unwrap_or(name), names)
     }
 }
 
 impl ModelEntry {
-    fn is_called(&self, name: &str) -> bool {
-        self.spec.id == name || self.aliases.iter().any(|alias| alias == name)
+    fn has_id(&self, id: &str) -> bool {
+        self.spec.id == id || self.snapshots.iter().any(|snapshot| snapshot == id)
+    }
+
+    /// The model, if this is a name of it.
+    fn called(&self, name: &str) -> Option<ModelSpec> {
+        if self.has_id(name) {
+            return Some(ModelSpec {
+                id: name.to_owned(),
+                ..self.spec.clone()
+            });
+        }
+        self.aliases
+            .iter()
+            .any(|alias| alias == name)
+            .then(|| self.spec.clone())
     }
 }
 

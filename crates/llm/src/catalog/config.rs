@@ -62,6 +62,9 @@ pub struct ModelConfig {
     /// Other names for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aliases: Option<Vec<String>>,
+    /// Other ids that the API takes for it, such as dated ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<Vec<String>>,
     /// Tokens that fit into one call, answer included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
@@ -161,6 +164,7 @@ impl ModelConfig {
         let mut entry = ModelEntry {
             spec,
             aliases: Vec::new(),
+            snapshots: Vec::new(),
             wire: None,
         };
         self.apply(&mut entry);
@@ -169,6 +173,7 @@ impl ModelConfig {
 
     pub(super) fn apply(&self, entry: &mut ModelEntry) {
         set(&mut entry.aliases, &self.aliases);
+        set(&mut entry.snapshots, &self.snapshots);
         set(&mut entry.spec.context_window, &self.context_window);
         set(&mut entry.spec.max_output_tokens, &self.max_output_tokens);
         set(&mut entry.spec.prices, &self.prices.map(PricesConfig::prices));

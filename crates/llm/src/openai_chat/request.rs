@@ -53,16 +53,17 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// Which reasoning is sent back. `reasoning_details` with signatures always are, to whom they came from.
+/// Which reasoning is sent back: all of it or none, so that the beginning of a growing conversation stays the same and
+/// can be read from the server's cache. `reasoning_details` with signatures always are sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningEcho {
     /// None.
     #[default]
     None,
-    /// As `reasoning_content`, with the calls of the run that is under way (DeepSeek, Moonshot, Z.AI want it).
+    /// As `reasoning_content` (DeepSeek, Moonshot and Z.AI want it with tool calls).
     ReasoningContent,
-    /// As `reasoning`, likewise (OpenRouter, Ollama).
+    /// As `reasoning` (OpenRouter, Groq, Ollama).
     Reasoning,
 }
 
@@ -141,22 +142,16 @@ fn messages(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -
     if !system.is_empty() {
         out.push(json!({"role": "system", "content": system.join("\n\n")}));
     }
-    // Reasoning is wanted back only within the run that is under way: after what a person said last.
-    let run_start = request
-        .messages
-        .iter()
-        .rposition(|message| message.role == Role::User)
-        .unwrap_or(0);
     // Media of tool results wait for the end of the results: nothing may stand between them.
     let mut waiting: Vec<Value> = Vec::new();
-    for (index, message) in request.messages.iter().enumerate() {
+    for message in &request.messages {
         if message.role != Role::Tool {
             flush(&mut waiting, &mut out);
         }
         match message.role {
             Role::System => out.push(json!({"role": "system", "content": message.text()})),
             Role::User | Role::Tool => user_side(message, options, blobs, &mut waiting, &mut out),
-            Role::Assistant => out.extend(assistant(message, index >= run_start, options)),
+            Role::Assistant => out.extend(assistant(message, options)),
         }
     }
     flush(&mut waiting, &mut out);
@@ -248,7 +243,7 @@ fn tool_result(result: &ToolResultPart, blobs: &dyn BlobSource) -> (String, Vec<
 }
 
 /// The model's own message; `None` where nothing in it can be sent.
-fn assistant(message: &Message, in_run: bool, options: &Options) -> Option<Value> {
+fn assistant(message: &Message, options: &Options) -> Option<Value> {
     let text = message.text();
     let calls: Vec<Value> = message
         .content
@@ -276,7 +271,7 @@ fn assistant(message: &Message, in_run: bool, options: &Options) -> Option<Value
         ReasoningEcho::ReasoningContent => Some("reasoning_content"),
         ReasoningEcho::Reasoning => Some("reasoning"),
     };
-    if let Some(key) = echo.filter(|_| in_run)
+    if let Some(key) = echo
         && let Some(reasoning) = reasoning(message)
     {
         out.insert(key.into(), Value::String(reasoning));
