@@ -6,7 +6,8 @@
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
 //! - [`MemoryLog`]: a session log without a disk;
 //! - [`perform`]: runs an effector on one action and collects what it says;
-//! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand.
+//! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
+//!   behaves.
 //!
 //! ```
 //! use agentx_testing::{Answer, ScriptedModel, fixture, perform};
@@ -29,6 +30,7 @@ mod memory_log;
 mod model;
 mod reply;
 mod server;
+pub mod wire;
 
 pub use clock::SimulatedClock;
 pub use effect::{Performance, Said, perform, start};

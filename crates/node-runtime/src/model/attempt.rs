@@ -1,0 +1,268 @@
+//! One attempt: sends the request, decodes what comes, says it, within limits.
+
+use std::time::Duration;
+
+use agentx_llm::{StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
+use agentx_types::{EnvironmentEvent, MessageId};
+use reqwest::header::HeaderMap;
+use reqwest::{Request, Response};
+use tokio::time::Instant;
+
+use super::call::Call;
+use super::endpoint::Endpoint;
+use super::failure::Failure;
+
+/// How much of a refusal's body is read.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+/// How long a refusal's body is waited for.
+const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
+/// How long the end of the connection's current answer is waited for, so that the next call can use it again.
+const REUSE_TIME: Duration = Duration::from_millis(200);
+
+/// How an attempt ended.
+pub(super) enum Outcome {
+    /// The answer is whole; its end was said.
+    Answered,
+    /// It came to nothing.
+    Failed(Failure),
+    /// It was to stop.
+    Interrupted,
+    /// The session is gone.
+    NobodyListens,
+}
+
+/// One attempt of a call.
+pub(super) struct Attempt<'a> {
+    call: &'a Call,
+    endpoint: &'a Endpoint,
+    number: u32,
+    began: Instant,
+    started: bool,
+    ended: bool,
+}
+
+/// Ways to end before the answer is whole.
+type Step<T> = Result<T, Outcome>;
+
+impl<'a> Attempt<'a> {
+    pub(super) fn new(call: &'a Call, endpoint: &'a Endpoint, number: u32) -> Self {
+        Self {
+            call,
+            endpoint,
+            number,
+            began: Instant::now(),
+            started: false,
+            ended: false,
+        }
+    }
+
+    /// Whether a stream was begun and not ended.
+    pub(super) fn stream_is_open(&self) -> bool {
+        self.started && !self.ended
+    }
+
+    /// Sends `request` and says what comes back.
+    pub(super) async fn run(&mut self, request: &Request) -> Outcome {
+        match self.exchange(request).await {
+            Ok(()) => Outcome::Answered,
+            Err(outcome) => outcome,
+        }
+    }
+
+    async fn exchange(&mut self, request: &Request) -> Step<()> {
+        let first_byte = self.began + self.call.parts.limits.first_byte;
+        let request = request
+            .try_clone()
+            .ok_or_else(|| failed(Failure::setup("the request cannot be repeated".into())))?;
+        let url = request.url().clone();
+        let client = self
+            .within(first_byte, self.call.clients.get(&url))
+            .await?
+            .map_err(failed)?;
+        let sent = self.within(first_byte, client.execute(request)).await?;
+        let response = sent.map_err(|error| self.lost(&error))?;
+        let status = response.status();
+        if status.is_redirection() {
+            let to = response
+                .headers()
+                .get("location")
+                .and_then(|value| value.to_str().ok());
+            return Err(failed(Failure::redirected(
+                status.as_u16(),
+                &self.endpoint.place(),
+                to,
+            )));
+        }
+        if !status.is_success() {
+            return Err(self.refusal(response).await);
+        }
+        match content_type(response.headers()).as_str() {
+            "application/json" => self.whole(response).await,
+            kind => {
+                let hopeless = !kind.is_empty() && kind != "text/event-stream";
+                self.stream(response, first_byte, hopeless).await
+            }
+        }
+    }
+
+    /// Decodes a stream. `hopeless` where it says itself that it is something else.
+    async fn stream(&mut self, mut response: Response, first_byte: Instant, hopeless: bool) -> Step<()> {
+        let limits = self.call.parts.limits;
+        let mut decoder = StreamDecoder::new(self.call.request.model.api, self.context());
+        let mut until = first_byte;
+        let mut bytes = 0;
+        while let Some(chunk) = self.chunk(&mut response, until).await? {
+            until = Instant::now() + limits.idle;
+            bytes += chunk.len();
+            if bytes > limits.max_body_bytes {
+                return Err(failed(Failure::too_much(limits.max_body_bytes)));
+            }
+            let mut events = Vec::new();
+            let decoded = decoder.push(&chunk, &mut events);
+            self.say(events).await?;
+            if self.ended {
+                self.read_to_end(response).await;
+                return Ok(());
+            }
+            decoded.map_err(|error| misunderstood(error, hopeless))?;
+        }
+        let mut events = Vec::new();
+        let decoded = decoder.finish(&mut events);
+        self.say(events).await?;
+        if self.ended {
+            Ok(())
+        } else {
+            decoded.map_err(|error| misunderstood(error, hopeless))
+        }
+    }
+
+    /// Decodes an answer that came as one body, from a server that does not stream.
+    async fn whole(&mut self, mut response: Response) -> Step<()> {
+        let limits = self.call.parts.limits;
+        let mut body = Vec::new();
+        let mut until = self.began + limits.first_byte;
+        while let Some(chunk) = self.chunk(&mut response, until).await? {
+            until = Instant::now() + limits.idle;
+            body.extend_from_slice(&chunk);
+            if body.len() > limits.max_body_bytes {
+                return Err(failed(Failure::too_much(limits.max_body_bytes)));
+            }
+        }
+        let mut events = Vec::new();
+        let decoded = decode_body(self.call.request.model.api, self.context(), &body, &mut events);
+        self.say(events).await?;
+        decoded.map_err(|error| misunderstood(error, false))
+    }
+
+    /// Reads why the server refused, as far as it says so in good time.
+    async fn refusal(&self, mut response: Response) -> Outcome {
+        let until = Instant::now() + ERROR_BODY_TIME.min(self.call.parts.limits.idle);
+        let mut body = Vec::new();
+        loop {
+            match self.chunk(&mut response, until).await {
+                Ok(Some(chunk)) if body.len() < MAX_ERROR_BODY => body.extend_from_slice(&chunk),
+                Err(Outcome::Interrupted) => return Outcome::Interrupted,
+                Ok(_) | Err(_) => break,
+            }
+        }
+        body.truncate(MAX_ERROR_BODY);
+        let headers: Vec<(&str, &str)> = response
+            .headers()
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+            .collect();
+        let now = self.call.parts.clock.now();
+        failed(decode_error(response.status().as_u16(), &headers, &body, now).into())
+    }
+
+    async fn chunk(
+        &self,
+        response: &mut Response,
+        until: Instant,
+    ) -> Step<Option<impl std::ops::Deref<Target = [u8]> + use<>>> {
+        let received = self.within(until, response.chunk()).await?;
+        received.map_err(|error| failed(Failure::transport(&error, &self.endpoint.place(), true)))
+    }
+
+    /// Waits for `future` until a point in time, or until the call is to stop.
+    async fn within<T>(&self, until: Instant, future: impl Future<Output = T>) -> Step<T> {
+        let total = self.began + self.call.parts.limits.total;
+        tokio::select! {
+            biased;
+            () = self.call.cancel.cancelled() => Err(Outcome::Interrupted),
+            value = future => Ok(value),
+            () = tokio::time::sleep_until(until.min(total)) => Err(failed(self.late(total <= until))),
+        }
+    }
+
+    fn late(&self, total: bool) -> Failure {
+        let limits = self.call.parts.limits;
+        let place = self.endpoint.place();
+        Failure::timeout(match (total, self.started) {
+            (true, _) => format!("the answer of {place} was not complete after {:?}", limits.total),
+            (false, false) => format!("{place} did not answer within {:?}", limits.first_byte),
+            (false, true) => format!(
+                "{place} said nothing for {:?} in the middle of its answer",
+                limits.idle
+            ),
+        })
+    }
+
+    fn lost(&self, error: &reqwest::Error) -> Outcome {
+        failed(Failure::transport(error, &self.endpoint.place(), false))
+    }
+
+    async fn say(&mut self, events: Vec<EnvironmentEvent>) -> Step<()> {
+        for event in &events {
+            self.started |= matches!(event, EnvironmentEvent::StreamStart(_));
+            self.ended |= matches!(event, EnvironmentEvent::StreamEnd(_));
+        }
+        let heard = self.call.events.emit_all(events).await;
+        if heard {
+            Ok(())
+        } else {
+            Err(Outcome::NobodyListens)
+        }
+    }
+
+    /// Reads the little that follows a whole answer: a connection with unread bytes cannot be used again.
+    async fn read_to_end(&self, mut response: Response) {
+        let until = Instant::now() + REUSE_TIME;
+        while let Ok(Some(_)) = self.chunk(&mut response, until).await {}
+    }
+
+    fn context(&self) -> StreamContext {
+        let id = self.call.action.action_id.as_str();
+        let id = id.strip_prefix("act_").unwrap_or(id);
+        let message_id = MessageId::with_suffix(format_args!("{id}_{}", self.number));
+        StreamContext::new(message_id.as_str(), self.number).after(&self.call.request)
+    }
+}
+
+fn failed(failure: Failure) -> Outcome {
+    Outcome::Failed(failure)
+}
+
+/// What the decoder could not make sense of. A page of HTML in the place of an answer comes again: the address is wrong.
+fn misunderstood(error: StreamError, hopeless: bool) -> Outcome {
+    let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
+    let mut failure = Failure::from(error.into_model_error());
+    if wrong_place {
+        failure.retryable = false;
+        failure.message.push_str(" (is the base URL right?)");
+    }
+    failed(failure)
+}
+
+fn content_type(headers: &HeaderMap) -> String {
+    let value = headers
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    value
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
+}

@@ -1,0 +1,137 @@
+//! One model call: attempts, the waits between them, and exactly one end. See the [module](super) for its grammar.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::EventSink;
+use agentx_types::{Action, EnvironmentEvent, ModelRequest, StopReason};
+use reqwest::{Method, Request};
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::{Attempt, Outcome};
+use super::client::Clients;
+use super::endpoint::Endpoint;
+use super::failure::Failure;
+use super::policy::Next;
+use super::{ModelParts, load_blobs, say};
+
+/// A call with all that it needs.
+pub(super) struct Call {
+    pub(super) parts: Arc<ModelParts>,
+    pub(super) clients: Arc<Clients>,
+    pub(super) action: Arc<Action>,
+    pub(super) request: Arc<ModelRequest>,
+    pub(super) events: EventSink,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Call {
+    /// Performs it to its end.
+    pub(super) async fn run(self) {
+        let parts = self.parts.clone();
+        let Some(endpoint) = parts.endpoints.get(&self.request.model.provider) else {
+            let message = format!("no endpoint for the provider `{}`", self.request.model.provider);
+            return self
+                .say_last(vec![say::error(&Failure::setup(message), None)])
+                .await;
+        };
+        let prepared = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return self.say_last(vec![say::stream_end(StopReason::Interrupted)]).await,
+            prepared = self.prepare(endpoint) => prepared,
+        };
+        match prepared {
+            Ok(request) => self.attempts(endpoint, &request).await,
+            Err(failure) => self.say_last(vec![say::error(&failure, None)]).await,
+        }
+    }
+
+    /// The HTTP request, the same for each attempt.
+    async fn prepare(&self, endpoint: &Endpoint) -> Result<Request, Failure> {
+        if let Some(message) = endpoint.missing_key() {
+            return Err(Failure {
+                code: "missing_key",
+                ..Failure::setup(message)
+            });
+        }
+        let url = endpoint.checked_url().map_err(Failure::setup)?;
+        let headers = endpoint.headers().map_err(Failure::setup)?;
+        let blobs = load_blobs(self.parts.blobs.as_ref(), &self.request).await;
+        let body = agentx_llm::build(
+            &self.request,
+            &(self.parts.wire_options)(&self.request.model),
+            &blobs,
+        );
+        tracing::debug!(place = endpoint.place(), bytes = body.len(), "asking a model");
+        let mut request = Request::new(Method::POST, url.clone());
+        *request.headers_mut() = headers;
+        *request.body_mut() = Some(body.into());
+        Ok(request)
+    }
+
+    async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
+        for number in 1.. {
+            let mut attempt = Attempt::new(self, endpoint, number);
+            let outcome = attempt.run(request).await;
+            let broken = attempt.stream_is_open();
+            drop(attempt);
+            match outcome {
+                Outcome::Answered | Outcome::NobodyListens => return,
+                Outcome::Interrupted => {
+                    return self
+                        .say_last(vec![say::stream_end(StopReason::Interrupted)])
+                        .await;
+                }
+                Outcome::Failed(failure) => {
+                    let failure = Failure {
+                        message: endpoint.scrub(&failure.message),
+                        ..failure
+                    };
+                    if !self.after_failure(number, &failure, broken).await {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says what failed and waits for the next attempt; `false` where there is none.
+    async fn after_failure(&self, number: u32, failure: &Failure, broken: bool) -> bool {
+        let mut said: Vec<EnvironmentEvent> = broken
+            .then(|| say::stream_end(StopReason::Broken))
+            .into_iter()
+            .collect();
+        match self.parts.retry.next(number, failure, self.parts.pause.jitter()) {
+            Next::GiveUp(remark) => {
+                said.extend([
+                    say::attempt_failed(number, failure, None),
+                    say::error(failure, remark),
+                ]);
+                self.say_last(said).await;
+                false
+            }
+            Next::Retry(wait) => {
+                let retry_in_ms = u64::try_from(wait.as_millis()).ok();
+                said.push(say::attempt_failed(number, failure, retry_in_ms));
+                self.events.emit_all(said).await && self.wait(wait).await
+            }
+        }
+    }
+
+    /// Waits between two attempts; `false` where it was interrupted, which is then said.
+    async fn wait(&self, time: Duration) -> bool {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {}
+            () = self.parts.pause.sleep(time) => return true,
+        }
+        self.say_last(vec![say::stream_end(StopReason::Interrupted)])
+            .await;
+        false
+    }
+
+    /// Says the last events of this call. Whether anybody listens makes no difference any more.
+    async fn say_last(&self, events: Vec<EnvironmentEvent>) {
+        self.events.emit_all(events).await;
+    }
+}

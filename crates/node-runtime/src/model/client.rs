@@ -1,0 +1,95 @@
+//! The HTTP clients: one for plain addresses and one for TLS, each made when it is first needed.
+//!
+//! Reading the machine's root certificates takes milliseconds that a call to a local server, or `agentx --version`, should
+//! not pay; so the plain client trusts nobody, and the TLS client is made on a thread of its own.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::{Client, ClientBuilder, Url, redirect};
+use tokio::sync::OnceCell;
+
+use super::failure::{Failure, describe};
+
+/// Environment variables by which a proxy may be reached over TLS, whatever the address.
+const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// Both clients of an effector.
+#[derive(Debug)]
+pub(super) struct Clients {
+    connect: Duration,
+    plain: OnceLock<Client>,
+    tls: OnceCell<Client>,
+}
+
+impl Clients {
+    pub(super) fn new(connect: Duration) -> Self {
+        Self {
+            connect,
+            plain: OnceLock::new(),
+            tls: OnceCell::new(),
+        }
+    }
+
+    /// The client for `url`.
+    pub(super) async fn get(&self, url: &Url) -> Result<&Client, Failure> {
+        if needs_tls(url) {
+            let connect = self.connect;
+            let make = || async move {
+                let made = tokio::task::spawn_blocking(move || make(connect, true)).await;
+                made.map_err(|error| Failure::setup(format!("the HTTP client could not be made: {error}")))?
+            };
+            return self.tls.get_or_try_init(make).await;
+        }
+        if let Some(client) = self.plain.get() {
+            return Ok(client);
+        }
+        let client = make(self.connect, false)?;
+        Ok(self.plain.get_or_init(|| client))
+    }
+
+    /// Makes the client for `url` ready in the background. A failure shows again at the first call.
+    pub(super) fn warm_up(self: &Arc<Self>, url: Option<&Url>) {
+        let Some(url) = url.cloned() else { return };
+        let clients = self.clone();
+        tokio::spawn(async move {
+            if let Err(failure) = clients.get(&url).await {
+                tracing::debug!(message = failure.message, "the HTTP client is not ready");
+            }
+        });
+    }
+}
+
+/// Whether a certificate may have to be checked on the way to `url`.
+fn needs_tls(url: &Url) -> bool {
+    url.scheme() == "https"
+        || PROXY_VARIABLES
+            .iter()
+            .any(|name| std::env::var(name).is_ok_and(|proxy| proxy.starts_with("https:")))
+}
+
+fn make(connect: Duration, tls: bool) -> Result<Client, Failure> {
+    // Another part of the process may have installed it already; it is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = configure(Client::builder(), connect);
+    let builder = if tls { builder } else { builder.tls_certs_only([]) };
+    builder.build().map_err(|error| {
+        let hint = "is the package `ca-certificates` installed, or SSL_CERT_FILE set?";
+        Failure::setup(format!(
+            "the HTTP client could not be made: {}; {hint}",
+            describe(&error)
+        ))
+    })
+}
+
+fn configure(builder: ClientBuilder, connect: Duration) -> ClientBuilder {
+    builder
+        .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(connect)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Duration::from_secs(30))
+        .http2_keep_alive_interval(Duration::from_secs(30))
+        .http2_keep_alive_timeout(Duration::from_secs(20))
+        .http2_adaptive_window(true)
+}

@@ -1,0 +1,192 @@
+//! Where a provider is and how it is entered. What must not be seen stays in here: everything that is said about an
+//! endpoint goes through [`Endpoint::scrub`] or [`Endpoint::place`].
+
+use agentx_config::Secret;
+use agentx_llm::{AuthStyle, ProviderEntry};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// What stands where something must not be seen.
+const HIDDEN: &str = "<hidden>";
+/// Values shorter than this are no secrets: hiding them would garble ordinary words.
+const MIN_SECRET_CHARS: usize = 6;
+
+/// A provider's address and its key.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    provider: ProviderEntry,
+    url: Result<Url, String>,
+    key: Option<Secret>,
+    headers: Vec<(String, Secret)>,
+}
+
+impl Endpoint {
+    /// The endpoint of `provider` at `base_url`, or at the provider's own address where that is `None`.
+    ///
+    /// ```
+    /// use agentx_llm::Catalog;
+    /// use agentx_node_runtime::model::Endpoint;
+    ///
+    /// let catalog = Catalog::builtin();
+    /// let endpoint = Endpoint::new(catalog.provider("openai").unwrap(), Some("http://me:pw@localhost:8080/v1"), None);
+    /// assert_eq!(endpoint.place(), "http://localhost:8080/v1/chat/completions");
+    /// ```
+    pub fn new(provider: &ProviderEntry, base_url: Option<&str>, key: Option<Secret>) -> Self {
+        let url = Url::parse(&provider.url(base_url)).map_err(|error| error.to_string());
+        let url = url.and_then(|url| match url.scheme() {
+            "http" | "https" => Ok(url),
+            other => Err(format!("`{other}` is not http or https")),
+        });
+        Self {
+            provider: provider.clone(),
+            url,
+            key,
+            headers: Vec::new(),
+        }
+    }
+
+    /// Sends this header too. Its value is treated as a secret.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: Secret) -> Self {
+        self.headers.push((name.to_owned(), value));
+        self
+    }
+
+    /// The address without anything that must not be seen: no user, password, query or fragment.
+    pub fn place(&self) -> String {
+        let Ok(url) = &self.url else {
+            return format!("the address of {}", self.provider.name);
+        };
+        let mut url = url.clone();
+        // Both can only fail for addresses without a host, which have neither.
+        let _ = (url.set_username(""), url.set_password(None));
+        url.set_query(None);
+        url.set_fragment(None);
+        url.to_string()
+    }
+
+    /// `text` with everything that must not be seen replaced, for what servers and libraries say.
+    pub fn scrub(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in self.secrets() {
+            if secret.chars().count() >= MIN_SECRET_CHARS && text.contains(&secret) {
+                text = text.replace(&secret, HIDDEN);
+            }
+        }
+        text
+    }
+
+    /// The address of the provider's API.
+    pub(super) fn url(&self) -> Option<&Url> {
+        self.url.as_ref().ok()
+    }
+
+    /// The address, or what is wrong with it.
+    pub(super) fn checked_url(&self) -> Result<&Url, String> {
+        self.url.as_ref().map_err(|error| {
+            format!(
+                "the base URL of {} is not an address: {error}",
+                self.provider.name
+            )
+        })
+    }
+
+    /// What is missing before anything can be sent.
+    pub(super) fn missing_key(&self) -> Option<String> {
+        if self.key.is_some() || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
+            return None;
+        }
+        let name = &self.provider.name;
+        Some(match &self.provider.key_env {
+            Some(variable) => {
+                format!("no key for {name}: set {variable}, or providers.{name}.api_key in the config file")
+            }
+            None => format!("no key for {name}: set providers.{name}.api_key in the config file"),
+        })
+    }
+
+    /// All headers of a request.
+    pub(super) fn headers(&self) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        let own = self.provider.headers(self.key.as_ref().map(Secret::expose));
+        let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let extra = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.expose().to_owned()));
+        for (name, value) in own.chain(extra) {
+            let wrong = || {
+                format!(
+                    "the header `{name}` of {} has characters that cannot be sent",
+                    self.provider.name
+                )
+            };
+            let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
+            value.set_sensitive(!matches!(name.as_str(), "content-type" | "anthropic-version"));
+            headers.insert(key, value);
+        }
+        headers.insert(
+            "accept",
+            HeaderValue::from_static("text/event-stream, application/json"),
+        );
+        Ok(headers)
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let mut secrets: Vec<String> = self
+            .headers
+            .iter()
+            .map(|(_, value)| value.expose().to_owned())
+            .collect();
+        secrets.extend(self.key.as_ref().map(|key| key.expose().to_owned()));
+        if let Ok(url) = &self.url {
+            secrets.extend(url.password().map(str::to_owned));
+            secrets.extend(url.query().map(str::to_owned));
+        }
+        // The longest first: one may be part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx_llm::Catalog;
+
+    fn endpoint(base: &str, key: Option<&str>) -> Endpoint {
+        let catalog = Catalog::builtin();
+        let provider = catalog.provider("anthropic").expect("a built-in provider");
+        Endpoint::new(provider, Some(base), key.map(Secret::new))
+    }
+
+    #[test]
+    fn nothing_that_is_said_holds_a_secret() {
+        let endpoint = endpoint("http://user:hunter22@h.test", Some("sk-secret-1"))
+            .with_header("x-org", Secret::new("org-value"));
+        assert_eq!(endpoint.place(), "http://h.test/v1/messages");
+        let said = endpoint.scrub("key sk-secret-1, password hunter22, org-value, sk-other");
+        assert_eq!(said, "key <hidden>, password <hidden>, <hidden>, sk-other");
+        let debug = format!("{endpoint:?} {:?}", endpoint.headers());
+        for secret in ["sk-secret-1", "org-value"] {
+            assert!(!debug.contains(secret), "{debug}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_said_beforehand() {
+        assert!(
+            endpoint("http://h.test", None)
+                .missing_key()
+                .is_some_and(|what| what.contains("ANTHROPIC_API_KEY"))
+        );
+        assert!(endpoint("http://h.test", Some("k")).missing_key().is_none());
+        assert!(endpoint("ftp://h.test", Some("k")).checked_url().is_err());
+        assert!(endpoint("no address", Some("k")).checked_url().is_err());
+        let wrong = endpoint("http://h.test", Some("sk-new\nline"))
+            .headers()
+            .expect_err("a line break");
+        assert!(!wrong.contains("sk-new"), "{wrong}");
+    }
+}

@@ -1,0 +1,155 @@
+//! What can go wrong in one attempt, as one value: from transports, limits and providers alike.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use agentx_llm::ModelError;
+
+/// Why an attempt came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// Stable, for programs.
+    pub(super) code: &'static str,
+    /// For people.
+    pub(super) message: String,
+    /// The HTTP status, if there was one.
+    pub(super) status: Option<u16>,
+    /// Whether the same request may well succeed later.
+    pub(super) retryable: bool,
+    /// How long the provider wants us to wait.
+    pub(super) retry_after: Option<Duration>,
+}
+
+impl Failure {
+    /// Nothing can be sent as things are set up.
+    pub(super) fn setup(message: String) -> Self {
+        Self {
+            code: "bad_setup",
+            message,
+            status: None,
+            retryable: false,
+            retry_after: None,
+        }
+    }
+
+    /// A limit of ours ran out.
+    pub(super) fn timeout(message: String) -> Self {
+        Self {
+            code: "timeout",
+            message,
+            status: None,
+            retryable: true,
+            retry_after: None,
+        }
+    }
+
+    /// The answer is larger than it may be.
+    pub(super) fn too_much(limit: usize) -> Self {
+        let message = format!("the answer is longer than {limit} bytes");
+        Self {
+            code: "bad_response",
+            message,
+            status: None,
+            retryable: false,
+            retry_after: None,
+        }
+    }
+
+    /// The server points somewhere else. A key must not follow.
+    pub(super) fn redirected(status: u16, place: &str, to: Option<&str>) -> Self {
+        let to = to.unwrap_or("somewhere else");
+        let message = format!("{place} redirects to {to}; set the base URL to where the API is");
+        Self {
+            code: "redirected",
+            message,
+            status: Some(status),
+            retryable: false,
+            retry_after: None,
+        }
+    }
+
+    /// The transport failed, before or in the middle of an answer.
+    pub(super) fn transport(error: &reqwest::Error, place: &str, streaming: bool) -> Self {
+        let what = describe(error);
+        let (code, retryable, message) = if error.is_builder() {
+            (
+                "bad_setup",
+                false,
+                format!("the request to {place} could not be made: {what}"),
+            )
+        } else if is_certificate(error) {
+            ("tls", false, format!("{place} cannot be trusted: {what}"))
+        } else if error.is_connect() {
+            let code = if error.is_timeout() {
+                "timeout"
+            } else {
+                "connection_failed"
+            };
+            (code, true, format!("could not connect to {place}: {what}"))
+        } else if streaming {
+            ("stream_broken", true, format!("the answer broke off: {what}"))
+        } else {
+            (
+                "connection_lost",
+                true,
+                format!("the connection to {place} was lost: {what}"),
+            )
+        };
+        Self {
+            code,
+            message,
+            status: None,
+            retryable,
+            retry_after: None,
+        }
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let code = error.code.as_str();
+        let wordless = error.message.trim().is_empty();
+        let message = if wordless {
+            format!("the provider refused without words ({code})")
+        } else {
+            error.message
+        };
+        Self {
+            code,
+            message,
+            status: error.status,
+            retryable: error.retryable,
+            retry_after: error.retry_after_ms.map(Duration::from_millis),
+        }
+    }
+}
+
+/// The innermost reason, in words; never an address, which may hold a password.
+pub(super) fn describe(error: &reqwest::Error) -> String {
+    let kind = causes(error)
+        .find_map(|error| error.downcast_ref::<io::Error>())
+        .map(io::Error::kind);
+    match kind {
+        Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
+        Some(io::ErrorKind::ConnectionReset) => "connection reset".to_owned(),
+        _ if error.is_timeout() => "it took too long".to_owned(),
+        _ => causes(error)
+            .last()
+            .map_or_else(|| "no reason was given".to_owned(), ToString::to_string),
+    }
+}
+
+fn is_certificate(error: &reqwest::Error) -> bool {
+    causes(error).any(|error| {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let tls = error
+            .downcast_ref::<rustls::Error>()
+            .or_else(|| inner?.downcast_ref());
+        matches!(tls, Some(rustls::Error::InvalidCertificate(_)))
+    })
+}
+
+fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |&error| error.source())
+}

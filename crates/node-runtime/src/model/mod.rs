@@ -1,0 +1,160 @@
+//! Model calls over HTTP: one effector for every provider with an endpoint.
+//!
+//! # What a call says, and how it ends
+//!
+//! A call makes one or more attempts. What it says, always under the action's id, is
+//!
+//! ```text
+//! call    = attempt* end
+//! attempt = [ stream ] attempt_failed{retry_in_ms: Some}           // still open: the next attempt follows
+//! stream  = stream_start … [ stream_end{Broken} ]                  // in a failed attempt: the partial answer is kept
+//! end     = stream_start … stream_end{any reason but Broken}       // answered, or interrupted in the middle
+//!         | stream_end{Interrupted}                                // interrupted before or between streams
+//!         | [ stream ] attempt_failed{retry_in_ms: None} error     // given up
+//!         | error                                                  // nothing could be tried: no endpoint, no key
+//! ```
+//!
+//! So for whoever folds the log:
+//!
+//! - `stream_end{Broken}` never closes the action; any other `stream_end` does, and nothing follows it;
+//! - `attempt_failed` never closes the action; with `retry_in_ms: Some` the next attempt begins a new stream;
+//! - `error` closes the action and fails the run (`recoverable: true`: the session goes on). Its `code` and `message` are
+//!   those of the last attempt.
+//!
+//! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one batch. Where the
+//! session is gone (the sink refuses), the call stops without another word.
+//!
+//! # What it never says
+//!
+//! Keys, the values of extra headers, and a user name or password inside an address: not in events, errors or logs, also
+//! where a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a header with a key would go
+//! along.
+
+mod attempt;
+mod blobs;
+mod call;
+mod client;
+mod endpoint;
+mod failure;
+mod policy;
+mod say;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_runtime::{BlobStore, BoxFuture, Clock, Effector, Environment, EventSink, SystemClock};
+use agentx_types::{Action, ActionBody, ActionKind};
+use tokio_util::sync::CancellationToken;
+
+use crate::WireOptionsOf;
+use crate::scripted::not_a_model_call;
+use call::Call;
+use client::Clients;
+
+pub use endpoint::Endpoint;
+pub use policy::{CallLimits, Pause, RetryPolicy, SystemPause};
+
+pub(crate) use blobs::load_blobs;
+
+/// What a [`ModelEffector`] is made of.
+#[derive(Clone)]
+pub struct ModelParts {
+    /// Where each provider is, by its name.
+    pub endpoints: BTreeMap<String, Endpoint>,
+    /// How their servers want to be spoken to.
+    pub wire_options: WireOptionsOf,
+    /// Where pictures and documents are.
+    pub blobs: Arc<dyn BlobStore>,
+    /// Tells the time, for `retry-after` dates.
+    pub clock: Arc<dyn Clock>,
+    /// Waits between attempts.
+    pub pause: Arc<dyn Pause>,
+    /// How long things may take.
+    pub limits: CallLimits,
+    /// When and how often it is tried again.
+    pub retry: RetryPolicy,
+}
+
+impl ModelParts {
+    /// These endpoints, with the default limits and retries, on the machine's clock.
+    pub fn new(
+        endpoints: BTreeMap<String, Endpoint>,
+        wire_options: WireOptionsOf,
+        blobs: Arc<dyn BlobStore>,
+    ) -> Self {
+        Self {
+            endpoints,
+            wire_options,
+            blobs,
+            clock: Arc::new(SystemClock),
+            pause: Arc::new(SystemPause),
+            limits: CallLimits::default(),
+            retry: RetryPolicy::default(),
+        }
+    }
+}
+
+/// Asks models over HTTP. See the [module](self) for what it says. Clones share connections.
+#[derive(Clone)]
+pub struct ModelEffector {
+    parts: Arc<ModelParts>,
+    clients: Arc<Clients>,
+}
+
+impl ModelEffector {
+    /// An effector of these parts. Nothing is opened before the first call or [`warm_up`](Self::warm_up).
+    pub fn new(parts: ModelParts) -> Self {
+        let clients = Arc::new(Clients::new(parts.limits.connect));
+        Self {
+            parts: Arc::new(parts),
+            clients,
+        }
+    }
+
+    /// Makes the HTTP client for `provider` ready in the background, so that the first call need not wait for it. Must be
+    /// called inside a tokio runtime.
+    pub fn warm_up(&self, provider: &str) {
+        if let Some(endpoint) = self.parts.endpoints.get(provider) {
+            self.clients.warm_up(endpoint.url());
+        }
+    }
+}
+
+impl Environment for ModelEffector {
+    fn name(&self) -> &str {
+        "http"
+    }
+
+    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)> {
+        vec![(ActionKind::CallModel, Arc::new(self.clone()))]
+    }
+}
+
+impl Effector for ModelEffector {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let ActionBody::CallModel(model_call) = &action.body else {
+            return Box::pin(async move {
+                events.emit(not_a_model_call(&action)).await;
+            });
+        };
+        let request = model_call.request.clone();
+        let (parts, clients) = (self.parts.clone(), self.clients.clone());
+        Box::pin(async move {
+            Call {
+                parts,
+                clients,
+                action,
+                request,
+                events,
+                cancel,
+            }
+            .run()
+            .await
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! What goes right: the request on the wire, whole answers, and how little it takes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
+use agentx_runtime::BlobStore as _;
+use agentx_testing::{MemoryLog, Reply, TestServer, fixture, perform, wire};
+use agentx_types::{Api, ContentPart, MediaPart, MediaSource, Message};
+use serde_json::json;
+
+use crate::{Caller, KEY, answered, check, message, story};
+
+#[tokio::test]
+async fn the_request_is_what_the_api_wants() {
+    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
+    Caller::at(&server.url()).call().await;
+    let request = server.requests().remove(0);
+    assert_eq!(
+        (request.method.as_str(), request.path.as_str()),
+        ("POST", "/v1/messages")
+    );
+    assert_eq!(request.header("x-api-key"), Some(KEY));
+    assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert!(
+        request
+            .header("user-agent")
+            .is_some_and(|agent| agent.starts_with("agentx/"))
+    );
+    assert_eq!(request.json()["stream"], json!(true));
+
+    let server = TestServer::start([Reply::stream().then(wire::chat_text(&["hello"]))]).await;
+    Caller::with(&server.url(), Api::OpenaiChat, |_| {}).call().await;
+    let request = server.requests().remove(0);
+    assert_eq!(request.path, "/chat/completions");
+    assert_eq!(
+        request.header("authorization"),
+        Some(format!("Bearer {KEY}").as_str())
+    );
+}
+
+#[tokio::test]
+async fn events_of_one_piece_are_said_together() {
+    let said = check(
+        vec![Reply::stream().then(wire::anthropic_text(&["hel", "lo"]))],
+        answered(1),
+    )
+    .await;
+    assert_eq!(said.batches, [said.events.len()]);
+}
+
+#[tokio::test]
+async fn one_connection_serves_many_calls() {
+    let answer = || Reply::stream().then(wire::anthropic_text(&["hello"]));
+    let server = TestServer::start((0..5).map(|_| answer())).await;
+    let caller = Caller::at(&server.url());
+    for _ in 0..5 {
+        assert_eq!(story(&caller.call().await), answered(1));
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_understood() {
+    let body = json!({
+        "id": "msg_wire", "type": "message", "role": "assistant", "model": "test-model",
+        "content": [{ "type": "text", "text": "hello" }],
+        "stop_reason": "end_turn", "stop_sequence": null, "usage": { "input_tokens": 1, "output_tokens": 1 },
+    });
+    let server = TestServer::start([Reply::json(200, &body)]).await;
+    let said = Caller::at(&server.url()).call().await;
+    assert_eq!(said.text(), "hello");
+    assert_eq!(
+        story(&said).last().map(String::as_str),
+        Some("stream_end end_turn")
+    );
+
+    let error = json!({ "error": { "message": "no such model", "code": "model_not_found" } });
+    let server = TestServer::start([Reply::json(200, &error)]).await;
+    let said = Caller::with(&server.url(), Api::OpenaiChat, |_| {}).call().await;
+    assert_eq!(
+        story(&said),
+        ["attempt_failed 1 not_found last", "error not_found"]
+    );
+}
+
+#[tokio::test]
+async fn pictures_come_from_the_blob_store() {
+    let blobs = Arc::new(MemoryLog::new());
+    let id = blobs.put_blob(b"picture".to_vec()).await.unwrap();
+    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
+    let caller = Caller::with(&server.url(), Api::Anthropic, |parts| parts.blobs = blobs.clone());
+    let media = MediaPart {
+        media_type: "image/png".into(),
+        source: MediaSource::Blob(id),
+        name: None,
+    };
+    let mut message = Message::clone(&fixture::user("look"));
+    message.content.push(ContentPart::Image(media));
+    let request = fixture::request(Api::Anthropic, vec![message.into()]);
+    perform(&caller.effector, fixture::call(request)).await;
+    assert!(
+        server.requests()[0].json().to_string().contains("cGljdHVyZQ=="),
+        "base64 of the bytes"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_tried_is_said_at_once() {
+    let unknown = Caller::with("http://localhost:1", Api::Anthropic, |parts| {
+        parts.endpoints.clear()
+    });
+    let said = unknown.call().await;
+    assert_eq!(story(&said), ["error bad_setup"]);
+    assert_eq!(message(&said), "no endpoint for the provider `test`");
+
+    let catalog = agentx_llm::Catalog::builtin();
+    let keyless = Endpoint::new(catalog.provider("anthropic").unwrap(), None, None);
+    let parts = ModelParts::new(
+        BTreeMap::from([("test".to_owned(), keyless)]),
+        Arc::new(|_| agentx_llm::WireOptions::default()),
+        Arc::new(MemoryLog::new()),
+    );
+    let said = perform(&ModelEffector::new(parts), fixture::call_model("hello")).await;
+    assert_eq!(story(&said), ["error missing_key"]);
+    assert!(message(&said).contains("ANTHROPIC_API_KEY"), "{}", message(&said));
+
+    assert_eq!(
+        story(&Caller::at("not an address").call().await),
+        ["error bad_setup"]
+    );
+}
+
+#[tokio::test]
+async fn another_kind_of_action_is_refused() {
+    let said = perform(
+        &Caller::at("http://localhost:1").effector,
+        fixture::call_tool("call_1", "bash", json!({})),
+    )
+    .await;
+    assert_eq!(story(&said), ["error wrong_effector"]);
+}

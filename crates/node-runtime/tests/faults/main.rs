@@ -1,0 +1,204 @@
+//! Model calls against a real HTTP server that misbehaves. Each case is a list of replies and the exact events that follow.
+//! Nothing sleeps: waits between attempts are recorded, not waited for, and limits are milliseconds where they are the
+//! subject.
+
+mod answers;
+mod cancel;
+mod network;
+mod secrets;
+mod status;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentx_config::Secret;
+use agentx_llm::{Catalog, WireOptions};
+use agentx_node_runtime::model::{CallLimits, Endpoint, ModelEffector, ModelParts, Pause};
+use agentx_runtime::BoxFuture;
+use agentx_testing::{MemoryLog, Said, SimulatedClock, TestServer, fixture, perform};
+use agentx_types::{Api, EnvironmentEvent as E, ModelRequest, StopReason, Vocabulary as _};
+
+/// The key of every call here. It must never be seen.
+pub(crate) const KEY: &str = "sk-test-Very+Secret/key";
+
+/// Records the waits instead of waiting; or waits for ever, for interrupts.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedPause {
+    waits: Mutex<Vec<Duration>>,
+    for_ever: bool,
+}
+
+impl RecordedPause {
+    pub(crate) fn for_ever() -> Self {
+        Self {
+            for_ever: true,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn millis(&self) -> Vec<u128> {
+        self.waits
+            .lock()
+            .unwrap()
+            .iter()
+            .map(Duration::as_millis)
+            .collect()
+    }
+}
+
+impl Pause for RecordedPause {
+    fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
+        self.waits.lock().unwrap().push(time);
+        if self.for_ever {
+            Box::pin(std::future::pending())
+        } else {
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    fn jitter(&self) -> f64 {
+        0.0
+    }
+}
+
+/// An effector for one server, and what it is made of.
+pub(crate) struct Caller {
+    pub(crate) effector: ModelEffector,
+    pub(crate) pause: Arc<RecordedPause>,
+    pub(crate) api: Api,
+}
+
+impl Caller {
+    pub(crate) fn at(url: &str) -> Self {
+        Self::with(url, Api::Anthropic, |_| {})
+    }
+
+    pub(crate) fn with(url: &str, api: Api, change: impl FnOnce(&mut ModelParts)) -> Self {
+        let pause = Arc::new(RecordedPause::default());
+        let catalog = Catalog::builtin();
+        let name = if api == Api::Anthropic {
+            "anthropic"
+        } else {
+            "openai"
+        };
+        let provider = catalog.provider(name).unwrap();
+        let endpoint = Endpoint::new(provider, Some(url), Some(Secret::new(KEY)));
+        let mut parts = ModelParts {
+            clock: Arc::new(SimulatedClock::default()),
+            pause: pause.clone(),
+            ..ModelParts::new(
+                BTreeMap::from([("test".to_owned(), endpoint)]),
+                Arc::new(|_| WireOptions::default()),
+                Arc::new(MemoryLog::new()),
+            )
+        };
+        change(&mut parts);
+        Self {
+            effector: ModelEffector::new(parts),
+            pause,
+            api,
+        }
+    }
+
+    pub(crate) fn limited(url: &str, limits: CallLimits) -> Self {
+        Self::with(url, Api::Anthropic, |parts| parts.limits = limits)
+    }
+
+    pub(crate) fn request(&self) -> ModelRequest {
+        fixture::request(self.api, vec![fixture::user("hello")])
+    }
+
+    /// One call to its end; nothing that was said holds the key.
+    pub(crate) async fn call(&self) -> Said {
+        let performed = perform(&self.effector, fixture::call(self.request()));
+        let said = tokio::time::timeout(Duration::from_secs(20), performed)
+            .await
+            .expect("a call ends");
+        assert!(!said.json().contains(KEY), "{}", said.json());
+        said
+    }
+}
+
+/// The events as short lines: `text hel`, `stream_end broken`, `attempt_failed 1 rate_limited 429 in 250`, …
+pub(crate) fn story(said: &Said) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for event in &said.events {
+        match (event, lines.last_mut()) {
+            (E::TextChunk(chunk), Some(last)) if last.starts_with("text ") => last.push_str(&chunk.text),
+            _ => lines.push(line(event)),
+        }
+    }
+    lines
+}
+
+fn line(event: &E) -> String {
+    match event {
+        E::StreamStart(start) => format!("stream_start {}", start.attempt),
+        E::TextChunk(chunk) => format!("text {}", chunk.text),
+        E::StreamEnd(end) => match end.stop_reason {
+            StopReason::Broken => "stream_end broken".into(),
+            StopReason::Interrupted => "stream_end interrupted".into(),
+            StopReason::EndTurn => "stream_end end_turn".into(),
+            other => format!("stream_end {other:?}"),
+        },
+        E::AttemptFailed(failed) => {
+            let status = failed
+                .status
+                .map(|status| format!(" {status}"))
+                .unwrap_or_default();
+            let next = failed.retry_in_ms.map_or("last".into(), |ms| format!("in {ms}"));
+            format!("attempt_failed {} {}{status} {next}", failed.attempt, failed.code)
+        }
+        E::ErrorOccurred(error) => format!("error {}", error.code),
+        other => other.tag().to_owned(),
+    }
+}
+
+/// The lines of a whole answer `hello` in this attempt.
+pub(crate) fn answered(attempt: u32) -> Vec<String> {
+    vec![
+        format!("stream_start {attempt}"),
+        "usage".into(),
+        "text hello".into(),
+        "usage".into(),
+        "stream_end end_turn".into(),
+    ]
+}
+
+/// The lines of attempts that all fail in the same way without any stream.
+pub(crate) fn exhausted(code_and_status: &str) -> Vec<String> {
+    let mut lines: Vec<String> = [
+        (1, "in 250"),
+        (2, "in 500"),
+        (3, "in 1000"),
+        (4, "in 2000"),
+        (5, "last"),
+    ]
+    .iter()
+    .map(|(attempt, next)| format!("attempt_failed {attempt} {code_and_status} {next}"))
+    .collect();
+    lines.push(format!(
+        "error {}",
+        code_and_status.split(' ').next().unwrap_or_default()
+    ));
+    lines
+}
+
+/// The last `error`'s message.
+pub(crate) fn message(said: &Said) -> String {
+    match said.events.last() {
+        Some(E::ErrorOccurred(error)) => error.message.clone(),
+        other => panic!("no error at the end: {other:?}"),
+    }
+}
+
+/// Performs one call against these replies; checks the story and the number of requests.
+pub(crate) async fn check(replies: Vec<agentx_testing::Reply>, expected: Vec<String>) -> Said {
+    let count = replies.len();
+    let server = TestServer::start(replies).await;
+    let said = Caller::at(&server.url()).call().await;
+    assert_eq!(story(&said), expected);
+    assert_eq!(server.requests().len(), count, "one request for each reply");
+    said
+}

@@ -1,0 +1,259 @@
+//! A network that fails: refused, reset, stalled, half-closed, endless. The partial answer is kept, and said to be partial.
+
+use std::time::Duration;
+
+use agentx_node_runtime::model::CallLimits;
+use agentx_testing::{Gate, Reply, TestServer, refusing_address, wire};
+use agentx_types::Api;
+
+use crate::{Caller, answered, check, exhausted, message, story};
+
+const SHORT: Duration = Duration::from_millis(80);
+
+fn good() -> Reply {
+    Reply::stream().then(wire::anthropic_text(&["hel", "lo"]))
+}
+
+fn begun() -> String {
+    wire::anthropic_start() + &wire::anthropic_delta("part")
+}
+
+/// A stream that says `part` and fails, then a good one.
+fn broken_then_answered(code: &str) -> Vec<String> {
+    let mut lines: Vec<String> = ["stream_start 1", "usage", "text part", "stream_end broken"]
+        .map(str::to_owned)
+        .into();
+    lines.push(format!("attempt_failed 1 {code} in 250"));
+    lines.extend(answered(2));
+    lines
+}
+
+/// An attempt that fails before any stream, then a good one.
+fn failed_then_answered(code: &str) -> Vec<String> {
+    let mut lines = vec![format!("attempt_failed 1 {code} in 250")];
+    lines.extend(answered(2));
+    lines
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let url = format!("http://{}", refusing_address().await);
+    let said = Caller::at(&url).call().await;
+    assert_eq!(story(&said), exhausted("connection_failed"));
+    let expected =
+        format!("could not connect to {url}/v1/messages: connection refused (gave up after 5 attempts)");
+    assert_eq!(message(&said), expected);
+}
+
+#[tokio::test]
+async fn no_such_host() {
+    let said = Caller::at("http://no-such-host.invalid").call().await;
+    assert_eq!(story(&said), exhausted("connection_failed"));
+}
+
+#[tokio::test]
+async fn the_connection_is_lost_before_any_answer() {
+    check(
+        vec![Reply::reset(), good()],
+        failed_then_answered("connection_lost"),
+    )
+    .await;
+    check(
+        vec![Reply::close(), good()],
+        failed_then_answered("connection_lost"),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_connection_is_lost_in_the_middle() {
+    let streams = [
+        Reply::stream().then(begun()).then_reset(),
+        Reply::stream().then(begun()).then_close(),
+        Reply::stream().then(begun()).then_half_close(),
+        Reply::stream().until_close().then(begun()).then_half_close(),
+        Reply::stream()
+            .claiming_length(100_000)
+            .then(begun())
+            .then_close(),
+        // The transport is content; the answer has no end.
+        Reply::stream().then(begun()),
+    ];
+    for stream in streams {
+        // A reset can overtake what was sent before it: the answer is then lost whole, never silently.
+        let server = TestServer::start([stream, good()]).await;
+        let lines = story(&Caller::at(&server.url()).call().await);
+        let whole = broken_then_answered("stream_broken");
+        let overtaken = failed_then_answered("stream_broken");
+        assert!(lines == whole || lines == overtaken, "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_stalls_is_left() {
+    let limits = CallLimits {
+        first_byte: SHORT,
+        idle: SHORT,
+        ..CallLimits::default()
+    };
+    let gate = Gate::closed();
+    let cases = [
+        (Reply::status(200).after(&gate), failed_then_answered("timeout")),
+        (Reply::stream().then_stall(&gate), failed_then_answered("timeout")),
+        (
+            Reply::stream().then(": comment\n\n").then_stall(&gate),
+            failed_then_answered("timeout"),
+        ),
+        (
+            Reply::stream().then(begun()).then_stall(&gate),
+            broken_then_answered("timeout"),
+        ),
+    ];
+    for (stalled, expected) in cases {
+        let server = TestServer::start([stalled, good()]).await;
+        assert_eq!(
+            story(&Caller::limited(&server.url(), limits).call().await),
+            expected
+        );
+        server.hung_up(1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_stalls_is_a_refusal() {
+    let limits = CallLimits {
+        idle: SHORT,
+        ..CallLimits::default()
+    };
+    let gate = Gate::closed();
+    let stalled = Reply::status(401)
+        .until_close()
+        .then("{\"error\":")
+        .then_stall(&gate);
+    let server = TestServer::start([stalled]).await;
+    let said = Caller::limited(&server.url(), limits).call().await;
+    assert_eq!(
+        story(&said),
+        ["attempt_failed 1 unauthorized 401 last", "error unauthorized"]
+    );
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_left() {
+    let limits = CallLimits {
+        total: SHORT,
+        ..CallLimits::default()
+    };
+    let endless = Reply::stream().then_drip(": ping\n\n".repeat(4_000_000), 8);
+    let server = TestServer::start([endless, good()]).await;
+    let said = Caller::limited(&server.url(), limits).call().await;
+    assert_eq!(story(&said)[..1], ["attempt_failed 1 timeout in 250"]);
+
+    let limits = CallLimits {
+        max_body_bytes: 100_000,
+        ..CallLimits::default()
+    };
+    let endless = Reply::stream().then_drip(": ping\n\n".repeat(100_000), 8_000);
+    let server = TestServer::start([endless]).await;
+    let said = Caller::limited(&server.url(), limits).call().await;
+    assert_eq!(
+        story(&said),
+        ["attempt_failed 1 bad_response last", "error bad_response"]
+    );
+    assert_eq!(message(&said), "the answer is longer than 100000 bytes");
+}
+
+#[tokio::test]
+async fn a_line_of_100_mb_is_not_swallowed() {
+    let line = Reply::stream().then("data: ").then_flood(b'x', 100_000_000);
+    let server = TestServer::start([line]).await;
+    let said = Caller::at(&server.url()).call().await;
+    assert_eq!(
+        story(&said),
+        ["attempt_failed 1 bad_response last", "error bad_response"]
+    );
+    server.hung_up(1).await;
+
+    let after_text = Reply::stream()
+        .then(begun())
+        .then("data: ")
+        .then_flood(b'x', 100_000_000);
+    let lines = [
+        "stream_start 1",
+        "usage",
+        "text part",
+        "stream_end broken",
+        "attempt_failed 1 bad_response last",
+        "error bad_response",
+    ];
+    check(vec![after_text], lines.map(str::to_owned).into()).await;
+}
+
+#[tokio::test]
+async fn what_is_no_event_stream_is_said_to_be_none() {
+    let page = Reply::body(200, "text/html", "<html>Welcome to my router</html>");
+    let lines = ["attempt_failed 1 bad_response last", "error bad_response"].map(str::to_owned);
+    let said = check(vec![page], lines.into()).await;
+    assert!(
+        message(&said).contains("Welcome to my router") && message(&said).contains("base URL"),
+        "{}",
+        message(&said)
+    );
+    let noise = Reply::stream().then("\u{7}\u{0}junk\njunk\n\n");
+    check(vec![noise, good()], failed_then_answered("bad_response")).await;
+    let empty = Reply::stream();
+    check(vec![empty, good()], failed_then_answered("stream_broken")).await;
+}
+
+#[tokio::test]
+async fn an_error_event_after_200_is_an_error() {
+    let overloaded = wire::anthropic_error("overloaded_error", "Overloaded");
+    let first = Reply::stream().then(overloaded.clone());
+    check(vec![first, good()], failed_then_answered("overloaded")).await;
+    let middle = Reply::stream().then(begun()).then(overloaded);
+    check(vec![middle, good()], broken_then_answered("overloaded")).await;
+    let hopeless = Reply::stream()
+        .then(begun())
+        .then(wire::anthropic_error("invalid_request_error", "no"));
+    let lines = [
+        "stream_start 1",
+        "usage",
+        "text part",
+        "stream_end broken",
+        "attempt_failed 1 bad_request last",
+        "error bad_request",
+    ];
+    let said = check(vec![hopeless], lines.map(str::to_owned).into()).await;
+    assert_eq!(message(&said), "no");
+}
+
+#[tokio::test]
+async fn a_slow_drip_gives_the_same_events() {
+    let dripping = Reply::stream().then_drip(wire::anthropic_text(&["hel", "lo"]), 1);
+    check(vec![dripping], answered(1)).await;
+}
+
+#[tokio::test]
+async fn openai_chat_breaks_in_the_same_way() {
+    let whole = wire::chat_text(&["hel", "lo"]);
+    let cut = whole.find("lo\"").unwrap();
+    let server = TestServer::start([
+        Reply::stream().then(&whole.as_bytes()[..cut]),
+        Reply::stream().then(whole),
+    ])
+    .await;
+    let lines = story(&Caller::with(&server.url(), Api::OpenaiChat, |_| {}).call().await);
+    assert_eq!(
+        lines[..4],
+        [
+            "stream_start 1",
+            "text hel",
+            "stream_end broken",
+            "attempt_failed 1 stream_broken in 250"
+        ]
+    );
+    assert_eq!(
+        lines[4..],
+        ["stream_start 2", "text hello", "usage", "stream_end end_turn"]
+    );
+}

@@ -1,0 +1,140 @@
+//! Refusals by status: which are tried again, when, and how often.
+
+use agentx_testing::{Reply, TestServer, wire};
+use serde_json::json;
+
+use crate::{Caller, answered, check, exhausted, message, story};
+
+fn refusal(status: u16, kind: &str, message: &str) -> Reply {
+    Reply::json(
+        status,
+        &json!({ "type": "error", "error": { "type": kind, "message": message } }),
+    )
+}
+
+fn good() -> Reply {
+    Reply::stream().then(wire::anthropic_text(&["hel", "lo"]))
+}
+
+#[tokio::test]
+async fn what_would_fail_again_is_not_tried_again() {
+    for (status, kind, code) in [
+        (400, "invalid_request_error", "bad_request"),
+        (401, "authentication_error", "unauthorized"),
+        (403, "permission_error", "forbidden"),
+        (404, "not_found_error", "not_found"),
+        (413, "request_too_large", "too_large"),
+    ] {
+        let expected = vec![
+            format!("attempt_failed 1 {code} {status} last"),
+            format!("error {code}"),
+        ];
+        let said = check(vec![refusal(status, kind, "no, never")], expected).await;
+        assert_eq!(message(&said), "no, never");
+        assert_eq!(said.batches, [2], "what fails together is committed together");
+    }
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again() {
+    for (status, kind, code) in [
+        (429, "rate_limit_error", "rate_limited"),
+        (500, "api_error", "server_error"),
+        (502, "", "server_error"),
+        (503, "", "overloaded"),
+        (529, "overloaded_error", "overloaded"),
+    ] {
+        let mut expected = vec![format!("attempt_failed 1 {code} {status} in 250")];
+        expected.extend(answered(2));
+        check(vec![refusal(status, kind, "later"), good()], expected).await;
+    }
+}
+
+#[tokio::test]
+async fn after_the_last_retry_the_call_fails() {
+    let server = TestServer::start((0..5).map(|_| refusal(529, "overloaded_error", "Overloaded"))).await;
+    let caller = Caller::at(&server.url());
+    let said = caller.call().await;
+    assert_eq!(story(&said), exhausted("overloaded 529"));
+    assert_eq!(message(&said), "Overloaded (gave up after 5 attempts)");
+    assert_eq!(caller.pause.millis(), [250, 500, 1000, 2000]);
+    assert_eq!(server.requests().len(), 5);
+    let bodies: Vec<_> = server
+        .requests()
+        .into_iter()
+        .map(|request| request.body)
+        .collect();
+    assert!(
+        bodies.windows(2).all(|pair| pair[0] == pair[1]),
+        "the same request each time"
+    );
+}
+
+#[tokio::test]
+async fn retry_after_is_honoured() {
+    for (header, value, wait) in [
+        ("retry-after", "2", 2_000),
+        ("retry-after", "0", 250),
+        ("retry-after-ms", "700", 700),
+        // The simulated clock stands at 09:20:00.
+        ("retry-after", "Thu, 20 Nov 2025 09:20:09 GMT", 9_000),
+        ("retry-after", "soon", 250),
+    ] {
+        let refused = refusal(429, "rate_limit_error", "slow down").header(header, value);
+        let mut expected = vec![format!("attempt_failed 1 rate_limited 429 in {wait}")];
+        expected.extend(answered(2));
+        check(vec![refused, good()], expected).await;
+    }
+}
+
+#[tokio::test]
+async fn a_wait_that_is_too_long_ends_the_call_and_is_named() {
+    let refused = refusal(429, "rate_limit_error", "slow down").header("retry-after", "3600");
+    let expected = vec![
+        "attempt_failed 1 rate_limited 429 last".to_owned(),
+        "error rate_limited".to_owned(),
+    ];
+    let said = check(vec![refused], expected).await;
+    assert_eq!(
+        message(&said),
+        "slow down (it asks to wait 3600 s; the longest wait is 300 s)"
+    );
+}
+
+#[tokio::test]
+async fn refusals_without_sense_still_have_words() {
+    for body in ["", "<html><h1>nginx</h1></html>", "{", "null", "\u{0}\u{1}"] {
+        let refused = Reply::body(404, "text/html", body);
+        let expected = vec![
+            "attempt_failed 1 not_found 404 last".to_owned(),
+            "error not_found".to_owned(),
+        ];
+        let said = check(vec![refused], expected).await;
+        assert!(!message(&said).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_body_of_a_refusal_is_not_waited_for_without_end() {
+    let endless = Reply::status(400).until_close().then_flood(b'x', 4 << 20);
+    check(
+        vec![endless],
+        vec![
+            "attempt_failed 1 bad_request 400 last".into(),
+            "error bad_request".into(),
+        ],
+    )
+    .await;
+    let broken = Reply::status(400)
+        .claiming_length(100)
+        .then("{\"error\"")
+        .then_close();
+    check(
+        vec![broken],
+        vec![
+            "attempt_failed 1 bad_request 400 last".into(),
+            "error bad_request".into(),
+        ],
+    )
+    .await;
+}
