@@ -5,6 +5,7 @@
 /// ```
 /// use agentx_tools::nearest;
 /// assert_eq!(nearest("comand", ["command", "timeout_ms"]), Some("command"));
+/// assert_eq!(nearest("scr", ["src", "docs"]), Some("src"));
 /// assert_eq!(nearest("cmd", ["command", "timeout_ms"]), Some("command"));
 /// assert_eq!(nearest("file_path", ["path", "offset"]), Some("path"));
 /// assert_eq!(nearest("colour", ["path", "offset"]), None);
@@ -51,17 +52,19 @@ fn is_subsequence(short: &[char], long: &[char]) -> bool {
         && short.iter().all(|letter| rest.any(|other| other == letter))
 }
 
-/// Insertions, deletions and replacements from one to the other.
+/// Insertions, deletions, replacements and swaps of neighbours from one to the other.
 fn edits(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let replaced = last[j] + usize::from(a[i] != b[j]);
+            let swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+            let swapped = if swapped { before[j - 1] + 1 } else { usize::MAX };
+            row.push(replaced.min(last[j + 1] + 1).min(row[j] + 1).min(swapped));
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }

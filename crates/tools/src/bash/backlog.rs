@@ -21,7 +21,11 @@ impl Backlog {
 
     pub(super) fn push(&mut self, output: &str) {
         let kept = &output[text::ceil_char(output, output.len().saturating_sub(self.most))..];
-        self.lost += (output.len() - kept.len()) as u64;
+        if kept.len() < output.len() {
+            // Its beginning is lost, so nothing before it may stay.
+            self.lost += (self.text.len() + output.len() - kept.len()) as u64;
+            self.text.clear();
+        }
         self.text.push_str(kept);
         // The oldest goes when there is twice as much as allowed, so that each byte is moved once at most.
         if self.text.len() >= 2 * self.most {

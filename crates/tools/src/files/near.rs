@@ -15,6 +15,7 @@ const ALIKE: f64 = 0.6;
 
 /// Why `old` was not found in `file`, and where something like it is.
 pub(crate) fn explain(file: &str, old: &str) -> String {
+    let file = file.strip_prefix('\u{FEFF}').unwrap_or(file);
     if file.is_empty() {
         return "the file is empty; use write.".into();
     }
