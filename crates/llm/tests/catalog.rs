@@ -1,0 +1,234 @@
+//! The catalog: what is embedded is sound, names are found or explained, configuration adds and overrides.
+
+use agentx_llm::catalog::CatalogConfig;
+use agentx_llm::{AuthStyle, Catalog, CatalogError, WireOptions};
+use agentx_types::{Api, NanoUsd, Usage};
+
+#[test]
+fn the_embedded_catalog_is_sound() {
+    let catalog = Catalog::builtin();
+    let mut names: Vec<String> = Vec::new();
+    for model in catalog.models() {
+        let spec = &model.spec;
+        assert!(
+            catalog
+                .provider(&spec.provider)
+                .is_some_and(|provider| provider.api == spec.api),
+            "{}",
+            spec.id
+        );
+        assert!(
+            spec.max_output_tokens > 0 && spec.max_output_tokens <= spec.context_window,
+            "{}",
+            spec.id
+        );
+        let prices = spec.prices;
+        assert!(
+            prices.output >= prices.input && prices.cache_read <= prices.input && prices.input > 0,
+            "{}",
+            spec.id
+        );
+        names.push(spec.id.clone());
+        names.extend(model.aliases.iter().chain(&model.snapshots).cloned());
+        for name in model.aliases.iter().chain(&model.snapshots).chain([&spec.id]) {
+            let found = catalog.resolve(name).expect("every name is found");
+            assert_eq!(
+                (found.prices, &found.provider),
+                (prices, &spec.provider),
+                "{name}"
+            );
+        }
+    }
+    let all = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), all, "no name stands for two models");
+    for provider in catalog.providers() {
+        assert!(provider.base_url.starts_with("http"), "{}", provider.name);
+        assert_eq!(
+            provider.needs_key,
+            provider.key_env.is_some(),
+            "{}",
+            provider.name
+        );
+        if let Some(model) = &provider.default_model {
+            assert!(
+                catalog.models().iter().any(|entry| entry.spec.id == *model),
+                "{}",
+                provider.name
+            );
+        }
+    }
+}
+
+#[test]
+fn environment_variables_are_the_known_ones() {
+    let catalog = Catalog::builtin();
+    for (name, key, base) in [
+        ("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        ("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    ] {
+        let provider = catalog.provider(name).expect("built in");
+        assert_eq!(provider.key_env.as_deref(), Some(key));
+        assert_eq!(provider.base_url_env.as_deref(), Some(base));
+    }
+    let headers = catalog
+        .provider("anthropic")
+        .expect("built in")
+        .headers(Some("k"));
+    assert!(
+        headers.contains(&("x-api-key", "k".into()))
+            && headers.contains(&("anthropic-version", "2023-06-01".into()))
+    );
+    let headers = catalog.provider("openai").expect("built in").headers(Some("k"));
+    assert!(headers.contains(&("authorization", "Bearer k".into())));
+    assert_eq!(
+        catalog.provider("ollama").expect("built in").headers(None).len(),
+        1
+    );
+}
+
+#[test]
+fn names_are_found_or_explained() {
+    let catalog = Catalog::builtin();
+    assert_eq!(catalog.resolve("sonnet").expect("an alias").api, Api::Anthropic);
+    assert_eq!(
+        catalog
+            .resolve("claude-sonnet-4-5-20250929")
+            .expect("a snapshot")
+            .id,
+        "claude-sonnet-4-5-20250929"
+    );
+    assert_eq!(
+        catalog
+            .resolve("openai/gpt-5.2")
+            .expect("known there")
+            .prices
+            .input,
+        1_750
+    );
+    let mock = catalog
+        .resolve("openai/mock")
+        .expect("any model of a named provider");
+    assert_eq!((mock.id.as_str(), mock.prices.input), ("mock", 0));
+    let routed = catalog
+        .resolve("openrouter/anthropic/claude-sonnet-4.5")
+        .expect("ids may have slashes");
+    assert_eq!(
+        (routed.id.as_str(), routed.provider.as_str()),
+        ("anthropic/claude-sonnet-4.5", "openrouter")
+    );
+    for (wrong, near) in [
+        ("claude-opus-4-55", "claude-opus-4-5"),
+        ("gtp-5", "gpt-5"),
+        ("sonet", "sonnet"),
+        ("claude", "claude-"),
+    ] {
+        let error = catalog.resolve(wrong).expect_err(wrong);
+        assert!(
+            error.nearest().iter().any(|name| name.starts_with(near)),
+            "{wrong}: {:?}",
+            error.nearest()
+        );
+        assert!(error.to_string().contains(wrong));
+    }
+    assert!(
+        catalog
+            .resolve("xyzzy-9000")
+            .expect_err("nothing near")
+            .nearest()
+            .is_empty()
+    );
+    let error = catalog.resolve_at("antropic", "m").expect_err("no such provider");
+    assert_eq!(error.nearest(), ["anthropic"]);
+}
+
+#[test]
+fn configuration_adds_and_overrides() {
+    let config: CatalogConfig = serde_json::from_str(
+        r#"{
+            "providers": {
+                "house": {"base_url": "http://house:8000/v1", "key_env": "HOUSE_KEY", "wire": {"chat": {"stream_options": false}}},
+                "openai": {"context_window": 64000}
+            },
+            "models": [
+                {"id": "house-large", "provider": "house", "aliases": ["large"], "context_window": 100000,
+                 "prices": {"input": 0.5, "output": 2}},
+                {"id": "gpt-5.2", "provider": "openai", "prices": {"input": 1, "output": 2, "cache_read": 0.25}}
+            ]
+        }"#,
+    )
+    .expect("valid");
+    let catalog = Catalog::builtin().extended(&config).expect("complete");
+    let large = catalog.resolve("large").expect("added");
+    assert_eq!(
+        (large.api, large.context_window, large.prices.cache_read),
+        (Api::OpenaiChat, 100_000, 500)
+    );
+    assert!(!catalog.wire_options(&large).chat.stream_options);
+    let house = catalog.provider("house").expect("added");
+    assert_eq!((house.auth, house.needs_key), (AuthStyle::Bearer, true));
+    let gpt = catalog.resolve("gpt-5.2").expect("still there");
+    assert_eq!(
+        (gpt.prices.input, gpt.context_window),
+        (1_000, 400_000),
+        "only what is said is changed"
+    );
+    assert_eq!(
+        catalog.resolve("openai/other").expect("any").context_window,
+        64_000
+    );
+    let usage = Usage {
+        input_tokens: 1_000_000,
+        ..Usage::default()
+    };
+    assert_eq!(gpt.prices.cost(&usage), NanoUsd::from_usd(1.0));
+}
+
+#[test]
+fn configuration_that_makes_no_sense_is_refused() {
+    let refused = |text: &str| {
+        let config: CatalogConfig = serde_json::from_str(text).expect("valid JSON");
+        Catalog::builtin().extended(&config).expect_err(text)
+    };
+    assert!(matches!(
+        refused(r#"{"providers": {"new": {}}}"#),
+        CatalogError::Incomplete {
+            field: "base_url",
+            ..
+        }
+    ));
+    let error = refused(r#"{"models": [{"id": "m", "provider": "opnai"}]}"#);
+    assert_eq!(error.nearest(), ["openai"]);
+    for unknown in [
+        r#"{"model": []}"#,
+        r#"{"models": [{"id": "m", "provider": "openai", "price": 1}]}"#,
+    ] {
+        assert!(
+            serde_json::from_str::<CatalogConfig>(unknown).is_err(),
+            "{unknown}"
+        );
+    }
+}
+
+#[test]
+fn openai_at_another_address_is_some_compatible_server() {
+    let catalog = Catalog::builtin()
+        .with_base_url("openai", "http://localhost:8080/v1")
+        .expect("a known provider");
+    let model = catalog.resolve("openai/llama").expect("any model");
+    assert_eq!(catalog.wire_options(&model), WireOptions::default());
+    assert!(!catalog.provider("openai").expect("built in").needs_key);
+    let same = Catalog::builtin()
+        .with_base_url("openai", "https://api.openai.com/v1/")
+        .expect("a known provider");
+    assert!(same.provider("openai").expect("built in").needs_key);
+    assert!(Catalog::builtin().with_base_url("opnai", "x").is_err());
+    let anthropic = Catalog::builtin()
+        .with_base_url("anthropic", "http://localhost:1/v1")
+        .expect("a known provider");
+    assert_eq!(
+        anthropic.provider("anthropic").expect("built in").url(None),
+        "http://localhost:1/v1/messages"
+    );
+}

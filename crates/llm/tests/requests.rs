@@ -1,0 +1,506 @@
+//! What goes out: the rules of each API that a conversation must keep, on conversations made up for this.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_llm::openai_chat::{MaxTokensField, ReasoningEcho, ThinkingParam};
+use agentx_llm::{Catalog, NoBlobs, WireOptions, anthropic, build};
+use agentx_types::{
+    Access, BlobId, ContentPart, MediaPart, MediaSource, Message, ModelParams, ModelRequest, OpaquePart,
+    ProviderData, Role, ThinkingPart, ToolCallPart, ToolResultPart, ToolSpec,
+};
+use serde_json::{Value, json};
+
+fn message(role: Role, content: Vec<ContentPart>) -> Arc<Message> {
+    Arc::new(Message {
+        message_id: "msg".into(),
+        role,
+        content,
+    })
+}
+
+fn user(text: &str) -> Arc<Message> {
+    message(Role::User, vec![ContentPart::text(text)])
+}
+
+fn call(id: &str) -> ContentPart {
+    let input = json!({"path": "a"});
+    ContentPart::ToolCall(ToolCallPart {
+        tool_call_id: id.into(),
+        name: "read".into(),
+        input,
+        provider: None,
+    })
+}
+
+fn result(id: &str, content: Vec<ContentPart>, is_error: bool) -> Arc<Message> {
+    let part = ToolResultPart {
+        tool_call_id: id.into(),
+        name: "read".into(),
+        content,
+        is_error,
+    };
+    message(Role::Tool, vec![ContentPart::ToolResult(part)])
+}
+
+fn thinking(text: &str, api: Option<(&str, Value)>) -> ContentPart {
+    let provider = api.map(|(api, data)| ProviderData {
+        api: api.into(),
+        data,
+    });
+    ContentPart::Thinking(ThinkingPart {
+        text: text.into(),
+        provider,
+    })
+}
+
+fn opaque(api: &str, data: Value) -> ContentPart {
+    ContentPart::Opaque(OpaquePart {
+        provider: ProviderData {
+            api: api.into(),
+            data,
+        },
+    })
+}
+
+fn media(media_type: &str, source: MediaSource, name: Option<&str>) -> MediaPart {
+    MediaPart {
+        media_type: media_type.into(),
+        source,
+        name: name.map(str::to_owned),
+    }
+}
+
+fn png() -> ContentPart {
+    ContentPart::Image(media("image/png", MediaSource::Base64("iVBORw".into()), None))
+}
+
+fn read_tool() -> ToolSpec {
+    ToolSpec {
+        name: "read".into(),
+        description: "Reads a file".into(),
+        input_schema: json!({"type": "object"}),
+        access: Access::Read,
+        path_argument: Some("path".into()),
+        command_argument: None,
+        idempotent: true,
+        quit: false,
+    }
+}
+
+fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {
+    ModelRequest {
+        model: Catalog::builtin().resolve(model).expect("a known model"),
+        params: ModelParams::default(),
+        system: vec!["You are terse.".into()],
+        messages,
+        tools: vec![read_tool()].into(),
+    }
+}
+
+fn built(request: &ModelRequest) -> Value {
+    let options = Catalog::builtin().wire_options(&request.model);
+    serde_json::from_slice(&build(request, &options, &NoBlobs)).expect("a body is JSON")
+}
+
+const CLAUDE: &str = "anthropic/claude-sonnet-4-5";
+
+#[test]
+fn a_growing_conversation_is_read_from_the_cache() {
+    let mut messages = vec![user("hi")];
+    let mut marked_before: Vec<Value> = Vec::new();
+    for turn in 0..4 {
+        let body = built(&request(CLAUDE, messages.clone()));
+        assert_eq!(body["system"][0]["cache_control"], json!({"type": "ephemeral"}));
+        assert!(
+            body["tools"][0].get("cache_control").is_none(),
+            "the system prompt's mark covers the tools"
+        );
+        let sent = body["messages"].as_array().expect("messages");
+        let marks: Vec<Value> = sent
+            .iter()
+            .filter(|one| one.to_string().contains("cache_control"))
+            .map(unmarked)
+            .collect();
+        assert_eq!(
+            body.to_string().matches("cache_control").count(),
+            (turn + 1).min(2) + 1,
+            "never more than four"
+        );
+        // What the last call wrote ends with a message that this call marks too, with the same bytes before it.
+        if let Some(written) = marked_before.last() {
+            assert!(marks.contains(written), "turn {turn}");
+        }
+        marked_before = marks;
+        let id = format!("toolu_{turn}");
+        messages.push(message(
+            Role::Assistant,
+            vec![ContentPart::text("looking"), call(&id)],
+        ));
+        messages.push(result(&id, vec![ContentPart::text("x")], false));
+    }
+    let mut without_system = request(CLAUDE, vec![user("hi")]);
+    without_system.system.clear();
+    assert!(built(&without_system)["tools"][0].get("cache_control").is_some());
+}
+
+fn unmarked(message: &Value) -> Value {
+    let text = message
+        .to_string()
+        .replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "");
+    serde_json::from_str(&text).expect("still JSON")
+}
+
+#[test]
+fn claude_gets_its_own_parts_back_and_no_others() {
+    let body = built(&request(
+        CLAUDE,
+        vec![
+            user("hi"),
+            message(
+                Role::Assistant,
+                vec![
+                    thinking("mine", Some(("anthropic", json!({"signature": "s"})))),
+                    thinking("unsigned", None),
+                    thinking("another's", Some(("openai-chat", json!({"signature": "s"})))),
+                    opaque("anthropic", json!({"type": "redacted_thinking", "data": "d"})),
+                    opaque("openai-chat", json!({"reasoning_details": []})),
+                    opaque(
+                        "anthropic",
+                        json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}),
+                    ),
+                    opaque(
+                        "anthropic",
+                        json!({"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []}),
+                    ),
+                    opaque(
+                        "anthropic",
+                        json!({"type": "server_tool_use", "id": "srv_2", "name": "web_search", "input": {}}),
+                    ),
+                    ContentPart::text("  \n"),
+                    call("functions.read:0"),
+                ],
+            ),
+            user("and by the way"),
+            result("functions.read:0", vec![], true),
+        ],
+    ));
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([
+            {"type": "thinking", "thinking": "mine", "signature": "s"},
+            {"type": "redacted_thinking", "data": "d"},
+            {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}},
+            {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []},
+            {"type": "tool_use", "id": "functions_read_0", "name": "read", "input": {"path": "a"}},
+        ])
+    );
+    // One message for the person's side, results first.
+    assert_eq!(
+        body["messages"][2]["content"],
+        json!([
+            {"type": "tool_result", "tool_use_id": "functions_read_0", "is_error": true},
+            {"type": "text", "text": "and by the way", "cache_control": {"type": "ephemeral"}},
+        ])
+    );
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_paused_turn_goes_on_with_what_was_said() {
+    let paused = opaque(
+        "anthropic",
+        json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}),
+    );
+    let said = vec![ContentPart::text("searching "), paused];
+    let body = built(&request(CLAUDE, vec![user("hi"), message(Role::Assistant, said)]));
+    assert_eq!(body["messages"][1]["content"][1]["id"], "srv_1");
+    let body = built(&request(
+        CLAUDE,
+        vec![message(Role::Assistant, vec![ContentPart::text("so, ")])],
+    ));
+    assert_eq!(
+        body["messages"][0]["role"], "user",
+        "the API wants a person to begin"
+    );
+    assert_eq!(
+        body["messages"][1]["content"][0]["text"], "so,",
+        "an answer to go on with must not end in a blank"
+    );
+}
+
+#[test]
+fn thinking_and_its_limits() {
+    let ask = |model: &str, thinking: Option<u64>, max: Option<u64>, messages: Vec<Arc<Message>>| {
+        let mut request = request(model, messages);
+        request.params = ModelParams {
+            thinking_tokens: thinking,
+            max_output_tokens: max,
+            temperature: Some(1.5),
+        };
+        built(&request)
+    };
+    let hi = || vec![user("hi")];
+    let body = ask(CLAUDE, Some(5_000), None, hi());
+    assert_eq!(
+        body["thinking"],
+        json!({"type": "enabled", "budget_tokens": 5_000})
+    );
+    assert!(body.get("temperature").is_none());
+    assert_eq!(
+        ask(CLAUDE, Some(10), None, hi())["thinking"]["budget_tokens"],
+        1_024,
+        "the smallest"
+    );
+    assert_eq!(
+        ask(CLAUDE, Some(9_000), Some(8_000), hi())["thinking"]["budget_tokens"],
+        6_976,
+        "room for the answer"
+    );
+    let body = ask(CLAUDE, Some(5_000), Some(2_000), hi());
+    assert!(body.get("thinking").is_none(), "no room at all");
+    assert_eq!(
+        (&body["temperature"], &body["max_tokens"]),
+        (&json!(1.0), &json!(2_000))
+    );
+    assert_eq!(
+        ask(CLAUDE, None, Some(1 << 30), hi())["max_tokens"],
+        64_000,
+        "the model's own limit"
+    );
+
+    let answered = |thought: bool| {
+        let mut said = vec![call("toolu_1")];
+        if thought {
+            said.insert(0, thinking("hm", Some(("anthropic", json!({"signature": "s"})))));
+        }
+        vec![
+            user("hi"),
+            message(Role::Assistant, said),
+            result("toolu_1", vec![ContentPart::text("x")], false),
+        ]
+    };
+    assert!(
+        ask(CLAUDE, Some(5_000), None, answered(true))
+            .get("thinking")
+            .is_some()
+    );
+    assert!(
+        ask(CLAUDE, Some(5_000), None, answered(false))
+            .get("thinking")
+            .is_none(),
+        "not in the middle of calls"
+    );
+
+    let body = ask("claude-opus-4-8", Some(5_000), None, hi());
+    assert_eq!(body["thinking"]["type"], "adaptive");
+    assert_eq!(body["output_config"], json!({"effort": "medium"}));
+    let body = ask("claude-opus-4-8", None, None, hi());
+    assert!(body.get("thinking").is_none() && body.get("temperature").is_none());
+}
+
+#[test]
+fn media_go_to_claude_as_it_reads_them() {
+    let blob = BlobId::new("b3_1");
+    let blobs = BTreeMap::from([(blob.clone(), b"hello".to_vec())]);
+    let parts = vec![
+        png(),
+        ContentPart::Image(media(
+            "image/png",
+            MediaSource::Url("https://example.org/a.png".into()),
+            None,
+        )),
+        ContentPart::File(media(
+            "application/pdf",
+            MediaSource::Blob(blob.clone()),
+            Some("a.pdf"),
+        )),
+        ContentPart::File(media("text/x-rust", MediaSource::Blob(blob), Some("a.rs"))),
+        ContentPart::File(media(
+            "application/zip",
+            MediaSource::Base64(String::new()),
+            Some("a.zip"),
+        )),
+        ContentPart::Image(media("image/png", MediaSource::Blob("b3_gone".into()), None)),
+    ];
+    let mut request = request(CLAUDE, vec![message(Role::User, parts)]);
+    let options = WireOptions {
+        anthropic: anthropic::Options {
+            cache: false,
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    let body: Value = serde_json::from_slice(&build(&request, &options, &blobs)).expect("JSON");
+    assert_eq!(
+        body["messages"][0]["content"],
+        json!([
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw"}},
+            {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+            {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGVsbG8="}, "title": "a.pdf"},
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "hello"}, "title": "a.rs"},
+            {"type": "text", "text": "[a.zip (application/zip): this model cannot read it]"},
+            {"type": "text", "text": "[image/png: it is no longer stored]"},
+        ])
+    );
+    request.messages = vec![
+        user("hi"),
+        message(Role::Assistant, vec![call("t")]),
+        result("t", vec![png()], false),
+    ];
+    let body: Value = serde_json::from_slice(&build(&request, &options, &blobs)).expect("JSON");
+    assert_eq!(
+        body["messages"][2]["content"][0]["content"][0]["type"], "image",
+        "pictures in results"
+    );
+}
+
+const GPT: &str = "openai/gpt-4.1";
+
+#[test]
+fn a_chat_with_tools() {
+    let body = built(&request(
+        GPT,
+        vec![
+            user("hi"),
+            message(
+                Role::Assistant,
+                vec![thinking("hm", None), call("call_1"), call("call_2")],
+            ),
+            result("call_1", vec![ContentPart::text("seen"), png()], false),
+            result("call_2", vec![ContentPart::text("no such file")], true),
+            message(Role::Assistant, vec![ContentPart::text("done")]),
+        ],
+    ));
+    let function = json!({"name": "read", "arguments": "{\"path\":\"a\"}"});
+    assert_eq!(
+        body["messages"],
+        json!([
+            {"role": "system", "content": "You are terse."},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "call_1", "type": "function", "function": function},
+                {"id": "call_2", "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "seen"},
+            {"role": "tool", "tool_call_id": "call_2", "content": "Error: no such file"},
+            {"role": "user", "content": [{"type": "text", "text": "(From the tool read:)"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw"}}]},
+            {"role": "assistant", "content": "done"},
+        ])
+    );
+    assert_eq!(body["stream_options"], json!({"include_usage": true}));
+    assert_eq!(
+        body["tools"][0]["function"]["parameters"],
+        json!({"type": "object"})
+    );
+    let mut bare = request(GPT, vec![user("hi")]);
+    bare.tools = [].into();
+    assert!(built(&bare).get("tools").is_none());
+}
+
+#[test]
+fn media_go_to_a_chat_as_it_reads_them() {
+    let wav = ContentPart::Audio(media("audio/wav", MediaSource::Base64("UklG".into()), None));
+    let pdf = ContentPart::File(media(
+        "application/pdf",
+        MediaSource::Base64("JVBE".into()),
+        Some("a.pdf"),
+    ));
+    let text = ContentPart::File(media(
+        "text/plain",
+        MediaSource::Base64("aGk=".into()),
+        Some("a.txt"),
+    ));
+    let body = built(&request(
+        GPT,
+        vec![message(
+            Role::User,
+            vec![ContentPart::text("look"), wav, pdf, text],
+        )],
+    ));
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([
+            {"type": "text", "text": "look"},
+            {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}},
+            {"type": "text", "text": "a.txt:\n\nhi"},
+        ])
+    );
+}
+
+#[test]
+fn dialects_of_chat() {
+    let mut asked = request("ollama/qwen3", vec![user("hi")]);
+    asked.params = ModelParams {
+        max_output_tokens: Some(100),
+        temperature: Some(0.5),
+        thinking_tokens: Some(20_000),
+    };
+    let with = |change: &dyn Fn(&mut agentx_llm::openai_chat::Options)| {
+        let mut options = WireOptions::default();
+        change(&mut options.chat);
+        serde_json::from_slice::<Value>(&build(&asked, &options, &NoBlobs)).expect("JSON")
+    };
+    let body = with(&|_| {});
+    assert_eq!(
+        (&body["max_tokens"], &body["temperature"]),
+        (&json!(100), &json!(0.5))
+    );
+    let body = with(&|chat| {
+        chat.max_tokens_field = MaxTokensField::MaxCompletionTokens;
+        chat.temperature = false;
+        chat.stream_options = false;
+        chat.thinking = ThinkingParam::ReasoningEffort;
+    });
+    assert_eq!(
+        (&body["max_completion_tokens"], &body["reasoning_effort"]),
+        (&json!(100), &json!("high"))
+    );
+    assert!(
+        ["max_tokens", "temperature", "stream_options"]
+            .iter()
+            .all(|key| body.get(*key).is_none())
+    );
+    let body = with(&|chat| chat.thinking = ThinkingParam::ReasoningObject);
+    assert_eq!(body["reasoning"], json!({"max_tokens": 20_000}));
+    let body = with(&|chat| chat.thinking = ThinkingParam::ThinkingType);
+    assert_eq!(body["thinking"], json!({"type": "enabled"}));
+}
+
+#[test]
+fn reasoning_goes_back_only_where_it_is_wanted() {
+    let details = json!([{"type": "reasoning.encrypted", "data": "d"}]);
+    let said = vec![
+        thinking("hm", None),
+        thinking("another's", Some(("anthropic", json!({"signature": "s"})))),
+        opaque("openai-chat", json!({"reasoning_details": details})),
+        opaque("anthropic", json!({"type": "redacted_thinking", "data": "d"})),
+        call("toolu_01AAAAAAAAAAAAAAAAAAAAAA"),
+    ];
+    let asked = request(
+        "ollama/m",
+        vec![
+            user("hi"),
+            message(Role::Assistant, said),
+            result("toolu_01AAAAAAAAAAAAAAAAAAAAAA", vec![], false),
+        ],
+    );
+    for (echo, key) in [
+        (ReasoningEcho::ReasoningContent, "reasoning_content"),
+        (ReasoningEcho::Reasoning, "reasoning"),
+    ] {
+        let mut options = WireOptions::default();
+        options.chat.reasoning_echo = echo;
+        options.chat.short_call_ids = true;
+        let body: Value = serde_json::from_slice(&build(&asked, &options, &NoBlobs)).expect("JSON");
+        let said = &body["messages"][2];
+        assert_eq!((&said[key], &said["reasoning_details"]), (&json!("hm"), &details));
+        let id = said["tool_calls"][0]["id"].as_str().expect("an id");
+        assert!(
+            id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            "{id}"
+        );
+        assert_eq!(body["messages"][3]["tool_call_id"], id);
+    }
+}
