@@ -1,2 +1,32 @@
-//! The agentx program.
-fn main() {}
+//! The agentx program: it parses what is typed and renders what happens; everything else is behind the `Runtime` trait.
+//!
+//! Nothing is started before the command line is understood: no async runtime, no TLS, no files.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod args;
+mod chat;
+mod cmd;
+mod compose;
+mod console;
+mod error;
+mod exit;
+mod follow;
+mod render;
+mod seat;
+mod signals;
+mod start;
+#[cfg(test)]
+mod testing;
+
+use console::Console;
+
+fn main() -> ExitCode {
+    let mut console = Console::of_process();
+    match args::Cli::try_parse() {
+        Ok(cli) => cmd::main(cli, &mut console).into(),
+        Err(error) => cmd::usage::answer(&error, &mut console).into(),
+    }
+}

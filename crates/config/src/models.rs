@@ -112,6 +112,7 @@ fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec
         context_window: get.count_at(&path("context_window")),
         max_output_tokens: get.count_at(&path("max_output_tokens")),
         prices: prices(&path("prices"), get, present.unwrap_or_default()),
+        snapshots: None,
         wire: None,
     };
     let config = CatalogConfig {

@@ -1,0 +1,320 @@
+//! The command line as it is typed. What is meant by it is decided where a command begins.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs agents: chat in a terminal, headless runs, sessions that keep every event.
+#[derive(Debug, Parser)]
+#[command(
+    name = "agentx",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+#[command(
+    after_help = "`agentx` alone opens a chat. `agentx help exit-codes` and `agentx help settings` list those."
+)]
+pub(crate) struct Cli {
+    /// Options for every command.
+    #[command(flatten)]
+    pub(crate) global: Global,
+    /// Options of the chat that `agentx` alone opens.
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options for every command.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Global {
+    /// Keep sessions in this directory [env: AGENTX_DATA]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help_heading = "Options for every command"
+    )]
+    pub(crate) data: Option<PathBuf>,
+    /// Work in this directory instead of the current one
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help_heading = "Options for every command"
+    )]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Print lists and reports as JSON
+    #[arg(long, global = true, help_heading = "Options for every command")]
+    pub(crate) json: bool,
+}
+
+/// What shapes the agent.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub(crate) struct AgentArgs {
+    /// Ask this model: an id, an alias, or PROVIDER/ID [env: AGENTX_MODEL]
+    #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
+    pub(crate) model: Option<String>,
+    /// Give these standing instructions in place of the built-in ones
+    #[arg(long, value_name = "TEXT", help_heading = "Agent")]
+    pub(crate) system: Option<String>,
+    /// Answer the model with tool results at most so often in one run
+    #[arg(long, value_name = "N", help_heading = "Agent")]
+    pub(crate) max_iterations: Option<String>,
+    /// Spend at most so many US dollars in one run
+    #[arg(long, value_name = "USD", help_heading = "Agent")]
+    pub(crate) max_cost: Option<String>,
+    /// End a run after this time, for example 10m
+    #[arg(long, value_name = "TIME", help_heading = "Agent")]
+    pub(crate) timeout: Option<String>,
+    /// Who decides about calls that no rule decides
+    #[arg(long, value_name = "WHO", help_heading = "Agent")]
+    pub(crate) approve: Option<Approve>,
+    /// Do whatever is asked for: the same as --approve auto, and rules that ask are answered with yes
+    #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
+    pub(crate) yes: bool,
+}
+
+impl AgentArgs {
+    /// What is given here, else what was given before the command.
+    pub(crate) fn or(self, outer: Self) -> Self {
+        Self {
+            model: self.model.or(outer.model),
+            system: self.system.or(outer.system),
+            max_iterations: self.max_iterations.or(outer.max_iterations),
+            max_cost: self.max_cost.or(outer.max_cost),
+            timeout: self.timeout.or(outer.timeout),
+            approve: self.approve.or(outer.approve),
+            yes: self.yes || outer.yes,
+        }
+    }
+}
+
+/// Who decides about calls that no rule decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Approve {
+    /// A person is asked; without a terminal the answer is no
+    Ask,
+    /// They are done
+    Auto,
+    /// They are refused
+    Deny,
+}
+
+/// Which session to go on with.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub(crate) struct SessionArgs {
+    /// Go on with this session
+    #[arg(long, value_name = "ID", help_heading = "Session", conflicts_with_all = ["resume", "last"])]
+    pub(crate) session: Option<String>,
+    /// Go on with this session, or without ID with the latest of this directory
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
+    pub(crate) resume: Option<String>,
+    /// Go on with the latest session of this directory
+    #[arg(long, help_heading = "Session", conflicts_with = "resume")]
+    pub(crate) last: bool,
+    /// Leave that session as it is and go on in a copy of it
+    #[arg(long, help_heading = "Session")]
+    pub(crate) fork: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Chat with an agent
+    Chat(ChatArgs),
+    /// Give one prompt and print the answer; standard input joins the prompt
+    Run(Box<RunArgs>),
+    /// Go on with a session in a chat
+    Resume(ResumeArgs),
+    /// Copy a session, whole or up to an event, to try another way
+    Fork(ForkArgs),
+    /// List, show, search, check and delete sessions
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Derive everything of a session again without a model, and compare
+    Replay(IdArgs),
+    /// Print the exact request that the model got at a point of a session
+    Context(ContextArgs),
+    /// List the models that can be asked
+    Models,
+    /// List the tools that an agent has
+    Tools,
+    /// Show, check and trust the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Look inside
+    #[command(subcommand)]
+    Debug(DebugCommand),
+    /// Explain a command, `exit-codes` or `settings`
+    Help {
+        /// What to explain
+        topic: Vec<String>,
+    },
+}
+
+/// `agentx chat`
+#[derive(Args, Debug)]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+}
+
+/// `agentx run`
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// What to do; `-` or nothing reads it from standard input
+    pub(crate) prompt: Vec<String>,
+    /// What standard output gets
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output_format: OutputFormat,
+    /// Which events stream-json prints
+    #[arg(long, value_name = "VIEW", default_value = "runtime")]
+    pub(crate) view: ViewArg,
+    /// Say nothing about how it goes
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+}
+
+/// What standard output gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The answer
+    #[default]
+    Text,
+    /// One object with the answer, what it cost, and the error if there was one
+    Json,
+    /// Every event as it comes, one JSON object a line, that object last
+    StreamJson,
+}
+
+/// Which events to print.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViewArg {
+    /// The facts, as they are stored
+    Environment,
+    /// What they mean
+    #[default]
+    Runtime,
+}
+
+/// `agentx resume`
+#[derive(Args, Debug)]
+pub(crate) struct ResumeArgs {
+    /// Its id, or the beginning of it; without it the latest of this directory
+    pub(crate) id: Option<String>,
+    /// The latest of this directory
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) last: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+}
+
+/// `agentx fork`
+#[derive(Args, Debug)]
+pub(crate) struct ForkArgs {
+    /// Its id, or the beginning of it
+    pub(crate) id: String,
+    /// The last event that the copy has
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) at: Option<u64>,
+}
+
+/// A command about one session.
+#[derive(Args, Debug)]
+pub(crate) struct IdArgs {
+    /// Its id, or the beginning of it
+    pub(crate) id: String,
+}
+
+/// `agentx context`
+#[derive(Args, Debug)]
+pub(crate) struct ContextArgs {
+    /// Its id, or the beginning of it
+    pub(crate) id: String,
+    /// The last event to look at
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) at: Option<u64>,
+}
+
+/// `agentx sessions`
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List sessions, the latest first
+    List {
+        /// Only those of this directory
+        #[arg(long)]
+        here: bool,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
+    /// Show a session and what was said in it
+    Show(IdArgs),
+    /// Search in what was said in all sessions
+    Search {
+        /// What to look for
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// At most so many places
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Delete a session
+    Delete {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Check every stored byte of a session
+    Verify(IdArgs),
+}
+
+/// `agentx config`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every setting and where it comes from
+    Show,
+    /// Show which files are read
+    Path,
+    /// Read the configuration and report mistakes
+    Check,
+    /// Let this workspace's file widen what an agent may do
+    Trust {
+        /// Take it back
+        #[arg(long)]
+        revoke: bool,
+    },
+}
+
+/// `agentx debug`
+#[derive(Debug, Subcommand)]
+pub(crate) enum DebugCommand {
+    /// Turn a response body of a model API into events, one JSON a line, the whole message last
+    Decode {
+        /// The protocol that it is in
+        #[arg(long, value_name = "API")]
+        api: ApiArg,
+        /// The body, as it came; `-` is standard input
+        file: PathBuf,
+    },
+}
+
+/// The protocols that can be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApiArg {
+    /// Anthropic Messages
+    Anthropic,
+    /// OpenAI Chat Completions
+    OpenaiChat,
+}

@@ -1,0 +1,137 @@
+//! What the commands of a chat do.
+
+use agentx_runtime::{SessionQuery, SessionState};
+use agentx_types::{ApprovalMode, ConfigChange};
+
+use super::slash::{HELP, Slash};
+use super::{Chat, Seat};
+use crate::cmd::{models, sessions};
+use crate::error::CliError;
+use crate::render::clean::visible;
+use crate::render::units;
+use crate::seat;
+
+/// How many sessions `/sessions` lists.
+const LISTED_SESSIONS: usize = 10;
+
+impl Chat<'_> {
+    /// Does what a command says; what goes wrong is shown, and the chat goes on.
+    pub(super) async fn command(&mut self, command: Slash) {
+        let text = match command {
+            Slash::Help => Ok(HELP.to_owned()),
+            Slash::Quit => Ok(String::new()),
+            Slash::Model(None) => Ok(self.list_models()),
+            Slash::Model(Some(name)) => self.use_model(&name).await,
+            Slash::Status => self.status().await,
+            Slash::Usage => self.usage().await,
+            Slash::ApproveMode(mode) => self.approve_mode(mode).await,
+            Slash::Sessions => self.sessions().await,
+            Slash::Title(title) => self.title(title).await,
+        };
+        match text {
+            Ok(text) => self.transcript.aside(&text),
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    async fn state(&self) -> Result<Option<SessionState>, CliError> {
+        match &self.seat {
+            Seat::Open { session, .. } => Ok(Some(session.state().await?)),
+            Seat::New(_) => Ok(None),
+        }
+    }
+
+    fn list_models(&self) -> String {
+        let chosen = match &self.seat {
+            Seat::New(config) => config.model.id.clone(),
+            Seat::Open { .. } => self.settings.model_or_default().value,
+        };
+        models::render(&self.runtime.models(), &chosen, self.console.terminal.width)
+    }
+
+    async fn use_model(&mut self, name: &str) -> Result<String, CliError> {
+        let model = seat::model(self.runtime, self.settings, Some(name))?;
+        let id = model.id.clone();
+        self.change(ConfigChange::Model(model)).await?;
+        Ok(format!("{} is asked from here on", visible(&id)))
+    }
+
+    async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, CliError> {
+        let Some(mode) = mode else {
+            let mode = match (&self.seat, self.state().await?) {
+                (_, Some(state)) => state.config.approval,
+                (Seat::New(config), None) => config.approval,
+                (Seat::Open { .. }, None) => self.settings.approval,
+            };
+            return Ok(format!("calls that no rule decides: {}", mode_words(mode)));
+        };
+        self.change(ConfigChange::Approval(mode)).await?;
+        Ok(format!(
+            "from here on, calls that no rule decides: {}",
+            mode_words(mode)
+        ))
+    }
+
+    async fn status(&self) -> Result<String, CliError> {
+        let workspace = self.settings.workspace.display().to_string();
+        match (&self.seat, self.state().await?) {
+            (Seat::Open { session, .. }, Some(state)) => {
+                let model = &state.config.model;
+                let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
+                Ok(format!(
+                    "model      {} ({})\nsession    {}, {} events\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nwaiting    {}",
+                    visible(&model.id),
+                    visible(&model.provider),
+                    session.id(),
+                    state.last_seq,
+                    visible(&workspace),
+                    units::count(state.context_tokens),
+                    units::count(model.context_window),
+                    mode_words(state.config.approval),
+                    state.queued.len(),
+                ))
+            }
+            (Seat::New(config), _) => Ok(format!(
+                "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}",
+                visible(&config.model.id),
+                visible(&config.model.provider),
+                visible(&workspace),
+                mode_words(config.approval),
+            )),
+            (Seat::Open { .. }, None) => Ok(String::new()),
+        }
+    }
+
+    async fn usage(&self) -> Result<String, CliError> {
+        Ok(match self.state().await? {
+            Some(state) => format!("{} · {}", units::usage(&state.usage), units::money(state.cost)),
+            None => "nothing was spent yet".to_owned(),
+        })
+    }
+
+    async fn sessions(&self) -> Result<String, CliError> {
+        let owner = self.runtime.owner().clone();
+        let query = SessionQuery {
+            owner,
+            workspace: None,
+            limit: LISTED_SESSIONS,
+            before: None,
+        };
+        let list = self.runtime.sessions(query).await?;
+        Ok(sessions::render_list(&list, self.console.terminal.width))
+    }
+
+    async fn title(&mut self, title: String) -> Result<String, CliError> {
+        let shown = visible(&title);
+        self.session().await?.rename(title).await?;
+        Ok(format!("this session is called {shown:?} now"))
+    }
+}
+
+fn mode_words(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Ask => "you are asked",
+        ApprovalMode::Auto => "they are done",
+        ApprovalMode::Deny => "they are refused",
+    }
+}

@@ -1,0 +1,125 @@
+//! What was typed before, in this start of the program and earlier ones.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// How many lines are kept.
+const MOST: usize = 1_000;
+/// Longer texts are not kept: they were pasted.
+const LONGEST: usize = 4_096;
+const FILE: &str = "history";
+
+/// Lines, the oldest first, and where the person is among them.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    lines: Vec<String>,
+    at: Option<usize>,
+    draft: String,
+    file: Option<PathBuf>,
+}
+
+impl History {
+    /// The history in this directory; what cannot be read is no history.
+    pub(crate) fn load(data_dir: &Path) -> Self {
+        let file = data_dir.join(FILE);
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let mut lines: Vec<String> = text.lines().map(unescape).collect();
+        if lines.len() > MOST {
+            lines.drain(..lines.len() - MOST);
+            let kept: String = lines.iter().map(|line| format!("{}\n", escape(line))).collect();
+            // A history that cannot be shortened is shortened the next time.
+            let _ = std::fs::write(&file, kept);
+        }
+        Self {
+            lines,
+            at: None,
+            draft: String::new(),
+            file: Some(file),
+        }
+    }
+
+    /// Keeps a line. A history that cannot be written is kept in memory.
+    pub(crate) fn add(&mut self, line: &str) {
+        self.leave();
+        if line.trim().is_empty()
+            || line.len() > LONGEST
+            || self.lines.last().is_some_and(|last| last == line)
+        {
+            return;
+        }
+        self.lines.push(line.to_owned());
+        if let Some(file) = &self.file {
+            let mut options = std::fs::OpenOptions::new();
+            options.append(true).create(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let _ = options
+                .open(file)
+                .and_then(|mut file| writeln!(file, "{}", escape(line)));
+        }
+    }
+
+    /// The line before; the first step keeps what is being written.
+    pub(crate) fn older(&mut self, draft: &str) -> Option<String> {
+        let at = match self.at {
+            None => {
+                draft.clone_into(&mut self.draft);
+                self.lines.len()
+            }
+            Some(at) => at,
+        };
+        let at = at.checked_sub(1)?;
+        self.at = Some(at);
+        self.lines.get(at).cloned()
+    }
+
+    /// The line after; after the last one comes what was being written.
+    pub(crate) fn newer(&mut self) -> Option<String> {
+        let at = self.at? + 1;
+        if at < self.lines.len() {
+            self.at = Some(at);
+            return self.lines.get(at).cloned();
+        }
+        self.at = None;
+        Some(std::mem::take(&mut self.draft))
+    }
+
+    /// Back to the line that is being written.
+    pub(crate) fn leave(&mut self) {
+        self.at = None;
+    }
+}
+
+fn escape(line: &str) -> String {
+    line.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+fn unescape(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => text.push(if chars.next() == Some('n') { '\n' } else { '\\' }),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_survive_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::load(dir.path());
+        for line in ["one", "two\nlines \\n", "two\nlines \\n", "  "] {
+            history.add(line);
+        }
+        let mut again = History::load(dir.path());
+        assert_eq!(again.older("").as_deref(), Some("two\nlines \\n"));
+        assert_eq!(again.older("").as_deref(), Some("one"));
+        assert_eq!(again.older(""), None);
+    }
+}

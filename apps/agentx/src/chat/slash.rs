@@ -1,0 +1,118 @@
+//! Commands of a chat: lines that begin with `/`.
+
+use agentx_config::nearest;
+use agentx_types::ApprovalMode;
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Slash {
+    /// Explain the commands.
+    Help,
+    /// Leave.
+    Quit,
+    /// Ask another model, or list them.
+    Model(Option<String>),
+    /// Say how things stand.
+    Status,
+    /// Say what was spent.
+    Usage,
+    /// Decide otherwise about calls that no rule decides, or say how.
+    ApproveMode(Option<ApprovalMode>),
+    /// List the latest sessions.
+    Sessions,
+    /// Give the session a title.
+    Title(String),
+}
+
+const NAMES: &[&str] = &[
+    "help",
+    "quit",
+    "exit",
+    "model",
+    "status",
+    "usage",
+    "approve-mode",
+    "sessions",
+    "title",
+];
+
+/// What the commands do, for `/help`.
+pub(crate) const HELP: &str = "\
+/model [NAME]             ask another model from here on; without a name, list them
+/approve-mode [ask|auto|deny]  who decides about calls that no rule decides
+/status                   model, session, workspace, how full the window is
+/usage                    tokens and money of this session
+/title TEXT               name this session
+/sessions                 the latest sessions
+/quit                     leave (also Ctrl-D, and Ctrl-C on an empty line)
+
+Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
+What is typed while the agent works is queued. Ctrl-C or Esc stops the agent; the session goes on.
+";
+
+/// Reads a line: a command, a mistake in one, or `None` for what is meant for the agent.
+pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
+    let rest = line.trim().strip_prefix('/')?;
+    // Paths and doubled slashes are for the agent.
+    if rest.is_empty() || rest.starts_with('/') || rest.split_whitespace().next()?.contains('/') {
+        return None;
+    }
+    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    Some(command(name, argument.trim()))
+}
+
+fn command(name: &str, argument: &str) -> Result<Slash, String> {
+    let given = (!argument.is_empty()).then(|| argument.to_owned());
+    Ok(match name {
+        "help" => Slash::Help,
+        "quit" | "exit" => Slash::Quit,
+        "model" => Slash::Model(given),
+        "status" => Slash::Status,
+        "usage" => Slash::Usage,
+        "sessions" => Slash::Sessions,
+        "title" => Slash::Title(given.ok_or("a title needs words: /title TEXT")?),
+        "approve-mode" => Slash::ApproveMode(match argument {
+            "" => None,
+            "ask" => Some(ApprovalMode::Ask),
+            "auto" => Some(ApprovalMode::Auto),
+            "deny" => Some(ApprovalMode::Deny),
+            other => return Err(format!("there is no mode `{other}`: ask, auto or deny")),
+        }),
+        other => {
+            let near = nearest(other, NAMES.iter().copied(), 1);
+            let near = near
+                .first()
+                .map(|near| format!("; did you mean /{near}?"))
+                .unwrap_or_default();
+            return Err(format!("there is no command /{other}{near} /help lists them all"));
+        }
+    })
+}
+
+/// A text for the agent, without the slash that kept it from being a command.
+pub(crate) fn unescaped(line: &str) -> &str {
+    if line.starts_with("//") { &line[1..] } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_texts_are_told_apart() {
+        assert_eq!(parse("hello"), None);
+        assert_eq!(parse("/usr/bin/env is a path"), None);
+        assert_eq!(parse("//quit"), None);
+        assert_eq!(unescaped("//quit"), "/quit");
+        assert_eq!(
+            parse(" /model  opus "),
+            Some(Ok(Slash::Model(Some("opus".into()))))
+        );
+        assert_eq!(
+            parse("/approve-mode auto"),
+            Some(Ok(Slash::ApproveMode(Some(ApprovalMode::Auto))))
+        );
+        assert!(matches!(parse("/titel x"), Some(Err(what)) if what.contains("/title")));
+        assert!(matches!(parse("/title"), Some(Err(_))));
+    }
+}

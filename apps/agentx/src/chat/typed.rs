@@ -1,0 +1,246 @@
+//! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
+
+use agentx_runtime::{ApprovalInput, UserInput};
+use agentx_types::{ApprovalDecision, ConfigChange, ContentPart};
+use tokio::sync::mpsc;
+
+use super::editor::Edited;
+use super::slash::{self, Slash};
+use super::terminal::Input;
+use super::{Chat, Face, Flow, Seat};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::approval::{self, Answer};
+use crate::render::conversation;
+
+impl Chat<'_> {
+    /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
+    pub(super) async fn inputs(
+        &mut self,
+        first: Input,
+        more: &mut mpsc::Receiver<Input>,
+    ) -> Result<Flow, CliError> {
+        let mut next = Some(first);
+        while let Some(input) = next {
+            let flow = self.input(input).await?;
+            if flow != Flow::On {
+                return Ok(flow);
+            }
+            let keys = matches!(self.face, Face::Editor { .. });
+            next = if keys { more.try_recv().ok() } else { None };
+        }
+        Ok(Flow::On)
+    }
+
+    async fn input(&mut self, input: Input) -> Result<Flow, CliError> {
+        let edited = match input {
+            Input::Key(key) => self.editor.key(key),
+            Input::Paste(text) => self.editor.paste(&text),
+            Input::Resize(columns, rows) => {
+                self.console.terminal.width = columns;
+                self.transcript.set_width(columns);
+                if let Face::Editor { screen, .. } = &mut self.face {
+                    screen.resize(columns, rows);
+                }
+                Edited::Nothing
+            }
+            Input::Line(line) => Edited::Submit(line),
+            Input::End => {
+                self.input_ended = true;
+                Edited::Nothing
+            }
+        };
+        match edited {
+            Edited::Nothing | Edited::Changed => Ok(Flow::On),
+            Edited::Submit(line) => self.line(&line).await,
+            Edited::Interrupt if !self.editor.text().is_empty() && !self.desk.is_running() => {
+                self.editor.clear();
+                Ok(Flow::On)
+            }
+            Edited::Interrupt => self.stop().await,
+            Edited::Escape if self.desk.is_running() && !self.desk.stopping => self.stop().await,
+            Edited::Escape => Ok(Flow::On),
+            Edited::Leave => Ok(Flow::Leave(Exit::Ok)),
+            Edited::Clear => {
+                if let Face::Editor { screen, .. } = &mut self.face {
+                    screen.clear();
+                }
+                Ok(Flow::On)
+            }
+            Edited::Suspend => self.suspend(),
+        }
+    }
+
+    fn suspend(&mut self) -> Result<Flow, CliError> {
+        if let Face::Editor {
+            raw: Some(raw),
+            screen,
+        } = &mut self.face
+        {
+            screen.set_line(None);
+            let bytes = screen.take();
+            self.console.out(&bytes)?;
+            raw.suspend()?;
+        }
+        Ok(Flow::On)
+    }
+
+    /// Takes a whole line.
+    async fn line(&mut self, line: &str) -> Result<Flow, CliError> {
+        if self.desk.question().is_some() {
+            if let Some(answer) = approval::parse(line) {
+                return self.answer(answer).await;
+            }
+            if line.trim().is_empty() {
+                return Ok(Flow::On);
+            }
+        }
+        if line.trim().is_empty() {
+            return Ok(Flow::On);
+        }
+        self.editor.remember(line);
+        match slash::parse(line) {
+            Some(Ok(Slash::Quit)) => Ok(Flow::Leave(Exit::Ok)),
+            Some(command) => {
+                self.echo(line);
+                match command {
+                    Ok(command) => self.command(command).await,
+                    Err(what) => self.transcript.aside(&what),
+                }
+                Ok(Flow::On)
+            }
+            None => self.say(slash::unescaped(line)).await,
+        }
+    }
+
+    /// Says something to the agent.
+    async fn say(&mut self, text: &str) -> Result<Flow, CliError> {
+        let waits = self.desk.sent(text);
+        if waits {
+            let style = self.console.out_style();
+            let note = if self.desk.question().is_some() {
+                "queued (the question is still open)"
+            } else {
+                "queued"
+            };
+            self.transcript
+                .aside(&style.dim(&format!("{note}: {}", crate::render::clean::visible(text))));
+        } else {
+            self.echo(text);
+        }
+        // The echo is on the screen before anything is waited for.
+        self.paint()?;
+        let input = UserInput {
+            content: vec![ContentPart::text(text)],
+            ..UserInput::default()
+        };
+        let sent = match self.session().await {
+            Ok(session) => session.send(input).await.map_err(CliError::from),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = sent {
+            self.desk.unsent();
+            self.complain(&error);
+        }
+        Ok(Flow::On)
+    }
+
+    /// Prints what the person said, where the terminal has not done so.
+    fn echo(&mut self, text: &str) {
+        if matches!(self.face, Face::Lines { eager: true }) {
+            return;
+        }
+        let said = conversation::said(text, self.console.out_style());
+        self.transcript.aside(&said);
+    }
+
+    /// Shows an error and goes on.
+    pub(super) fn complain(&mut self, error: &CliError) {
+        let text = error.render();
+        let text = self.console.out_style().bad(text.trim_end());
+        self.transcript.aside(&text);
+    }
+
+    async fn answer(&mut self, answer: Answer) -> Result<Flow, CliError> {
+        let Some(question) = self.desk.question().cloned() else {
+            return Ok(Flow::On);
+        };
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok(Flow::On);
+        };
+        let note = format!("  {}", approval::answered(&answer));
+        let decision = ApprovalInput {
+            tool_call_id: question.tool_call_id.clone(),
+            decision: answer.decision,
+            note: answer.note,
+            rule: None,
+        };
+        let approved = session.approve(decision).await;
+        self.transcript.aside(&self.console.out_style().dim(&note));
+        match approved {
+            Ok(_) if answer.decision == ApprovalDecision::Always => self.keep_rule(&question.suggested),
+            Ok(_) => {}
+            Err(error) => self.complain(&error.into()),
+        }
+        self.desk.answered(&question.tool_call_id);
+        self.ask_if_new(None);
+        Ok(Flow::On)
+    }
+
+    /// `always` holds for later sessions too: the rule goes into the person's own file.
+    fn keep_rule(&mut self, rule: &agentx_types::Rule) {
+        let file = &self.settings.user_file;
+        let words = crate::render::clean::visible(&agentx_config::show_rule(rule));
+        match agentx_config::add_rule(file, rule) {
+            Ok(true) => {
+                let note = format!("  kept in {}: {words}", file.display());
+                self.transcript.aside(&self.console.out_style().dim(&note));
+            }
+            Ok(false) => {}
+            Err(error) => self.complain(&error.into()),
+        }
+    }
+
+    /// Refuses what is asked.
+    pub(super) async fn refuse(&mut self, why: &str) -> Result<Flow, CliError> {
+        self.answer(Answer {
+            decision: ApprovalDecision::Deny,
+            note: Some(why.to_owned()),
+        })
+        .await
+    }
+
+    /// Stops what runs; leaves when nothing does, or when the person asks again.
+    pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
+        if !self.desk.is_running() || self.desk.stopping {
+            return Ok(Flow::Leave(if self.desk.is_running() {
+                Exit::Interrupted
+            } else {
+                Exit::Ok
+            }));
+        }
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok(Flow::Leave(Exit::Ok));
+        };
+        self.desk.stopping = true;
+        if let Err(error) = session.interrupt(Some("the person stopped it".into())).await {
+            self.complain(&error.into());
+        }
+        Ok(Flow::On)
+    }
+
+    /// Changes the agent from here on.
+    pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), CliError> {
+        match &mut self.seat {
+            Seat::Open { session, .. } => {
+                session.change(change).await?;
+            }
+            Seat::New(config) => match change {
+                ConfigChange::Model(model) => config.model = model,
+                ConfigChange::Approval(mode) => config.approval = mode,
+                _ => {}
+            },
+        }
+        Ok(())
+    }
+}

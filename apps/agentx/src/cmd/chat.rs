@@ -1,0 +1,108 @@
+//! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there is none.
+
+use agentx_config::{Loaded, Settings};
+use agentx_runtime::{OpenRequest, Runtime};
+
+use crate::args::{AgentArgs, Global};
+use crate::chat::editor::Editor;
+use crate::chat::history::History;
+use crate::chat::screen::Screen;
+use crate::chat::terminal::{RawMode, keys, lines};
+use crate::chat::welcome::welcome;
+use crate::chat::{Chat, Face};
+use crate::cmd::block_on;
+use crate::compose::build_runtime;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::seat::{self, Target};
+use crate::signals::Signals;
+use crate::start;
+
+/// Opens the chat.
+pub(crate) fn run(
+    global: &Global,
+    agent: &AgentArgs,
+    target: Target,
+    fork: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let loaded = start::settings_aloud(global, agent, console)?;
+    let (id, exit) = block_on(async {
+        let runtime = build_runtime(&loaded.settings)?;
+        chat(&*runtime, &loaded, agent, &target, fork, console).await
+    })?;
+    if let Some(id) = id {
+        let style = console.err_style();
+        console.say(&style.dim(&format!("go on with: agentx resume {id}\n")));
+    }
+    Ok(exit)
+}
+
+async fn chat(
+    runtime: &dyn Runtime,
+    loaded: &Loaded,
+    agent: &AgentArgs,
+    target: &Target,
+    fork: bool,
+    console: &mut Console,
+) -> Result<(Option<String>, Exit), CliError> {
+    let settings = &loaded.settings;
+    let signals = Signals::listen()?;
+    let session = match seat::find(runtime, settings, target).await? {
+        Some(id) => Some(seat::resume(runtime, settings, agent, id, fork).await?),
+        None => None,
+    };
+    let config = match &session {
+        Some(session) => Box::new(session.state().await?.config),
+        None => new_config(runtime, settings)?,
+    };
+    let id = session.as_ref().map(|session| session.id().to_string());
+    let text = welcome(
+        &config.model,
+        id.as_deref(),
+        &config.workspace,
+        console.out_style(),
+    );
+    console.out(&text)?;
+    let terminal = console.terminal;
+    let (face, inputs, history) = if terminal.input && terminal.output && terminal.capable {
+        let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+        let screen = Screen::new(columns.into(), rows.into());
+        let raw = Some(RawMode::enter()?);
+        (
+            Face::Editor { raw, screen },
+            keys(),
+            History::load(&settings.data_dir),
+        )
+    } else {
+        (
+            Face::Lines {
+                eager: terminal.input,
+            },
+            lines(),
+            History::default(),
+        )
+    };
+    let chat = Chat::new(runtime, settings, console, face, Editor::new(history), config);
+    let mut chat = match session {
+        Some(session) => chat.resumed(session).await?,
+        None => chat,
+    };
+    let exit = chat.talk(inputs, signals).await;
+    let closed = chat.close().await;
+    let exit = exit?;
+    Ok((closed?, exit))
+}
+
+fn new_config(
+    runtime: &dyn Runtime,
+    settings: &Settings,
+) -> Result<Box<agentx_types::AgentConfig>, CliError> {
+    match seat::new_request(runtime, settings)? {
+        OpenRequest::New(config) => Ok(config),
+        OpenRequest::Resume(..) => Err(CliError::Input {
+            what: "a new session was expected".into(),
+        }),
+    }
+}

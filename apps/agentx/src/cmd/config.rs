@@ -1,0 +1,142 @@
+//! `agentx config`: what is set, where it comes from, whether it is right, and whether a workspace is trusted.
+
+use agentx_config::{Loaded, ProviderKey, Row, distrust, trust, workspace_bytes};
+use serde_json::{Value, json};
+
+use crate::args::{AgentArgs, ConfigCommand, Global};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::table::table;
+use crate::start;
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+    match command {
+        ConfigCommand::Show => show(&load(global)?, global.json, console)?,
+        ConfigCommand::Path => path(&load(global)?, global.json, console)?,
+        ConfigCommand::Check => check(&load(global)?, console)?,
+        ConfigCommand::Trust { revoke } => trust_workspace(global, *revoke, console)?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn load(global: &Global) -> Result<Loaded, CliError> {
+    start::settings(global, &AgentArgs::default())
+}
+
+fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let rows = loaded.merged.rows();
+    if json {
+        let object =
+            |row: &Row| json!({ "key": row.key, "value": row.value, "origin": row.origin.to_string() });
+        return console.out_pretty(&rows.iter().map(object).collect::<Vec<Value>>());
+    }
+    let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
+    for row in &rows {
+        let value = row.value.as_ref().map_or("–".to_owned(), |value| {
+            format!("{}{}", visible(value), key_note(loaded, row))
+        });
+        let origin = if row.value.is_some() {
+            row.origin.to_string()
+        } else {
+            String::new()
+        };
+        lines.push(vec![row.key.clone(), value, origin]);
+    }
+    let model = loaded.settings.model_or_default();
+    console.out(&table(&lines, usize::MAX))?;
+    if loaded.settings.model.is_none() {
+        console.out(&format!("\nno model is named; `{}` is asked\n", model.value))?;
+    }
+    console.say(&start::notes(loaded));
+    Ok(())
+}
+
+/// Whether a key that is given by reference is there.
+fn key_note(loaded: &Loaded, row: &Row) -> &'static str {
+    let of_row = |provider: &&agentx_config::ProviderSettings| {
+        row.key == format!("providers.{}.api_key", provider.name())
+    };
+    match loaded
+        .settings
+        .providers
+        .iter()
+        .find(of_row)
+        .map(|provider| &provider.key)
+    {
+        Some(ProviderKey::Env { value: Some(_), .. }) => " (set)",
+        Some(ProviderKey::Env { value: None, .. }) => " (not set)",
+        _ => "",
+    }
+}
+
+fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let data = &loaded.settings.data_dir;
+    if json {
+        let files: Vec<Value> = loaded
+            .files
+            .iter()
+            .map(|file| json!({ "layer": file.layer, "path": file.path, "exists": file.exists, "trusted": file.trusted }))
+            .collect();
+        return console.out_pretty(
+            &json!({ "files": files, "data_dir": data, "workspace": loaded.settings.workspace }),
+        );
+    }
+    let mut rows = Vec::new();
+    for file in &loaded.files {
+        let state = match (file.exists, file.trusted) {
+            (false, _) => "does not exist",
+            (true, true) => "",
+            (true, false) => "not trusted",
+        };
+        rows.push(vec![
+            file.layer.to_owned(),
+            file.path.display().to_string(),
+            state.to_owned(),
+        ]);
+    }
+    rows.push(vec!["data".into(), data.display().to_string(), String::new()]);
+    console.out(&table(&rows, usize::MAX))
+}
+
+fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+    console.say(&start::notes(loaded));
+    let read: Vec<String> = loaded
+        .files
+        .iter()
+        .filter(|file| file.exists)
+        .map(|file| file.path.display().to_string())
+        .collect();
+    let files = if read.is_empty() {
+        "no file, only defaults".to_owned()
+    } else {
+        read.join(", ")
+    };
+    console.out(&format!("the configuration is right: {files}\n"))
+}
+
+fn trust_workspace(global: &Global, revoke: bool, console: &mut Console) -> Result<(), CliError> {
+    let loaded = load(global)?;
+    let file = &loaded.places.workspace_file;
+    if revoke {
+        let was = distrust(&loaded.trust_dir, file)?;
+        let word = if was {
+            "is no longer trusted"
+        } else {
+            "was not trusted"
+        };
+        return console.out(&format!("{} {word}\n", file.display()));
+    }
+    let bytes = workspace_bytes(&loaded.places)?;
+    trust(&loaded.trust_dir, file, &bytes)?;
+    console.out(&format!(
+        "{} is trusted as it is now; when it changes, it has to be trusted again\n",
+        file.display()
+    ))?;
+    for ignored in &loaded.ignored {
+        console.out(&format!("now counts: {} ({})\n", ignored.key, ignored.origin))?;
+    }
+    Ok(())
+}

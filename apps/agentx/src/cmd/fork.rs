@@ -1,0 +1,27 @@
+//! `agentx fork`: a copy of a session, to try another way. Standard output gets its id.
+
+use agentx_runtime::Runtime;
+use serde_json::json;
+
+use crate::args::ForkArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Forks the session.
+pub(crate) async fn run(
+    runtime: &dyn Runtime,
+    args: &ForkArgs,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let parent = runtime.resolve(&args.id).await?;
+    let fork = runtime.fork(&parent, args.at).await?;
+    if json {
+        console.out_pretty(&json!({ "session_id": fork, "parent": parent, "at_seq": args.at }))?;
+        return Ok(Exit::Ok);
+    }
+    console.out(&format!("{fork}\n"))?;
+    console.say(&format!("go on with: agentx resume {fork}\n"));
+    Ok(Exit::Ok)
+}

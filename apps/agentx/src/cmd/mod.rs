@@ -1,0 +1,138 @@
+//! The commands, a file each, and the way from a parsed command line to one of them.
+
+pub(crate) mod chat;
+pub(crate) mod config;
+pub(crate) mod context;
+pub(crate) mod debug;
+pub(crate) mod fork;
+pub(crate) mod help;
+pub(crate) mod models;
+pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod sessions;
+pub(crate) mod tools;
+pub(crate) mod usage;
+
+use std::future::Future;
+
+use agentx_config::Loaded;
+use agentx_runtime::Runtime;
+
+use crate::args::{AgentArgs, Cli, Command, Global, SessionArgs};
+use crate::compose::build_runtime;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::seat::Target;
+use crate::start;
+
+/// Runs what was asked for and says how it ended.
+pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
+    match dispatch(cli, console) {
+        Ok(exit) => exit,
+        Err(CliError::ClosedOutput) => Exit::Ok,
+        Err(error) => {
+            console.say(&error.render());
+            error.exit()
+        }
+    }
+}
+
+fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
+    let Cli {
+        global,
+        agent,
+        command,
+    } = cli;
+    let command = match command {
+        None => return chat::run(&global, &agent, Target::New, false, console),
+        Some(command) => command,
+    };
+    match command {
+        Command::Chat(args) => {
+            let target = Target::of(&args.session)?;
+            chat::run(&global, &args.agent.or(agent), target, args.session.fork, console)
+        }
+        Command::Resume(args) => {
+            let session = SessionArgs {
+                resume: args.id,
+                ..SessionArgs::default()
+            };
+            let target = if args.last || session.resume.is_none() {
+                Target::Last
+            } else {
+                Target::of(&session)?
+            };
+            chat::run(&global, &args.agent.or(agent), target, false, console)
+        }
+        Command::Run(mut args) => {
+            args.agent = args.agent.or(agent);
+            run::run(&global, &args, console)
+        }
+        other => {
+            only_for_agents(&agent)?;
+            without_agent(other, &global, console)
+        }
+    }
+}
+
+fn without_agent(command: Command, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+    let json = global.json;
+    match command {
+        Command::Config(command) => config::run(&command, global, console),
+        Command::Debug(command) => debug::run(&command, console),
+        Command::Help { topic } => help::run(&topic, console),
+        Command::Fork(args) => with_runtime(global, console, async |runtime, _, console| {
+            fork::run(runtime, &args, json, console).await
+        }),
+        Command::Sessions(command) => with_runtime(global, console, async |runtime, loaded, console| {
+            sessions::run(runtime, loaded, &command, json, console).await
+        }),
+        Command::Replay(args) => with_runtime(global, console, async |runtime, _, console| {
+            replay::run(runtime, &args, json, console).await
+        }),
+        Command::Context(args) => with_runtime(global, console, async |runtime, _, console| {
+            context::run(runtime, &args, json, console).await
+        }),
+        Command::Models => with_runtime(global, console, async |runtime, loaded, console| {
+            models::run(runtime, loaded, json, console)
+        }),
+        Command::Tools => with_runtime(global, console, async |runtime, loaded, console| {
+            tools::run(runtime, loaded, json, console)
+        }),
+        Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
+    }
+}
+
+fn with_runtime(
+    global: &Global,
+    console: &mut Console,
+    work: impl AsyncFnOnce(&dyn Runtime, &Loaded, &mut Console) -> Result<Exit, CliError>,
+) -> Result<Exit, CliError> {
+    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    block_on(async {
+        let runtime = build_runtime(&loaded.settings)?;
+        work(&*runtime, &loaded, console).await
+    })
+}
+
+/// Runs a future on this thread; what it spawned is dropped with it.
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime
+        .map_err(|error| CliError::File {
+            path: "async runtime".into(),
+            what: error.to_string(),
+        })?
+        .block_on(future)
+}
+
+fn only_for_agents(agent: &AgentArgs) -> Result<(), CliError> {
+    if *agent == AgentArgs::default() {
+        return Ok(());
+    }
+    Err(CliError::usage(
+        "options of an agent stand before a command that has none",
+        "put them after `chat`, `run` or `resume`",
+    ))
+}

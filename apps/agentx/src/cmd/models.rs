@@ -1,0 +1,56 @@
+//! `agentx models`: the models that can be asked, and what is missing for the others.
+
+use agentx_config::Loaded;
+use agentx_runtime::{ModelInfo, Runtime};
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::table::table;
+use crate::render::units;
+
+/// Lists the models.
+pub(crate) fn run(
+    runtime: &dyn Runtime,
+    loaded: &Loaded,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let models = runtime.models();
+    if json {
+        console.out_pretty(&models)?;
+        return Ok(Exit::Ok);
+    }
+    let chosen = loaded.settings.model_or_default().value;
+    console.out(&render(&models, &chosen, console.terminal.width))?;
+    Ok(Exit::Ok)
+}
+
+/// The list; the model that is asked by default is marked with `*`.
+pub(crate) fn render(models: &[ModelInfo], chosen: &str, width: usize) -> String {
+    let heads = [
+        "",
+        "MODEL",
+        "PROVIDER",
+        "WINDOW",
+        "IN/OUT PER M",
+        "ALIASES",
+        "NEEDS",
+    ];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for info in models {
+        let spec = &info.spec;
+        let price = |nano: u64| nano as f64 / 1e3;
+        let is_chosen = spec.id == chosen || info.aliases.iter().any(|alias| alias == chosen);
+        rows.push(vec![
+            if is_chosen { "*" } else { "" }.to_owned(),
+            spec.id.clone(),
+            spec.provider.clone(),
+            units::count(spec.context_window),
+            format!("${} / ${}", price(spec.prices.input), price(spec.prices.output)),
+            info.aliases.join(" "),
+            info.missing.clone().unwrap_or_default(),
+        ]);
+    }
+    table(&rows, width.max(120))
+}

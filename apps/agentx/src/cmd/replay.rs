@@ -1,0 +1,35 @@
+//! `agentx replay`: derives everything of a session again without any model and compares it to what was live.
+
+use agentx_runtime::Runtime;
+
+use crate::args::IdArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Replays the session.
+pub(crate) async fn run(
+    runtime: &dyn Runtime,
+    args: &IdArgs,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let id = runtime.resolve(&args.id).await?;
+    let report = runtime.replay(&id).await?;
+    if json {
+        console.out_pretty(&report)?;
+    } else if report.divergence.is_none() {
+        console.out(&format!(
+            "{}: {} facts, {} derived events, the same to the byte\ndigest {}\n",
+            report.session_id, report.facts, report.derived, report.digest
+        ))?;
+    }
+    match report.divergence {
+        None => Ok(Exit::Ok),
+        Some((first, last)) => Err(CliError::Diverged {
+            session: id.to_string(),
+            first,
+            last,
+        }),
+    }
+}

@@ -1,0 +1,146 @@
+//! How a run ended, gathered from its events.
+
+use agentx_types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::result::RunResult;
+
+/// Watches the events of one run for its end.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    run_id: RunId,
+    /// What the run answers, costs and comes to.
+    pub(crate) result: RunResult,
+    last_error: Option<(String, String)>,
+    reason: Option<String>,
+    refused: u32,
+    partial: String,
+    finished: bool,
+}
+
+impl Ending {
+    /// For this run.
+    pub(crate) fn new(run_id: RunId) -> Self {
+        let result = RunResult {
+            run_id: Some(run_id.clone()),
+            ..RunResult::default()
+        };
+        Self {
+            run_id,
+            result,
+            last_error: None,
+            reason: None,
+            refused: 0,
+            partial: String::new(),
+            finished: false,
+        }
+    }
+
+    /// Takes an event of this run; returns whether the run is over.
+    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> bool {
+        match event {
+            RuntimeEvent::MessageStart(_) => self.partial.clear(),
+            RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
+            RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_none() => {
+                self.last_error = Some((error.code.clone(), error.message.clone()));
+            }
+            RuntimeEvent::TurnResponse(turn) if turn.run_id == self.run_id => {
+                self.result.text.clone_from(&turn.text);
+                self.result.usage = turn.usage;
+                self.result.cost = turn.cost;
+                self.result.model_calls = turn.model_calls;
+                self.result.duration_ms = turn.duration_ms;
+            }
+            RuntimeEvent::RunFinished(RunFinished {
+                run_id,
+                status,
+                reason,
+                ..
+            }) if *run_id == self.run_id => {
+                self.result.status = Some(*status);
+                self.reason.clone_from(reason);
+                self.finished = true;
+            }
+            RuntimeEvent::Eof(Eof { run_id }) if *run_id == self.run_id => {}
+            _ => {}
+        }
+        self.finished
+    }
+
+    /// A call was refused because nobody could be asked.
+    pub(crate) fn refused(&mut self) {
+        self.refused += 1;
+    }
+
+    /// The result; `signal` is how the program was told to stop, if it was.
+    pub(crate) fn into_result(mut self, signal: Option<Exit>) -> RunResult {
+        if self.result.text.is_empty() {
+            self.result.text = std::mem::take(&mut self.partial);
+        }
+        self.result.error = self.error(signal);
+        self.result
+    }
+
+    fn error(&self, signal: Option<Exit>) -> Option<CliError> {
+        let said = |otherwise: &str| {
+            let last = self.last_error.as_ref().map(|(_, message)| message.clone());
+            last.or_else(|| self.reason.clone())
+                .unwrap_or_else(|| otherwise.to_owned())
+        };
+        let code = |otherwise: &str| {
+            self.last_error
+                .as_ref()
+                .map_or(otherwise, |(code, _)| code)
+                .to_owned()
+        };
+        let run = |exit, code, message| Some(CliError::Run { exit, code, message });
+        match self.result.status {
+            Some(RunStatus::Completed) if self.refused > 0 => {
+                let calls = if self.refused == 1 {
+                    "1 call was".into()
+                } else {
+                    format!("{} calls were", self.refused)
+                };
+                run(
+                    Exit::Denied,
+                    "approval_needed".into(),
+                    format!("{calls} refused because nobody could be asked"),
+                )
+            }
+            Some(RunStatus::Completed) => None,
+            Some(RunStatus::TimedOut) => {
+                run(Exit::Limit, code("limit"), said("a limit of the run was reached"))
+            }
+            Some(RunStatus::Interrupted) => run(
+                signal.unwrap_or(Exit::Interrupted),
+                "interrupted".into(),
+                "the run was stopped".into(),
+            ),
+            Some(_) => {
+                let code = code("failed");
+                run(exit_of(&code), code, said("the run failed"))
+            }
+            None => match signal {
+                Some(exit) => run(exit, "interrupted".into(), "the run was stopped".into()),
+                None => run(
+                    Exit::Storage,
+                    "session_gone".into(),
+                    "the session ended before the run did".into(),
+                ),
+            },
+        }
+    }
+}
+
+/// The exit of a run that failed with this code.
+fn exit_of(code: &str) -> Exit {
+    match code {
+        "unauthorized" | "forbidden" | "missing_key" | "billing" => Exit::Credentials,
+        "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
+        | "bad_request" | "context_window" | "content_filter" | "bad_generation" | "bad_response"
+        | "stream_broken" | "unreachable" | "connect" | "network" => Exit::Provider,
+        "disk_full" | "storage" => Exit::Storage,
+        _ => Exit::Failed,
+    }
+}

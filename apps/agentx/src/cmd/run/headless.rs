@@ -1,0 +1,242 @@
+//! The run itself: opens the session, sends the prompt, follows the events to the end of the run.
+
+use std::sync::Arc;
+
+use agentx_runtime::{Delivery, Runtime, Session, UserInput, View};
+use agentx_types::{ApprovalMode, ContentPart, RunId, RuntimeEvent};
+
+use super::approver::Approver;
+use super::ending::Ending;
+use super::prompt;
+use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
+use crate::compose::build_runtime;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::follow::Follower;
+use crate::render::result::RunResult;
+use crate::render::transcript::{Lane, Transcript};
+use crate::seat::{self, Target};
+use crate::signals::Signals;
+use crate::start;
+
+/// Runs the prompt to its end.
+pub(crate) async fn run(
+    global: &Global,
+    args: &RunArgs,
+    console: &mut Console,
+) -> Result<RunResult, CliError> {
+    let loaded = start::settings_aloud(global, &args.agent, console)?;
+    let target = Target::of(&args.session)?;
+    let prompt = prompt::read(&args.prompt, console).await?;
+    let runtime = build_runtime(&loaded.settings)?;
+    let signals = Signals::listen()?;
+    let session = open(&*runtime, &loaded.settings, args, &target).await?;
+    let asks = loaded.settings.approval == ApprovalMode::Ask;
+    let approver = Approver::new(args.agent.yes, asks, console);
+    let result = with_session(&session, prompt, args, approver, signals, console).await;
+    session.close().await;
+    result
+}
+
+async fn open(
+    runtime: &dyn Runtime,
+    settings: &agentx_config::Settings,
+    args: &RunArgs,
+    target: &Target,
+) -> Result<Arc<dyn Session>, CliError> {
+    match seat::find(runtime, settings, target).await? {
+        Some(id) => seat::resume(runtime, settings, &args.agent, id, args.session.fork).await,
+        None => Ok(runtime.open(seat::new_request(runtime, settings)?).await?),
+    }
+}
+
+/// Sends the prompt in an open session and follows the run.
+pub(crate) async fn with_session(
+    session: &Arc<dyn Session>,
+    prompt: String,
+    args: &RunArgs,
+    approver: Approver,
+    signals: Signals,
+    console: &mut Console,
+) -> Result<RunResult, CliError> {
+    let before = session.state().await?;
+    // A new session has begun with events that belong to this run's output too.
+    let after = if before.run.is_none() && before.context_tokens == 0 {
+        0
+    } else {
+        before.last_seq
+    };
+    let events = Follower::new(session.clone(), after, View::Runtime).await?;
+    let facts = match (args.output_format, args.view) {
+        (OutputFormat::StreamJson, ViewArg::Environment) => {
+            Some(Follower::new(session.clone(), after, View::Environment).await?)
+        }
+        _ => None,
+    };
+    let input = UserInput {
+        content: vec![ContentPart::text(prompt)],
+        ..UserInput::default()
+    };
+    let run_id = RunId::of_input(session.send(input).await?);
+    let style = console.err_style();
+    let headless = Headless {
+        session: session.clone(),
+        transcript: Transcript::new(style, console.terminal.width),
+        ending: Ending::new(run_id.clone()),
+        run_id,
+        format: args.output_format,
+        frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
+        // Words go to a terminal as they come; anything else gets the last answer, once.
+        live: args.output_format == OutputFormat::Text && console.terminal.output,
+        quiet: args.quiet,
+        approver,
+        signal: None,
+    };
+    let mut result = headless.follow(events, facts, signals, console).await?;
+    result.session_id = Some(session.id().clone());
+    if let Ok(state) = session.state().await {
+        result.fill_cost(&before, &state);
+    }
+    if args.output_format == OutputFormat::Text && !console.terminal.output && !result.text.is_empty() {
+        let end = if result.text.ends_with('\n') { "" } else { "\n" };
+        console.out(&format!("{}{end}", result.text))?;
+    }
+    Ok(result)
+}
+
+struct Headless {
+    session: Arc<dyn Session>,
+    transcript: Transcript,
+    ending: Ending,
+    run_id: RunId,
+    format: OutputFormat,
+    frames: bool,
+    live: bool,
+    quiet: bool,
+    approver: Approver,
+    signal: Option<Exit>,
+}
+
+impl Headless {
+    async fn follow(
+        mut self,
+        mut events: Follower,
+        mut facts: Option<Follower>,
+        mut signals: Signals,
+        console: &mut Console,
+    ) -> Result<RunResult, CliError> {
+        let mut over = false;
+        while !over {
+            tokio::select! {
+                delivery = events.next() => {
+                    let Some(delivery) = delivery? else { break };
+                    over = self.delivery(&delivery, console).await?;
+                    while let Some(delivery) = events.ready() {
+                        over |= self.delivery(&delivery, console).await?;
+                    }
+                }
+                fact = next_fact(&mut facts) => self.fact(fact?, &mut facts, console)?,
+                answer = self.approver.answered(console) => {
+                    // The call may have been settled meanwhile; then there is nothing to decide.
+                    let _ = self.session.approve(answer).await;
+                }
+                exit = signals.next() => {
+                    if self.signal.replace(exit).is_some() {
+                        break;
+                    }
+                    self.session.interrupt(Some("the person stopped it".into())).await?;
+                }
+            }
+            self.print(console)?;
+        }
+        if let Some(facts) = &mut facts {
+            drain(facts, events.seq(), console).await?;
+        }
+        self.transcript.end_line();
+        self.print(console)?;
+        Ok(self.ending.into_result(self.signal))
+    }
+
+    /// Takes a delivery; returns whether the run is over.
+    async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<bool, CliError> {
+        let Delivery::Runtime(envelope) = delivery else {
+            return Ok(false);
+        };
+        if self.frames {
+            console.out_json(&**envelope)?;
+        }
+        let event = &envelope.event;
+        self.transcript.event(event);
+        match event {
+            RuntimeEvent::ApprovalRequested(request) => {
+                self.print(console)?;
+                if let Some(answer) = self.approver.asked(request, console) {
+                    if self.approver.is_alone() {
+                        self.ending.refused();
+                    }
+                    self.session.approve(answer).await?;
+                }
+            }
+            RuntimeEvent::ToolCallAnswered(answered) => self.approver.settled(&answered.tool_call_id),
+            _ => {}
+        }
+        let of_this_run = envelope
+            .run_id
+            .as_ref()
+            .is_none_or(|run_id| *run_id == self.run_id);
+        Ok(of_this_run && self.ending.event(event))
+    }
+
+    fn fact(
+        &mut self,
+        fact: Option<Delivery>,
+        facts: &mut Option<Follower>,
+        console: &mut Console,
+    ) -> Result<(), CliError> {
+        match fact {
+            Some(Delivery::Environment(envelope)) => console.out_json(&*envelope)?,
+            Some(_) => {}
+            None => *facts = None,
+        }
+        while let Some(Delivery::Environment(envelope)) = facts.as_mut().and_then(Follower::ready) {
+            console.out_json(&*envelope)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was said since the last time.
+    fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
+        for piece in self.transcript.take() {
+            match piece.lane {
+                Lane::Answer if self.live => console.out(&piece.text)?,
+                Lane::Answer => {}
+                Lane::Aside if self.quiet => {}
+                Lane::Aside => console.say(&piece.text),
+            }
+        }
+        if self.format == OutputFormat::StreamJson {
+            console.flush()?;
+        }
+        Ok(())
+    }
+}
+
+async fn next_fact(facts: &mut Option<Follower>) -> Result<Option<Delivery>, CliError> {
+    match facts {
+        Some(facts) => facts.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Prints the facts up to the one that ended the run.
+async fn drain(facts: &mut Follower, until: u64, console: &mut Console) -> Result<(), CliError> {
+    while facts.seq() < until {
+        match facts.next().await? {
+            Some(Delivery::Environment(envelope)) => console.out_json(&*envelope)?,
+            Some(_) => {}
+            None => break,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! `agentx sessions`: what there is, what was said, whether it is whole.
+
+use std::io::BufRead as _;
+
+use agentx_config::Loaded;
+use agentx_runtime::{Delivery, Runtime, SessionInfo, SessionQuery, View};
+use agentx_types::SessionId;
+use serde_json::json;
+
+use crate::args::SessionsCommand;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::{clean, visible};
+use crate::render::{conversation, table::table, units};
+
+/// Runs one of the commands.
+pub(crate) async fn run(
+    runtime: &dyn Runtime,
+    loaded: &Loaded,
+    command: &SessionsCommand,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    match command {
+        SessionsCommand::List { here, limit } => {
+            let workspace = here.then(|| loaded.settings.workspace.to_string_lossy().into_owned());
+            let query = SessionQuery {
+                owner: runtime.owner().clone(),
+                workspace,
+                limit: *limit,
+                before: None,
+            };
+            let sessions = runtime.sessions(query).await?;
+            if json {
+                console.out_pretty(&sessions)?
+            } else {
+                console.out(&render_list(&sessions, console.terminal.width))?
+            }
+        }
+        SessionsCommand::Show(args) => {
+            show(runtime, &runtime.resolve(&args.id).await?, json, console).await?
+        }
+        SessionsCommand::Search { words, limit } => {
+            search(runtime, &words.join(" "), *limit, json, console).await?
+        }
+        SessionsCommand::Delete { id, yes } => delete(runtime, id, *yes, json, console).await?,
+        SessionsCommand::Verify(args) => {
+            verify(runtime, &runtime.resolve(&args.id).await?, json, console).await?
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// The list as people read it.
+pub(crate) fn render_list(sessions: &[SessionInfo], width: usize) -> String {
+    if sessions.is_empty() {
+        return "no sessions yet: `agentx` begins one\n".into();
+    }
+    let now = units::now();
+    let mut rows = vec![
+        ["ID", "LAST EVENT", "STATUS", "MESSAGES", "COST", "MODEL", "TITLE"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for info in sessions {
+        let title = if info.title.is_empty() {
+            info.workspace.clone()
+        } else {
+            info.title.clone()
+        };
+        let status = match (&info.writer, info.status) {
+            (Some(writer), _) => format!("open in {}", writer.process),
+            (None, Some(status)) => status_word(status).to_owned(),
+            (None, None) => "–".to_owned(),
+        };
+        rows.push(vec![
+            info.session_id.to_string(),
+            units::ago(info.updated_at, now),
+            status,
+            info.messages.to_string(),
+            units::money(info.cost),
+            visible(&info.model),
+            visible(&title),
+        ]);
+    }
+    table(&rows, width)
+}
+
+fn status_word(status: agentx_types::RunStatus) -> &'static str {
+    use agentx_types::RunStatus as S;
+    match status {
+        S::Completed => "completed",
+        S::Failed => "failed",
+        S::TimedOut => "limit reached",
+        S::Interrupted => "stopped",
+        S::AwaitingApproval => "asks",
+        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "broke off",
+    }
+}
+
+async fn show(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
+    let (style, width) = (console.out_style(), console.terminal.width);
+    while let Some(delivery) = subscription.next().await {
+        match delivery {
+            Delivery::Runtime(envelope) if json => console.out_json(&*envelope)?,
+            Delivery::Runtime(envelope) => {
+                if let Some(text) = conversation::message(&envelope.event, style, width) {
+                    console.out(&text)?;
+                }
+            }
+            Delivery::CutOff(why) => return Err(CliError::Input { what: why }),
+            Delivery::CaughtUp(_) => break,
+            Delivery::Environment(_) => {}
+        }
+    }
+    console.flush()
+}
+
+async fn search(
+    runtime: &dyn Runtime,
+    words: &str,
+    limit: usize,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let hits = runtime.search(words, limit).await?;
+    if json {
+        return console.out_pretty(&hits);
+    }
+    if hits.is_empty() {
+        console.say("nothing was found\n");
+    }
+    let mut rows = Vec::new();
+    for hit in &hits {
+        let role = format!("{:?}", hit.role).to_lowercase();
+        let snippet = clean(&hit.snippet).replace('\n', " ");
+        rows.push(vec![
+            hit.session_id.to_string(),
+            hit.seq.to_string(),
+            role,
+            snippet,
+        ]);
+    }
+    console.out(&table(&rows, console.terminal.width))
+}
+
+async fn delete(
+    runtime: &dyn Runtime,
+    id: &str,
+    yes: bool,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let id = runtime.resolve(id).await?;
+    if !yes && !confirmed(&id, console)? {
+        console.say("nothing was deleted\n");
+        return Ok(());
+    }
+    runtime.delete(&id).await?;
+    if json {
+        console.out_pretty(&json!({ "deleted": id }))
+    } else {
+        console.out(&format!("{id} is deleted\n"))
+    }
+}
+
+fn confirmed(id: &SessionId, console: &mut Console) -> Result<bool, CliError> {
+    if !console.terminal.input {
+        return Err(CliError::usage(
+            format!("{id} is only deleted when you say so"),
+            "add --yes",
+        ));
+    }
+    console.say(&format!("delete {id} for good? y/n › "));
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "yes"))
+}
+
+async fn verify(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let report = runtime.verify(id).await?;
+    if json {
+        console.out_pretty(&report)?;
+    } else if report.problems.is_empty() {
+        console.out(&format!(
+            "{id}: all {} events are as they were written\nhead {}\n",
+            report.last_seq, report.head
+        ))?;
+    }
+    if report.problems.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::Damaged {
+        session: id.to_string(),
+        problems: report.problems,
+        good_events: report.good_events,
+    })
+}

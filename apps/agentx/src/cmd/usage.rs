@@ -1,0 +1,78 @@
+//! What is said when the command line cannot be understood, also to a program that reads results.
+
+use clap::error::ErrorKind;
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::result::RunResult;
+
+/// Answers a command line that is a question (`--help`, `--version`) or a mistake.
+pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = console.out(&error.render().to_string());
+        return Exit::Ok;
+    }
+    let error = as_usage(error);
+    let typed: Vec<String> = std::env::args().collect();
+    if wants_result(&typed) {
+        let result = RunResult::failed(error);
+        let _ = console.out_json(&result.to_json()).and_then(|()| console.flush());
+        if let Some(error) = &result.error {
+            console.say(&error.render());
+        }
+    } else {
+        console.say(&error.render());
+    }
+    Exit::Usage
+}
+
+/// The parser's words as a message and a hint.
+fn as_usage(error: &clap::Error) -> CliError {
+    let text = error.render().to_string();
+    let mut message = Vec::new();
+    let mut hints = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            hints.push(tip.to_owned());
+        } else if let Some(usage) = line.strip_prefix("Usage: ") {
+            hints.push(format!("usage: {usage}"));
+        } else if !line.starts_with("For more information") {
+            message.push(line.strip_prefix("error: ").unwrap_or(line).to_owned());
+        }
+    }
+    if hints.is_empty() {
+        hints.push("`agentx --help` shows all commands".into());
+    }
+    CliError::usage(message.join("\n"), hints.join("; "))
+}
+
+/// Whether `run` was asked for a result object, as far as that can be read.
+fn wants_result(typed: &[String]) -> bool {
+    let is_run = typed.iter().skip(1).any(|word| word == "run");
+    let wanted = |format: &str| format == "json" || format == "stream-json";
+    let apart = typed
+        .windows(2)
+        .any(|pair| pair[0] == "--output-format" && wanted(&pair[1]));
+    let joined = typed
+        .iter()
+        .filter_map(|word| word.strip_prefix("--output-format="))
+        .any(wanted);
+    is_run && (apart || joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_is_read_from_a_broken_command_line() {
+        let typed = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert!(wants_result(&typed("agentx run --output-format json --nope")));
+        assert!(wants_result(&typed(
+            "agentx run --nope --output-format=stream-json"
+        )));
+        assert!(!wants_result(&typed("agentx run --output-format text --nope")));
+        assert!(!wants_result(&typed("agentx sessions --output-format json")));
+    }
+}

@@ -1,0 +1,121 @@
+//! Standard output and error behind two writers, with what is known about the terminal, so that every command runs in
+//! a test as it does in a shell.
+
+use std::io::{self, IsTerminal as _, Write};
+
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::render::style::Style;
+
+/// Where a command writes, and what it may assume about who reads.
+pub(crate) struct Console {
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    /// What is known about the terminal.
+    pub(crate) terminal: Terminal,
+}
+
+/// What is known about the terminal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Terminal {
+    /// Whether standard input is one.
+    pub(crate) input: bool,
+    /// Whether standard output is one.
+    pub(crate) output: bool,
+    /// Whether standard error is one.
+    pub(crate) error: bool,
+    /// Whether it can do more than print lines.
+    pub(crate) capable: bool,
+    /// Whether colours are wanted.
+    pub(crate) color: bool,
+    /// Its columns.
+    pub(crate) width: usize,
+}
+
+impl Console {
+    /// The process's own streams.
+    pub(crate) fn of_process() -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let capable = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
+        let output = io::stdout().is_terminal();
+        let error = io::stderr().is_terminal();
+        let known = if output || error {
+            crossterm::terminal::size().ok()
+        } else {
+            None
+        };
+        let width = known.map_or(100, |(columns, _)| usize::from(columns)).max(20);
+        let color = capable && !is_set("NO_COLOR");
+        let terminal = Terminal {
+            input: io::stdin().is_terminal(),
+            output,
+            error,
+            capable,
+            color,
+            width,
+        };
+        Self {
+            out: Box::new(io::stdout()),
+            err: Box::new(io::stderr()),
+            terminal,
+        }
+    }
+
+    /// Other streams.
+    #[cfg(test)]
+    pub(crate) fn new(out: Box<dyn Write>, err: Box<dyn Write>, terminal: Terminal) -> Self {
+        Self { out, err, terminal }
+    }
+
+    /// Colours for standard output.
+    pub(crate) fn out_style(&self) -> Style {
+        Style {
+            color: self.terminal.color && self.terminal.output,
+        }
+    }
+
+    /// Colours for standard error.
+    pub(crate) fn err_style(&self) -> Style {
+        Style {
+            color: self.terminal.color && self.terminal.error,
+        }
+    }
+
+    /// Writes data and flushes it.
+    pub(crate) fn out(&mut self, text: &str) -> Result<(), CliError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()?;
+        Ok(())
+    }
+
+    /// Writes data as one line of JSON, not flushed.
+    pub(crate) fn out_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let mut line = serde_json::to_vec(value).map_err(io::Error::from)?;
+        line.push(b'\n');
+        self.out.write_all(&line)?;
+        Ok(())
+    }
+
+    /// Writes data as JSON for people and programs.
+    pub(crate) fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        self.out(&format!("{text}\n"))
+    }
+
+    /// Hands everything over.
+    pub(crate) fn flush(&mut self) -> Result<(), CliError> {
+        Ok(self.out.flush()?)
+    }
+
+    /// Says how it goes. A closed standard error is no reason to stop.
+    pub(crate) fn say(&mut self, text: &str) {
+        let _ = self
+            .err
+            .write_all(text.as_bytes())
+            .and_then(|()| self.err.flush());
+    }
+}

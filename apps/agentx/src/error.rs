@@ -1,0 +1,323 @@
+//! Everything that can go wrong here, as people and programs read it: a kind, a message, a hint, an exit code.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use agentx_config::{ConfigError, Origin};
+use agentx_runtime::{LogError, RuntimeError};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+
+/// Why a command came to nothing.
+#[derive(Debug)]
+pub(crate) enum CliError {
+    /// The command line makes no sense.
+    Usage { message: String, hint: String },
+    /// The configuration has mistakes.
+    Config(ConfigError),
+    /// The runtime says no.
+    Runtime(RuntimeError),
+    /// A model that nobody knows; where its name comes from.
+    UnknownModel {
+        name: String,
+        nearest: Vec<String>,
+        origin: Origin,
+    },
+    /// A model whose key is missing.
+    MissingKey {
+        model: String,
+        variable: String,
+        user_file: PathBuf,
+    },
+    /// There is no session to go on with.
+    NoSession { workspace: String },
+    /// A run that ended otherwise than it should; what the model or the runtime said.
+    Run {
+        exit: Exit,
+        code: String,
+        message: String,
+    },
+    /// A session whose stored bytes are not what was written.
+    Damaged {
+        session: String,
+        problems: Vec<String>,
+        good_events: u64,
+    },
+    /// A session that derives otherwise than it did live.
+    Diverged { session: String, first: u64, last: u64 },
+    /// A file or a stream that cannot be read or written.
+    File { path: String, what: String },
+    /// What was given is not what it should be.
+    Input { what: String },
+    /// Nobody reads what is written any more.
+    ClosedOutput,
+}
+
+impl CliError {
+    /// A mistake on the command line.
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// Stable, for programs.
+    pub(crate) fn kind(&self) -> &str {
+        match self {
+            Self::Usage { .. } => "usage",
+            Self::Config(_) => "config",
+            Self::Runtime(error) => runtime_kind(error),
+            Self::UnknownModel { .. } => "unknown_model",
+            Self::MissingKey { .. } => "missing_key",
+            Self::NoSession { .. } => "no_session",
+            Self::Run { code, .. } => code,
+            Self::Damaged { .. } => "damaged",
+            Self::Diverged { .. } => "diverged",
+            Self::File { .. } => "file",
+            Self::Input { .. } => "input",
+            Self::ClosedOutput => "closed_output",
+        }
+    }
+
+    /// How the program ends because of it.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Usage { .. } | Self::Input { .. } => Exit::Usage,
+            Self::Config(_) => Exit::Config,
+            Self::Runtime(error) => runtime_exit(error),
+            Self::UnknownModel {
+                origin: Origin::Flag(_),
+                ..
+            } => Exit::Usage,
+            Self::UnknownModel { .. } => Exit::Config,
+            Self::MissingKey { .. } => Exit::Credentials,
+            Self::NoSession { .. } => Exit::Session,
+            Self::Run { exit, .. } => *exit,
+            Self::Damaged { .. } | Self::Diverged { .. } => Exit::Storage,
+            Self::File { .. } => Exit::Failed,
+            Self::ClosedOutput => Exit::Ok,
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Usage { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
+            Self::Config(error) => config_hint(error),
+            Self::Runtime(error) => runtime_hint(error),
+            Self::UnknownModel { nearest, .. } if !nearest.is_empty() => Some(format!(
+                "did you mean {}? `agentx models` lists them all",
+                nearest.join(", ")
+            )),
+            Self::UnknownModel { .. } => {
+                Some("`agentx models` lists them all; `PROVIDER/ID` takes a model that no list has".into())
+            }
+            Self::MissingKey {
+                variable, user_file, ..
+            } => Some(format!(
+                "set {variable}, or name another variable as `api_key_env` of the provider in {}",
+                user_file.display()
+            )),
+            Self::NoSession { .. } => Some(
+                "`agentx sessions list` shows those of all directories; `agentx` begins a new one".into(),
+            ),
+            Self::Run { exit, .. } => run_hint(*exit),
+            Self::Damaged {
+                session, good_events, ..
+            } if *good_events > 0 => Some(format!(
+                "the first {good_events} events are good: `agentx fork {session} --at {good_events}` goes on from there"
+            )),
+            Self::Diverged { .. } => Some(
+                "nothing is lost: the facts are stored; what differs is what this version derives from them"
+                    .into(),
+            ),
+            Self::Damaged { .. } | Self::File { .. } | Self::Input { .. } | Self::ClosedOutput => None,
+        }
+    }
+
+    /// As a part of a result object.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut object = json!({ "kind": self.kind(), "message": self.to_string() });
+        if let Some(hint) = self.hint() {
+            object["hint"] = Value::from(hint);
+        }
+        object
+    }
+
+    /// As people read it on standard error.
+    pub(crate) fn render(&self) -> String {
+        let mut text = String::new();
+        let message = self.to_string();
+        for (i, line) in message.lines().enumerate() {
+            text.push_str(if i == 0 { "error: " } else { "       " });
+            text.push_str(&crate::render::clean::visible(line));
+            text.push('\n');
+        }
+        if let Some(hint) = self.hint() {
+            text.push_str(&format!("hint: {}\n", crate::render::clean::visible(&hint)));
+        }
+        text
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage { message, .. } => f.write_str(message),
+            Self::Config(error) => write!(f, "{error}"),
+            Self::Runtime(RuntimeError::UnknownModel { model, .. }) => write!(f, "unknown model `{model}`"),
+            Self::Runtime(error) => write!(f, "{error}"),
+            Self::UnknownModel { name, origin, .. } => match origin {
+                Origin::Default => write!(f, "unknown model `{name}`"),
+                origin => write!(f, "unknown model `{name}` ({origin})"),
+            },
+            Self::MissingKey { model, variable, .. } => {
+                write!(f, "model {model} needs a key, and {variable} is not set")
+            }
+            Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to go on with"),
+            Self::Run { message, .. } => f.write_str(message),
+            Self::Damaged {
+                session, problems, ..
+            } => {
+                write!(f, "session {session} is damaged")?;
+                problems.iter().try_for_each(|problem| write!(f, "\n{problem}"))
+            }
+            Self::Diverged { session, first, last } => {
+                write!(
+                    f,
+                    "session {session} derives otherwise than it did live, first in the events {first} to {last}"
+                )
+            }
+            Self::File { path, what } => write!(f, "{path}: {what}"),
+            Self::Input { what } => f.write_str(what),
+            Self::ClosedOutput => f.write_str("nobody reads the output any more"),
+        }
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<RuntimeError> for CliError {
+    fn from(error: RuntimeError) -> Self {
+        Self::Runtime(error)
+    }
+}
+
+/// Errors of writing to standard output and error.
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedOutput,
+            _ => Self::File {
+                path: "output".into(),
+                what: error.to_string(),
+            },
+        }
+    }
+}
+
+fn runtime_kind(error: &RuntimeError) -> &'static str {
+    match error {
+        RuntimeError::Log(error) => match error {
+            LogError::NotFound(_) => "session_not_found",
+            LogError::NoBlob(_) => "blob_not_found",
+            LogError::Exists(_) => "session_exists",
+            LogError::Busy { .. } | LogError::Fenced { .. } => "session_busy",
+            LogError::Corrupt { .. } => "damaged",
+            LogError::Newer { .. } => "newer_format",
+            LogError::Full { .. } => "disk_full",
+            LogError::Store { .. } => "storage",
+        },
+        RuntimeError::Ambiguous { .. } => "session_ambiguous",
+        RuntimeError::UnknownModel { .. } => "unknown_model",
+        RuntimeError::Unavailable { .. } => "missing_key",
+        RuntimeError::Refused(_) => "refused",
+        RuntimeError::Gone { .. } => "session_gone",
+    }
+}
+
+fn runtime_exit(error: &RuntimeError) -> Exit {
+    match error {
+        RuntimeError::Log(LogError::NotFound(_) | LogError::Exists(_))
+        | RuntimeError::Log(LogError::Busy { .. } | LogError::Fenced { .. })
+        | RuntimeError::Ambiguous { .. } => Exit::Session,
+        RuntimeError::Log(_) | RuntimeError::Gone { .. } => Exit::Storage,
+        RuntimeError::UnknownModel { .. } => Exit::Config,
+        RuntimeError::Unavailable { .. } => Exit::Credentials,
+        RuntimeError::Refused(_) => Exit::Failed,
+    }
+}
+
+fn runtime_hint(error: &RuntimeError) -> Option<String> {
+    let hint = match error {
+        RuntimeError::Log(LogError::NotFound(_)) => "`agentx sessions list` shows all of them".into(),
+        RuntimeError::Log(LogError::Busy { session, .. }) => format!(
+            "it can be read while the other process writes it: `agentx sessions show {session}`; \
+             or try another way from there: `agentx fork {session}`"
+        ),
+        RuntimeError::Log(LogError::Fenced { session, .. }) => {
+            format!("another process goes on with it; `agentx sessions show {session}` reads it")
+        }
+        RuntimeError::Log(LogError::Corrupt { session, seq, .. }) => {
+            let good = seq.saturating_sub(1);
+            format!("`agentx sessions verify {session}` says what is safe; events up to {good} can be forked")
+        }
+        RuntimeError::Log(LogError::Newer { .. }) => {
+            "install the newer version to write it; reading commands work: `agentx sessions list`".into()
+        }
+        RuntimeError::Log(LogError::Full { .. }) => {
+            "free some space and go on with `agentx resume --last`: everything up to the last step is safe"
+                .into()
+        }
+        RuntimeError::Log(LogError::Store { path, .. }) => format!(
+            "if the file is damaged, move {path} away to begin anew, and keep it: `agentx sessions verify` may read it"
+        ),
+        RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),
+        RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {
+            format!(
+                "did you mean {}? `agentx models` lists them all",
+                nearest.join(", ")
+            )
+        }
+        RuntimeError::UnknownModel { .. } => "`agentx models` lists them all".into(),
+        RuntimeError::Unavailable { .. } => "`agentx models` shows what each model needs".into(),
+        RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` says what is safe"),
+        RuntimeError::Log(LogError::NoBlob(_) | LogError::Exists(_)) | RuntimeError::Refused(_) => {
+            return None;
+        }
+    };
+    Some(hint)
+}
+
+fn config_hint(error: &ConfigError) -> Option<String> {
+    match error {
+        ConfigError::Mistakes(_) => {
+            Some("`agentx help settings` lists every key; `agentx config check` reads it again".into())
+        }
+        ConfigError::File { .. } => Some("`agentx config path` shows which files are read".into()),
+        ConfigError::NoHome => Some("set HOME, or AGENTX_CONFIG and AGENTX_DATA".into()),
+        ConfigError::Edit { text, .. } => {
+            Some(format!("add it by hand: {}", text.trim_end().replace('\n', " ")))
+        }
+    }
+}
+
+fn run_hint(exit: Exit) -> Option<String> {
+    let hint = match exit {
+        Exit::Credentials => "check the key that `agentx config show` names",
+        Exit::Provider => "what was said so far is kept: `agentx resume --last` goes on",
+        Exit::Limit => {
+            "`agentx resume --last` goes on; --max-iterations, --max-cost and --timeout raise the limits"
+        }
+        Exit::Denied => "allow it with a rule in the configuration, or run with --yes",
+        _ => return None,
+    };
+    Some(hint.into())
+}

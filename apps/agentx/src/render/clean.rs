@@ -1,0 +1,166 @@
+//! What models and tools say must not drive the terminal: no cursor moves, no titles, no clipboard, no hidden text.
+
+/// Longest escape sequence that is waited for; a longer one ends there, so that an open one cannot swallow what follows.
+const LONGEST: usize = 4096;
+
+/// Takes control sequences out of a stream of text, also where they are split between pieces. Line feeds stay, tabs
+/// become spaces, a lone carriage return becomes a line feed, everything else that is not printable goes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cleaner {
+    state: State,
+    length: usize,
+    after_return: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// After ESC.
+    Escape,
+    /// In ESC [ … final.
+    Control,
+    /// In ESC ] … BEL or ESC \, and its like.
+    Words,
+    /// In those, after ESC.
+    WordsEscape,
+}
+
+impl Cleaner {
+    /// Appends what is printable of `text` to `out`.
+    pub(crate) fn push(&mut self, text: &str, out: &mut String) {
+        for c in text.chars() {
+            self.char(c, out);
+        }
+    }
+
+    fn char(&mut self, c: char, out: &mut String) {
+        if self.state != State::Text {
+            self.length += 1;
+            if self.length > LONGEST || (c == '\n' && self.state != State::Escape) {
+                self.state = State::Text;
+            }
+        }
+        match self.state {
+            State::Text => self.text(c, out),
+            State::Escape => self.state = after_escape(c),
+            State::Control if ('\u{40}'..='\u{7e}').contains(&c) => self.state = State::Text,
+            State::Words if c == '\u{7}' || c == '\u{9c}' => self.state = State::Text,
+            State::Words if c == '\u{1b}' => self.state = State::WordsEscape,
+            State::WordsEscape if c == '\\' => self.state = State::Text,
+            State::WordsEscape => self.state = State::Words,
+            State::Control | State::Words => {}
+        }
+    }
+
+    fn text(&mut self, c: char, out: &mut String) {
+        let after_return = std::mem::replace(&mut self.after_return, c == '\r');
+        if after_return && c != '\n' {
+            out.push('\n');
+        }
+        match c {
+            '\u{1b}' => self.enter(State::Escape),
+            '\u{9b}' => self.enter(State::Control),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => self.enter(State::Words),
+            '\n' => out.push('\n'),
+            '\t' => out.push_str("    "),
+            c if c.is_control() || is_invisible(c) => {}
+            c => out.push(c),
+        }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.length = 0;
+    }
+}
+
+fn after_escape(c: char) -> State {
+    match c {
+        '[' => State::Control,
+        ']' | 'P' | 'X' | '^' | '_' => State::Words,
+        '\u{1b}' => State::Escape,
+        // Intermediate bytes of two- and three-byte sequences such as ESC ( B.
+        '\u{20}'..='\u{2f}' => State::Escape,
+        _ => State::Text,
+    }
+}
+
+/// Marks that turn the direction of text around, so that it reads otherwise than it is.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The printable part of a whole text.
+pub(crate) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    Cleaner::default().push(text, &mut out);
+    out
+}
+
+/// One line in which nothing is hidden: what is not printable is shown as a sign. For commands and paths that a person
+/// decides about.
+pub(crate) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push('↵'),
+            '\t' => out.push('⇥'),
+            '\u{7f}' => out.push('␡'),
+            c if (c as u32) < 0x20 => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
+            c if c.is_control() || is_invisible(c) || ('\u{200b}'..='\u{200d}').contains(&c) => {
+                out.push_str(&format!("<U+{:04X}>", c as u32));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_go_and_text_stays() {
+        for (text, want) in [
+            ("plain 你好 🙂\n", "plain 你好 🙂\n"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}]0;title\u{7}a", "a"),
+            ("\u{1b}]52;c;AAAA\u{1b}\\b", "b"),
+            ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{9b}2Jc", "c"),
+            ("\u{1b}(Bd", "d"),
+            ("a\r\nb\rc\n", "a\nb\nc\n"),
+            ("x\u{8}\u{7}\u{0}y", "xy"),
+            ("a\tb", "a    b"),
+            ("rm \u{202e}txt", "rm txt"),
+            ("\u{1b}]open\nnext", "\nnext"),
+        ] {
+            assert_eq!(clean(text), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn split_anywhere_is_the_same() {
+        let text = "a\u{1b}[31mred\u{1b}[0m \u{1b}]0;t\u{7}b\r\nc\rd";
+        let whole = clean(text);
+        for at in text.char_indices().map(|(at, _)| at) {
+            let (mut cleaner, mut out) = (Cleaner::default(), String::new());
+            cleaner.push(&text[..at], &mut out);
+            cleaner.push(&text[at..], &mut out);
+            assert_eq!(out, whole, "at {at}");
+        }
+    }
+
+    #[test]
+    fn an_open_sequence_does_not_swallow_everything() {
+        let text = format!("\u{1b}]{}end", "x".repeat(5000));
+        assert!(clean(&text).ends_with("end"));
+    }
+
+    #[test]
+    fn what_a_person_decides_about_is_shown_whole() {
+        assert_eq!(visible("a\u{1b}[2Kb\nc\u{202e}"), "a␛[2Kb↵c<U+202E>");
+    }
+}

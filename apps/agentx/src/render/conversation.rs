@@ -1,0 +1,95 @@
+//! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
+
+use agentx_types::{ContentPart, MediaPart, Message, Role, RuntimeEvent};
+
+use super::clean::{clean, visible};
+use super::style::Style;
+use super::table::cut;
+use super::tool::describe;
+
+/// The message that an event adds to the conversation, as text; `None` for all other events.
+pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
+    match event {
+        RuntimeEvent::UserMessageAdded(added) => Some(render(&added.message, style, width)),
+        RuntimeEvent::AssistantMessageAdded(added) => {
+            let mut text = render(&added.message, style, width);
+            if added.partial {
+                text.push_str(&style.warn("■ it broke off here\n"));
+            }
+            Some(text)
+        }
+        RuntimeEvent::ToolResultMessageAdded(added) => Some(render(&added.message, style, width)),
+        _ => None,
+    }
+    .filter(|text| !text.is_empty())
+}
+
+fn render(message: &Message, style: Style, width: usize) -> String {
+    message
+        .content
+        .iter()
+        .map(|part| render_part(message.role, part, style, width))
+        .collect()
+}
+
+fn render_part(role: Role, part: &ContentPart, style: Style, width: usize) -> String {
+    match part {
+        ContentPart::Text(text) if role == Role::User => said(&text.text, style),
+        ContentPart::Text(text) => ended(clean(&text.text)),
+        ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+            style.dim(&format!("[{}]\n", media_name(media)))
+        }
+        ContentPart::ToolCall(call) => {
+            let what = cut(&describe(&call.input), width.saturating_sub(call.name.len() + 4));
+            let line = format!(
+                "{} {}  {what}",
+                style.person("●"),
+                style.bold(&visible(&call.name))
+            );
+            format!("{}\n", line.trim_end())
+        }
+        ContentPart::ToolResult(result) => {
+            let text: String = result.content.iter().filter_map(ContentPart::as_text).collect();
+            let text = clean(&text);
+            let lines = text.lines().count();
+            let first = cut(text.lines().next().unwrap_or_default(), width.saturating_sub(24));
+            let more = if lines > 1 {
+                format!(" … {lines} lines")
+            } else {
+                String::new()
+            };
+            let sign = if result.is_error {
+                style.bad("✗")
+            } else {
+                style.good("✓")
+            };
+            format!("  └ {sign} {}\n", style.dim(&format!("{first}{more}")))
+        }
+        ContentPart::Thinking(_) | ContentPart::Opaque(_) => String::new(),
+    }
+}
+
+/// What a person said, marked line by line.
+pub(crate) fn said(text: &str, style: Style) -> String {
+    let text = clean(text);
+    let mut lines = text.lines();
+    let mut shown = format!(
+        "{}\n",
+        style.person(&format!("› {}", lines.next().unwrap_or_default()))
+    );
+    for line in lines {
+        shown.push_str(&format!("{}\n", style.person(&format!("  {line}"))));
+    }
+    shown
+}
+
+fn media_name(media: &MediaPart) -> String {
+    visible(media.name.as_deref().unwrap_or(&media.media_type))
+}
+
+fn ended(mut text: String) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}

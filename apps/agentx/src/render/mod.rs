@@ -1,0 +1,11 @@
+//! From events and data to text: pure functions, so that every line on the screen has a test without a screen.
+
+pub(crate) mod approval;
+pub(crate) mod clean;
+pub(crate) mod conversation;
+pub(crate) mod result;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod tool;
+pub(crate) mod transcript;
+pub(crate) mod units;

@@ -1,0 +1,86 @@
+//! The object that ends every machine-readable output, in failure too.
+
+use agentx_runtime::SessionState;
+use agentx_types::{NanoUsd, RunId, RunStatus, SessionId, Usage};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// How a headless run ended.
+#[derive(Debug, Default)]
+pub(crate) struct RunResult {
+    /// Which session; `None` where none was opened.
+    pub(crate) session_id: Option<SessionId>,
+    /// Which run; `None` where none began.
+    pub(crate) run_id: Option<RunId>,
+    /// How it ended; `None` where none began.
+    pub(crate) status: Option<RunStatus>,
+    /// The last answer, as far as it came.
+    pub(crate) text: String,
+    /// Tokens of the run.
+    pub(crate) usage: Usage,
+    /// Money of the run.
+    pub(crate) cost: NanoUsd,
+    /// How many model calls.
+    pub(crate) model_calls: u32,
+    /// From the start of the run to its end.
+    pub(crate) duration_ms: u64,
+    /// Why it is no success.
+    pub(crate) error: Option<CliError>,
+}
+
+impl RunResult {
+    /// A run that never began.
+    pub(crate) fn failed(error: CliError) -> Self {
+        Self {
+            error: Some(error),
+            ..Self::default()
+        }
+    }
+
+    /// How the program ends because of it.
+    pub(crate) fn exit(&self) -> Exit {
+        self.error.as_ref().map_or(Exit::Ok, CliError::exit)
+    }
+
+    /// What a run that did not say what it cost has cost: the difference of the session's sums.
+    pub(crate) fn fill_cost(&mut self, before: &SessionState, after: &SessionState) {
+        if self.model_calls > 0 {
+            return;
+        }
+        let less = |after: u64, before: u64| after.saturating_sub(before);
+        self.usage = Usage {
+            input_tokens: less(after.usage.input_tokens, before.usage.input_tokens),
+            output_tokens: less(after.usage.output_tokens, before.usage.output_tokens),
+            cache_read_tokens: less(after.usage.cache_read_tokens, before.usage.cache_read_tokens),
+            cache_write_tokens: less(after.usage.cache_write_tokens, before.usage.cache_write_tokens),
+            reasoning_tokens: less(after.usage.reasoning_tokens, before.usage.reasoning_tokens),
+        };
+        self.cost = NanoUsd(less(after.cost.0, before.cost.0));
+    }
+
+    /// The object.
+    pub(crate) fn to_json(&self) -> Value {
+        let status = match self.status {
+            Some(status) => json!(status),
+            None => json!("failed"),
+        };
+        let mut object = json!({
+            "type": "result",
+            "status": status,
+            "session_id": self.session_id,
+            "run_id": self.run_id,
+            "text": self.text,
+            "usage": self.usage,
+            "cost_usd": self.cost.as_usd(),
+            "model_calls": self.model_calls,
+            "duration_ms": self.duration_ms,
+            "exit_code": self.exit().code(),
+        });
+        if let Some(error) = &self.error {
+            object["error"] = error.to_json();
+        }
+        object
+    }
+}

@@ -1,0 +1,154 @@
+//! A tool call on the screen: what is called with what, the first lines of its output as they come, the last ones at
+//! its end, and how it ended.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::clean::{Cleaner, visible};
+use super::table::cut;
+
+/// Lines that are shown as they come.
+const HEAD_LINES: usize = 12;
+/// Lines that are shown at the end of what was left out.
+const TAIL_LINES: usize = 4;
+/// The longest line that is kept.
+const LONGEST_LINE: usize = 2_000;
+
+/// What a call does, in one line: its most telling argument, else all of them.
+pub(crate) fn describe(input: &Value) -> String {
+    let Value::Object(arguments) = input else {
+        return visible(&input.to_string());
+    };
+    let telling = ["command", "path", "pattern", "file_path", "query", "url"];
+    let found = telling
+        .iter()
+        .find_map(|name| arguments.get(*name)?.as_str().map(|value| (*name, value)));
+    match found {
+        Some((name, value)) if arguments.len() > 1 => {
+            let others = arguments.iter().filter(|(key, _)| *key != name);
+            let others: Vec<String> = others
+                .map(|(key, value)| format!("{key}={}", short(value)))
+                .collect();
+            format!("{}  {}", visible(value), others.join(" "))
+        }
+        Some((_, value)) => visible(value),
+        None if arguments.is_empty() => String::new(),
+        None => visible(&input.to_string()),
+    }
+}
+
+fn short(value: &Value) -> String {
+    match value {
+        Value::String(text) => cut(&visible(text), 40),
+        other => cut(&visible(&other.to_string()), 40),
+    }
+}
+
+/// The output of one call while it runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToolOutputView {
+    cleaner: Cleaner,
+    partial: String,
+    shown: usize,
+    left_out: usize,
+    tail: VecDeque<String>,
+}
+
+impl ToolOutputView {
+    /// Takes a piece; returns the lines that are shown now.
+    pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
+        let mut clean = std::mem::take(&mut self.partial);
+        self.cleaner.push(text, &mut clean);
+        let mut lines = Vec::new();
+        let mut rest = clean.as_str();
+        while let Some((line, after)) = rest.split_once('\n') {
+            lines.extend(self.line(line));
+            rest = after;
+        }
+        let mut end = rest.len().min(LONGEST_LINE);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.partial = rest[..end].to_owned();
+        lines
+    }
+
+    /// What is left to show when the call has ended.
+    pub(crate) fn finish(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.partial.is_empty() {
+            let last = std::mem::take(&mut self.partial);
+            lines.extend(self.line(&last));
+        }
+        if self.left_out > self.tail.len() {
+            lines.push(format!("… {} lines …", self.left_out - self.tail.len()));
+        }
+        lines.extend(self.tail.drain(..));
+        lines
+    }
+
+    fn line(&mut self, line: &str) -> Option<String> {
+        if self.shown < HEAD_LINES {
+            self.shown += 1;
+            return Some(line.to_owned());
+        }
+        self.left_out += 1;
+        if self.tail.len() == TAIL_LINES {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(cut(line, LONGEST_LINE));
+        None
+    }
+}
+
+/// What the details of a finished call say in a few words: `exit 1`, `+3 −1`.
+pub(crate) fn outcome(details: Option<&Value>) -> String {
+    let Some(Value::Object(details)) = details else {
+        return String::new();
+    };
+    let mut words = Vec::new();
+    if let Some(code) = details.get("exit_code").and_then(Value::as_i64) {
+        words.push(format!("exit {code}"));
+    }
+    if let (Some(added), Some(removed)) = (details.get("added"), details.get("removed")) {
+        words.push(format!("+{added} −{removed}"));
+    }
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_telling_argument_comes_first() {
+        assert_eq!(describe(&json!({"command": "ls -la"})), "ls -la");
+        assert_eq!(describe(&json!({"path": "a.rs", "old": "x\ny"})), "a.rs  old=x↵y");
+        assert_eq!(describe(&json!({})), "");
+        assert_eq!(describe(&json!({"n": 1})), "{\"n\":1}");
+        assert!(describe(&json!({"command": "ls\u{1b}[2K; rm -rf /"})).contains("rm -rf /"));
+    }
+
+    #[test]
+    fn head_and_tail_are_shown_and_the_middle_is_counted() {
+        let mut view = ToolOutputView::default();
+        let mut lines = Vec::new();
+        for i in 0..100 {
+            lines.extend(view.push(&format!("line {i}\n")));
+        }
+        assert_eq!(lines.len(), HEAD_LINES);
+        let end = view.finish();
+        assert_eq!(end, ["… 84 lines …", "line 96", "line 97", "line 98", "line 99"]);
+    }
+
+    #[test]
+    fn a_flood_without_a_line_end_stays_bounded() {
+        let mut view = ToolOutputView::default();
+        for _ in 0..1000 {
+            view.push(&"好".repeat(1000));
+        }
+        assert!(view.partial.len() <= LONGEST_LINE);
+    }
+}

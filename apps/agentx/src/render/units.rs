@@ -1,0 +1,93 @@
+//! Figures as people read them: tokens, money, times.
+
+use agentx_types::{NanoUsd, Timestamp, Usage};
+
+/// `950`, `12.3k`, `1.2M`.
+pub(crate) fn count(n: u64) -> String {
+    match n {
+        0..=999 => n.to_string(),
+        1_000..=999_949 => format!("{:.1}k", n as f64 / 1e3),
+        _ => format!("{:.1}M", n as f64 / 1e6),
+    }
+}
+
+/// Dollars with as many digits as say something.
+pub(crate) fn money(cost: NanoUsd) -> String {
+    let usd = cost.as_usd();
+    match cost.0 {
+        0 => "$0".into(),
+        ..10_000_000 => format!("${usd:.4}"),
+        _ => format!("${usd:.2}"),
+    }
+}
+
+/// `0.3s`, `12s`, `3m 05s`, `2h 05m`.
+pub(crate) fn duration(millis: u64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0..=9 => format!("{:.1}s", millis as f64 / 1e3),
+        10..=59 => format!("{seconds}s"),
+        60..=3599 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// How long ago something was.
+pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.millis_since(then) / 1000;
+    match seconds {
+        0..=59 => "just now".into(),
+        60..=3599 => format!("{} min ago", seconds / 60),
+        3600..=86_399 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+/// Tokens in words: `12.3k in (9.0k cached), 400 out`.
+pub(crate) fn usage(usage: &Usage) -> String {
+    let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+    let cached = match usage.cache_read_tokens {
+        0 => String::new(),
+        cached => format!(" ({} cached)", count(cached)),
+    };
+    format!("{} in{cached}, {} out", count(read), count(usage.output_tokens))
+}
+
+/// The clock of this machine.
+pub(crate) fn now() -> Timestamp {
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(
+            [count(950), count(12_345), count(999_999), count(1_200_000)],
+            ["950", "12.3k", "1.0M", "1.2M"]
+        );
+        assert_eq!(
+            [
+                money(NanoUsd(0)),
+                money(NanoUsd(4_500_000)),
+                money(NanoUsd(1_234_000_000))
+            ],
+            ["$0", "$0.0045", "$1.23"]
+        );
+        assert_eq!(
+            [
+                duration(300),
+                duration(12_000),
+                duration(185_000),
+                duration(7_500_000)
+            ],
+            ["0.3s", "12s", "3m 05s", "2h 05m"]
+        );
+        assert_eq!(ago(Timestamp(0), Timestamp(7_200_000_000)), "2 h ago");
+    }
+}

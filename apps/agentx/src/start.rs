@@ -1,0 +1,107 @@
+//! From what was typed to settings: which flags stand for which key, and what is said about the configuration.
+
+use std::path::PathBuf;
+
+use agentx_config::{Flag, Loaded, Places, Request, load};
+
+use crate::args::{AgentArgs, Approve, Global};
+use crate::console::Console;
+use crate::error::CliError;
+
+/// Reads the environment; a value that is not UTF-8 counts as not set.
+pub(crate) fn lookup(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Where things are for this command line.
+pub(crate) fn places(global: &Global) -> Result<Places, CliError> {
+    let cwd = match &global.cwd {
+        Some(cwd) => cwd.clone(),
+        None => std::env::current_dir().map_err(|error| CliError::File {
+            path: ".".into(),
+            what: error.to_string(),
+        })?,
+    };
+    Ok(Places::find(&cwd, &lookup)?)
+}
+
+/// All settings for this command line.
+pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, CliError> {
+    let places = places(global)?;
+    Ok(load(Request {
+        places,
+        lookup: &lookup,
+        flags: flags(global, agent),
+    })?)
+}
+
+/// The same, and what a person should know about it goes to standard error.
+pub(crate) fn settings_aloud(
+    global: &Global,
+    agent: &AgentArgs,
+    console: &mut Console,
+) -> Result<Loaded, CliError> {
+    let loaded = settings(global, agent)?;
+    console.say(&notes(&loaded));
+    Ok(loaded)
+}
+
+/// What a person should know about the configuration.
+pub(crate) fn notes(loaded: &Loaded) -> String {
+    let mut text = String::new();
+    for warning in &loaded.warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    if !loaded.ignored.is_empty() {
+        for ignored in &loaded.ignored {
+            text.push_str(&format!(
+                "note: {} does not count: {} ({})\n",
+                ignored.key, ignored.why, ignored.origin
+            ));
+        }
+        text.push_str("hint: read the file, then `agentx config trust` lets it count\n");
+    }
+    text
+}
+
+fn flags(global: &Global, agent: &AgentArgs) -> Vec<Flag> {
+    let approve = match (agent.approve, agent.yes) {
+        (_, true) => Some(("--yes", "auto")),
+        (Some(Approve::Ask), _) => Some(("--approve", "ask")),
+        (Some(Approve::Auto), _) => Some(("--approve", "auto")),
+        (Some(Approve::Deny), _) => Some(("--approve", "deny")),
+        (None, _) => None,
+    };
+    let data = global
+        .data
+        .as_ref()
+        .map(|path| absolute(path).to_string_lossy().into_owned());
+    let given = [
+        ("--model", "model", agent.model.clone()),
+        ("--system", "system_prompt", agent.system.clone()),
+        (
+            "--max-iterations",
+            "limits.max_iterations",
+            agent.max_iterations.clone(),
+        ),
+        ("--max-cost", "limits.max_cost", agent.max_cost.clone()),
+        ("--timeout", "limits.timeout", agent.timeout.clone()),
+        ("--data", "data_dir", data),
+    ];
+    let flag = |name: &str, key, value: String| Flag {
+        name: name.to_owned(),
+        key,
+        value,
+    };
+    let mut flags: Vec<Flag> = given
+        .into_iter()
+        .filter_map(|(name, key, value)| Some(flag(name, key, value?)))
+        .collect();
+    flags.extend(approve.map(|(name, word)| flag(name, "approval", word.to_owned())));
+    flags
+}
+
+/// A path of the command line starts in the directory of the shell, whatever `--cwd` says.
+fn absolute(path: &PathBuf) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.clone())
+}

@@ -1,0 +1,3 @@
+//! What the tests of this program share.
+
+pub(crate) mod terminal;

@@ -1,0 +1,122 @@
+//! A small terminal: enough of one to see what the bytes of a screen come to.
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// Rows of cells and a cursor; a wide character fills two cells.
+pub(crate) struct FakeTerminal {
+    columns: usize,
+    rows: usize,
+    cells: Vec<Vec<String>>,
+    row: usize,
+    column: usize,
+    pending_wrap: bool,
+    scrolled: Vec<Vec<String>>,
+}
+
+impl FakeTerminal {
+    pub(crate) fn new(columns: usize, rows: usize) -> Self {
+        let cells = vec![vec![" ".to_owned(); columns]; rows];
+        Self {
+            columns,
+            rows,
+            cells,
+            row: 0,
+            column: 0,
+            pending_wrap: false,
+            scrolled: Vec::new(),
+        }
+    }
+
+    pub(crate) fn write(&mut self, text: &str) {
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '\u{1b}' => {
+                    assert_eq!(chars.next(), Some('['), "only CSI is expected");
+                    let mut arguments = String::new();
+                    let end = loop {
+                        match chars.next() {
+                            Some(c) if c.is_ascii_digit() || matches!(c, ';' | '?') => arguments.push(c),
+                            Some(c) => break c,
+                            None => panic!("an open sequence"),
+                        }
+                    };
+                    self.control(end, &arguments);
+                }
+                '\r' => self.go(self.row, 0),
+                '\n' => self.line_feed(),
+                c => self.put(c),
+            }
+        }
+    }
+
+    fn control(&mut self, end: char, arguments: &str) {
+        let n: usize = arguments.parse().unwrap_or(1);
+        match end {
+            'A' => self.go(self.row.saturating_sub(n), self.column),
+            'C' => self.go(self.row, (self.column + n).min(self.columns - 1)),
+            'H' => self.go(0, 0),
+            'J' => {
+                let from = if arguments == "2" {
+                    (0, 0)
+                } else {
+                    (self.row, self.column)
+                };
+                for row in from.0..self.rows {
+                    let start = if row == from.0 { from.1 } else { 0 };
+                    self.cells[row][start..].fill(" ".to_owned());
+                }
+            }
+            'm' | 'h' | 'l' => {}
+            other => panic!("unexpected control {other:?}"),
+        }
+    }
+
+    fn go(&mut self, row: usize, column: usize) {
+        (self.row, self.column, self.pending_wrap) = (row, column, false);
+    }
+
+    fn line_feed(&mut self) {
+        self.pending_wrap = false;
+        if self.row + 1 == self.rows {
+            self.scrolled.push(self.cells.remove(0));
+            self.cells.push(vec![" ".to_owned(); self.columns]);
+        } else {
+            self.row += 1;
+        }
+    }
+
+    fn put(&mut self, c: char) {
+        let width = c.width().unwrap_or(0);
+        if width == 0 {
+            return;
+        }
+        if self.pending_wrap || self.column + width > self.columns {
+            self.line_feed();
+            self.column = 0;
+        }
+        self.cells[self.row][self.column] = c.to_string();
+        if width == 2 {
+            self.cells[self.row][self.column + 1] = String::new();
+        }
+        self.column += width;
+        if self.column == self.columns {
+            self.column -= 1;
+            self.pending_wrap = true;
+        }
+    }
+
+    /// All rows, also those that have scrolled away, without what is empty at their ends.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let rows = self.scrolled.iter().chain(&self.cells);
+        let mut lines: Vec<String> = rows.map(|row| row.concat().trim_end().to_owned()).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines
+    }
+
+    pub(crate) fn cursor(&self) -> (usize, usize) {
+        (self.row, self.column)
+    }
+}
