@@ -42,9 +42,9 @@ impl LocalSession {
 
     async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, RuntimeError> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.commands.send(command(reply)).await;
+        let sent = self.commands.send(command(reply)).await.is_ok();
         match answer.await {
-            Ok(answer) if sent.is_ok() => answer,
+            Ok(answer) if sent => answer,
             _ => Err(self.gone()),
         }
     }

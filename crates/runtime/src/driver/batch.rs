@@ -146,7 +146,7 @@ impl Driver {
             );
         }
         // A bus that is closed has no readers left to miss anything.
-        let _ = self.parts.bus.publish_all(&events).await;
+        let _ = self.parts.bus.publish_all(events).await;
     }
 
     async fn perform(&mut self, action: Action) {

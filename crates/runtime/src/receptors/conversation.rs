@@ -1,8 +1,8 @@
 //! ConversationReceptor: where the talk with each agent stands: an input waits, is taken up, thought about, answered,
-//! stopped. It follows the same facts as the agent's own machine, and knows of that machine only what the log says: an
-//! answer with calls goes on with their results, a stop is over when the log says so.
+//! stopped. It knows of the agent's own machine only what the log says. Where the two could drift apart, the log decides: a
+//! model call in the run of an input is what takes that input up, and facts of another run concern nobody here.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
     ActionKind, AgentConfig, AgentStateId, ConfigChange, ConversationEnd, ConversationInterrupted,
@@ -25,19 +25,18 @@ pub struct ConversationReceptor {
 struct Talk {
     /// What is being answered.
     active: Option<Active>,
-    /// Inputs that wait for the end of what is under way.
-    waiting: VecDeque<Input>,
-    /// Inputs that wait for the next model call.
-    steering: Vec<Input>,
+    /// Inputs that no model call was made for yet, in the order in which they came.
+    waiting: Vec<Input>,
     /// Tools that end what is under way when they succeed.
     quit_tools: BTreeSet<String>,
 }
 
-/// Something that a person said, and the run that it opens.
+/// Something that a person said, and the run that it opens if it opens one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Input {
     message_id: MessageId,
     run_id: RunId,
+    mode: InputMode,
 }
 
 /// What is being answered.
@@ -89,58 +88,23 @@ impl ConversationReceptor {
 
 impl Talk {
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
-        use EnvironmentEvent as E;
-        if let E::ConfigChanged(changed) = &fact.event {
-            if let ConfigChange::Tools(tools) = &changed.change {
-                self.offer(tools);
-            }
-            return;
-        }
-        let Some(active) = &mut self.active else { return };
-        match &fact.event {
-            E::TextChunk(_) => active.respond(out),
-            E::StreamStart(_) => active.begin_stream(),
-            E::ActionStarted(started) if started.kind == ActionKind::CallModel => {
-                self.steering.clear();
-                out.push(ConversationThinking {}.into());
-            }
-            E::InterruptRequested(_) | E::SessionForked(_) => active.stopping = true,
-            E::ToolCall(call) => {
-                let quits = self.quit_tools.contains(&call.name);
-                active.calls.insert(call.tool_call_id.clone(), quits);
-            }
-            E::ToolResult(result) if active.settles_with(result) => self.end(
-                ConversationEnd {
-                    reason: "quit".into(),
-                },
-                out,
-            ),
-            E::StreamEnd(end) => {
-                let ends = active.ends_with(end.stop_reason) && self.steering.is_empty();
-                if let Some(reason) = last_word(end.stop_reason).filter(|_| ends) {
-                    self.end(
-                        ConversationEnd {
-                            reason: reason.into(),
-                        },
-                        out,
-                    );
+        match (&fact.event, &fact.run_id) {
+            (EnvironmentEvent::ConfigChanged(changed), _) => {
+                if let ConfigChange::Tools(tools) = &changed.change {
+                    self.offer(tools);
                 }
             }
-            E::ErrorOccurred(error) if active.is_run(fact) => self.end(
-                ConversationEnd {
-                    reason: error.code.clone(),
-                },
-                out,
-            ),
-            E::Interrupted(interrupted) if active.is_run(fact) => {
-                self.end(
-                    ConversationInterrupted {
-                        reason: interrupted.reason.clone(),
-                    },
-                    out,
-                );
+            (EnvironmentEvent::ActionStarted(started), Some(run_id))
+                if started.kind == ActionKind::CallModel =>
+            {
+                self.ask_model(run_id, out);
             }
-            _ => {}
+            (_, run_id) => {
+                let is_of = |active: &Active| run_id.as_ref().is_none_or(|run_id| *run_id == active.run_id);
+                if self.active.as_ref().is_some_and(is_of) {
+                    self.advance(fact, out);
+                }
+            }
         }
     }
 
@@ -153,31 +117,35 @@ impl Talk {
     }
 
     fn hear(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
-        let message_id = said.message_id.clone();
+        let (message_id, mode) = (said.message_id.clone(), said.mode);
         let input = Input {
             message_id: message_id.clone(),
             run_id,
+            mode,
         };
         let Some(active) = &mut self.active else {
             return self.start(input, out);
         };
-        match said.mode {
+        self.waiting.push(input);
+        match mode {
             InputMode::Queue => {
-                self.waiting.push_back(input);
-                let position = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+                let position = self
+                    .waiting
+                    .iter()
+                    .filter(|input| input.mode == InputMode::Queue)
+                    .count();
+                let position = u32::try_from(position).unwrap_or(u32::MAX);
                 out.push(ConversationQueued { message_id, position }.into());
             }
-            InputMode::Steer => self.steering.push(input),
-            // What runs is stopped for it, so it comes before all that wait.
-            InputMode::Interrupt => {
-                active.stopping = true;
-                self.waiting.push_front(input);
-            }
+            InputMode::Steer => {}
+            InputMode::Interrupt => active.stopping = true,
         }
     }
 
     fn start(&mut self, input: Input, out: &mut Vec<RuntimeEvent>) {
-        let Input { message_id, run_id } = input;
+        let Input {
+            message_id, run_id, ..
+        } = input;
         self.active = Some(Active {
             run_id,
             responding: false,
@@ -188,16 +156,87 @@ impl Talk {
         out.push(ConversationStart { message_id }.into());
     }
 
-    /// Ends what is under way and takes up the next input, if one waits. Words meant to steer what has ended come first.
+    /// A model call takes up the input that its run answers, and with it all that was meant to join.
+    fn ask_model(&mut self, run_id: &RunId, out: &mut Vec<RuntimeEvent>) {
+        let is_active = self
+            .active
+            .as_ref()
+            .is_some_and(|active| active.run_id == *run_id);
+        if !is_active {
+            let Some(at) = self.waiting.iter().position(|input| input.run_id == *run_id) else {
+                return;
+            };
+            let input = self.waiting.remove(at);
+            if self.active.is_some() {
+                // It ended without a word: its last input was taken along by the end itself.
+                self.end(
+                    ConversationEnd {
+                        reason: "end_turn".into(),
+                    },
+                    out,
+                );
+            }
+            self.start(input, out);
+        }
+        self.waiting.retain(|input| input.mode == InputMode::Queue);
+        out.push(ConversationThinking {}.into());
+    }
+
+    /// What is under way goes on, or ends.
+    fn advance(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+        use EnvironmentEvent as E;
+        let joined_by_more = self.waiting.iter().any(|input| input.mode != InputMode::Queue);
+        let Some(active) = &mut self.active else { return };
+        match &fact.event {
+            E::TextChunk(_) => active.respond(out),
+            E::StreamStart(_) => active.begin_stream(),
+            E::InterruptRequested(_) | E::SessionForked(_) => active.stopping = true,
+            E::ToolCall(call) => {
+                let quits = self.quit_tools.contains(&call.name);
+                active.calls.insert(call.tool_call_id.clone(), quits);
+            }
+            E::ToolResult(result) if active.settles_with(result) => {
+                self.end(
+                    ConversationEnd {
+                        reason: "quit".into(),
+                    },
+                    out,
+                );
+            }
+            E::StreamEnd(end) if active.ends_with(end.stop_reason) && !joined_by_more => {
+                if let Some(reason) = last_word(end.stop_reason) {
+                    self.end(
+                        ConversationEnd {
+                            reason: reason.into(),
+                        },
+                        out,
+                    );
+                }
+            }
+            // An error that names no run is the session's.
+            E::ErrorOccurred(error) if fact.run_id.is_some() => {
+                self.end(
+                    ConversationEnd {
+                        reason: error.code.clone(),
+                    },
+                    out,
+                );
+            }
+            E::Interrupted(interrupted) => {
+                self.end(
+                    ConversationInterrupted {
+                        reason: interrupted.reason.clone(),
+                    },
+                    out,
+                );
+            }
+            _ => {}
+        }
+    }
+
     fn end(&mut self, end: impl Into<RuntimeEvent>, out: &mut Vec<RuntimeEvent>) {
-        out.push(end.into());
         self.active = None;
-        for input in self.steering.drain(..).rev() {
-            self.waiting.push_front(input);
-        }
-        if let Some(next) = self.waiting.pop_front() {
-            self.start(next, out);
-        }
+        out.push(end.into());
     }
 }
 
@@ -229,11 +268,6 @@ impl Active {
         self.quit |= quits && result.status == ToolStatus::Success;
         self.quit && self.calls.is_empty() && !self.stopping
     }
-
-    /// Whether the fact speaks of this run, and not of one that has ended meanwhile.
-    fn is_run(&self, fact: &Envelope<EnvironmentEvent>) -> bool {
-        fact.run_id.as_ref().is_none_or(|run_id| *run_id == self.run_id)
-    }
 }
 
 /// The reason of a stop that is the last one of an answer; `None` where more follows: another attempt, the rest of a long
@@ -260,6 +294,20 @@ mod tests {
 
     use super::super::testing::*;
     use super::*;
+
+    /// A row: the run that the fact names, the fact, and what it means. An input in row N opens run N.
+    type Row = (Option<u64>, EnvironmentEvent, Vec<RuntimeEvent>);
+
+    fn check(table: Vec<Row>) {
+        let mut receptor = ConversationReceptor::default();
+        for (index, (run, event, expected)) in table.into_iter().enumerate() {
+            let mut fact = envelope(index, event);
+            fact.run_id = run.map(RunId::of_input);
+            let mut out = Vec::new();
+            receptor.receive(&fact, &mut out);
+            assert_eq!(out, expected, "row {}: {:?}", index + 1, fact.event);
+        }
+    }
 
     fn start(id: &str) -> RuntimeEvent {
         ConversationStart {
@@ -318,119 +366,120 @@ mod tests {
 
     #[test]
     fn an_answer_with_a_tool_then_what_waited() {
-        let table = vec![
-            (user("msg_a", InputMode::Queue), vec![start("msg_a")]),
-            (model_asked(), vec![thinking()]),
-            (stream_start("msg_1"), vec![]),
-            (text("a"), vec![responding()]),
-            (text("b"), vec![]),
-            (tool_call("c1", "read"), vec![]),
-            (user("msg_b", InputMode::Queue), vec![queued("msg_b", 1)]),
-            (user("msg_c", InputMode::Queue), vec![queued("msg_c", 2)]),
-            (stream_end(StopReason::ToolUse), vec![]),
-            (tool_result("c1", "ok"), vec![]),
-            (model_asked(), vec![thinking()]),
-            (stream_start("msg_2"), vec![]),
-            (text("c"), vec![responding()]),
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (Some(1), model_asked(), vec![thinking()]),
+            (Some(1), stream_start("msg_1"), vec![]),
+            (Some(1), text("a"), vec![responding()]),
+            (Some(1), text("b"), vec![]),
+            (Some(1), tool_call("c1", "read"), vec![]),
+            (None, user("msg_b", InputMode::Queue), vec![queued("msg_b", 1)]),
+            (None, user("msg_c", InputMode::Queue), vec![queued("msg_c", 2)]),
+            (Some(1), stream_end(StopReason::ToolUse), vec![]),
+            (Some(1), tool_result("c1", "ok"), vec![]),
+            (Some(1), model_asked(), vec![thinking()]),
+            (Some(1), stream_start("msg_2"), vec![]),
+            (Some(1), text("c"), vec![responding()]),
+            (Some(1), stream_end(StopReason::EndTurn), vec![end("end_turn")]),
+            (Some(7), model_asked(), vec![start("msg_b"), thinking()]),
+            (Some(7), stream_start("msg_3"), vec![]),
             (
-                stream_end(StopReason::EndTurn),
-                vec![end("end_turn"), start("msg_b")],
-            ),
-            (model_asked(), vec![thinking()]),
-            (stream_start("msg_3"), vec![]),
-            (
+                Some(7),
                 stream_end(StopReason::MaxTokens),
-                vec![end("max_tokens"), start("msg_c")],
+                vec![end("max_tokens")],
             ),
-            (stream_end(StopReason::Refusal), vec![end("refusal")]),
-        ];
-        check(ConversationReceptor::default(), table);
+            (Some(8), model_asked(), vec![start("msg_c"), thinking()]),
+            (Some(8), stream_end(StopReason::Refusal), vec![end("refusal")]),
+        ]);
     }
 
     #[test]
     fn calls_keep_it_going_whatever_the_reason_of_the_stop() {
-        let table = vec![
-            (user("msg_a", InputMode::Queue), vec![start("msg_a")]),
-            (stream_start("msg_1"), vec![]),
-            (tool_call("c1", "read"), vec![]),
-            (stream_end(StopReason::EndTurn), vec![]),
-            (tool_result("c1", "ok"), vec![]),
-            (stream_start("msg_2"), vec![]),
-            (tool_call("c2", "read"), vec![]),
-            (stream_end(StopReason::Broken), vec![]),
-            (stream_start("msg_3"), vec![]),
-            (stream_end(StopReason::PauseTurn), vec![]),
-            (stream_start("msg_4"), vec![]),
-            (stream_end(StopReason::ToolUse), vec![end("tool_use")]),
-        ];
-        check(ConversationReceptor::default(), table);
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (Some(1), stream_start("msg_1"), vec![]),
+            (Some(1), tool_call("c1", "read"), vec![]),
+            (Some(1), stream_end(StopReason::EndTurn), vec![]),
+            (Some(1), tool_result("c1", "ok"), vec![]),
+            (Some(1), stream_start("msg_2"), vec![]),
+            (Some(1), tool_call("c2", "read"), vec![]),
+            (Some(1), stream_end(StopReason::Broken), vec![]),
+            (Some(1), stream_start("msg_3"), vec![]),
+            (Some(1), stream_end(StopReason::PauseTurn), vec![]),
+            (Some(1), stream_start("msg_4"), vec![]),
+            (Some(1), stream_end(StopReason::ToolUse), vec![end("tool_use")]),
+        ]);
     }
 
     #[test]
-    fn errors_end_it() {
-        let table = vec![
-            (error("nothing runs"), vec![]),
-            (user("msg_a", InputMode::Queue), vec![start("msg_a")]),
-            (attached(), vec![]),
-            (stream_start("msg_1"), vec![]),
-            (stream_end(StopReason::ContextWindow), vec![]),
-            (error("context_window"), vec![end("context_window")]),
-            (text("late"), vec![]),
-            (model_asked(), vec![]),
-        ];
-        check(ConversationReceptor::default(), table);
+    fn errors_of_its_run_end_it() {
+        check(vec![
+            (None, error("nothing runs"), vec![]),
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (None, attached(), vec![]),
+            (Some(2), stream_start("msg_1"), vec![]),
+            (Some(2), stream_end(StopReason::ContextWindow), vec![]),
+            (None, error("the session's"), vec![]),
+            (Some(1), error("of another run"), vec![]),
+            (Some(2), error("context_window"), vec![end("context_window")]),
+            (Some(2), text("late"), vec![]),
+            (Some(2), model_asked(), vec![]),
+        ]);
     }
 
     #[test]
     fn what_is_being_stopped_ends_with_the_report() {
         let stop = InterruptRequested { reason: None };
-        let table = vec![
-            (interrupted("nothing runs"), vec![]),
-            (user("msg_a", InputMode::Queue), vec![start("msg_a")]),
-            (user("msg_b", InputMode::Interrupt), vec![]),
-            (stream_end(StopReason::Interrupted), vec![]),
+        check(vec![
+            (None, interrupted("nothing runs"), vec![]),
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (None, user("msg_b", InputMode::Interrupt), vec![]),
+            (Some(2), stream_end(StopReason::Interrupted), vec![]),
             (
+                Some(2),
                 interrupted("a new message"),
-                vec![stopped("a new message"), start("msg_b")],
+                vec![stopped("a new message")],
             ),
-            (stop.into(), vec![]),
-            (stream_end(StopReason::EndTurn), vec![]),
-            (interrupted("user"), vec![stopped("user")]),
-        ];
-        check(ConversationReceptor::default(), table);
-    }
-
-    #[test]
-    fn a_report_about_another_run_ends_nothing() {
-        let mut receptor = ConversationReceptor::default();
-        let mut out = Vec::new();
-        receptor.receive(&envelope(0, user("msg_a", InputMode::Queue)), &mut out);
-        let mut report = envelope(1, interrupted("late"));
-        report.run_id = Some(RunId::new("run_0"));
-        receptor.receive(&report, &mut out);
-        assert_eq!(out, [start("msg_a")]);
-        report.run_id = Some(RunId::of_input(1));
-        receptor.receive(&report, &mut out);
-        assert_eq!(out, [start("msg_a"), stopped("late")]);
+            (Some(3), model_asked(), vec![start("msg_b"), thinking()]),
+            (None, stop.into(), vec![]),
+            (Some(3), stream_end(StopReason::EndTurn), vec![]),
+            (Some(2), interrupted("of another run"), vec![]),
+            (Some(3), interrupted("user"), vec![stopped("user")]),
+        ]);
     }
 
     #[test]
     fn words_that_steer_join_the_next_model_call() {
-        let table = vec![
-            (user("msg_a", InputMode::Steer), vec![start("msg_a")]),
-            (user("msg_b", InputMode::Steer), vec![]),
-            (stream_end(StopReason::EndTurn), vec![]),
-            (model_asked(), vec![thinking()]),
-            (user("msg_c", InputMode::Queue), vec![queued("msg_c", 1)]),
-            (user("msg_d", InputMode::Steer), vec![]),
-            (error("token_limit"), vec![end("token_limit"), start("msg_d")]),
+        check(vec![
+            (None, user("msg_a", InputMode::Steer), vec![start("msg_a")]),
+            (Some(1), model_asked(), vec![thinking()]),
+            (None, user("msg_b", InputMode::Steer), vec![]),
+            (Some(1), stream_end(StopReason::EndTurn), vec![]),
+            (Some(1), model_asked(), vec![thinking()]),
+            (None, user("msg_c", InputMode::Queue), vec![queued("msg_c", 1)]),
+            (None, user("msg_d", InputMode::Steer), vec![]),
+            (None, user("msg_e", InputMode::Steer), vec![]),
+            (Some(1), error("token_limit"), vec![end("token_limit")]),
+            (Some(7), model_asked(), vec![start("msg_d"), thinking()]),
+            (Some(7), stream_end(StopReason::EndTurn), vec![end("end_turn")]),
+            (Some(6), model_asked(), vec![start("msg_c"), thinking()]),
+            (Some(6), stream_end(StopReason::EndTurn), vec![end("end_turn")]),
+        ]);
+    }
+
+    #[test]
+    fn the_next_run_ends_what_ended_without_a_word() {
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (None, user("msg_b", InputMode::Steer), vec![]),
+            (Some(1), stream_end(StopReason::EndTurn), vec![]),
             (
-                stream_end(StopReason::EndTurn),
-                vec![end("end_turn"), start("msg_c")],
+                Some(2),
+                model_asked(),
+                vec![end("end_turn"), start("msg_b"), thinking()],
             ),
-            (stream_end(StopReason::EndTurn), vec![end("end_turn")]),
-        ];
-        check(ConversationReceptor::default(), table);
+            (Some(9), model_asked(), vec![]),
+        ]);
     }
 
     #[test]
@@ -438,24 +487,24 @@ mod tests {
         let no_tools = ConfigChanged {
             change: ConfigChange::Tools([].into()),
         };
-        let table = vec![
-            (session_opened(), vec![]),
-            (user("msg_a", InputMode::Queue), vec![start("msg_a")]),
-            (tool_call("c1", "finish"), vec![]),
+        check(vec![
+            (None, session_opened(), vec![]),
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (Some(2), tool_call("c1", "finish"), vec![]),
             (
+                Some(2),
                 tool_failure("c1", ToolStatus::Invalid, "no such argument"),
                 vec![],
             ),
-            (tool_call("c2", "finish"), vec![]),
-            (tool_call("c3", "read"), vec![]),
-            (tool_result("c2", "ok"), vec![]),
-            (tool_result("c3", "ok"), vec![end("quit")]),
-            (no_tools.into(), vec![]),
-            (user("msg_b", InputMode::Queue), vec![start("msg_b")]),
-            (tool_call("c4", "finish"), vec![]),
-            (tool_result("c4", "ok"), vec![]),
-        ];
-        check(ConversationReceptor::default(), table);
+            (Some(2), tool_call("c2", "finish"), vec![]),
+            (Some(2), tool_call("c3", "read"), vec![]),
+            (Some(2), tool_result("c2", "ok"), vec![]),
+            (Some(2), tool_result("c3", "ok"), vec![end("quit")]),
+            (None, no_tools.into(), vec![]),
+            (None, user("msg_b", InputMode::Queue), vec![start("msg_b")]),
+            (Some(10), tool_call("c4", "finish"), vec![]),
+            (Some(10), tool_result("c4", "ok"), vec![]),
+        ]);
     }
 
     #[test]
@@ -464,13 +513,13 @@ mod tests {
             parent: SessionId::new("ses_0"),
             at_seq: 2,
         };
-        let table = vec![
-            (user("msg_a", InputMode::Queue), vec![start("msg_a")]),
-            (user("msg_b", InputMode::Queue), vec![queued("msg_b", 1)]),
-            (forked.into(), vec![]),
-            (attached(), vec![]),
-            (interrupted("forked"), vec![stopped("forked"), start("msg_b")]),
-        ];
-        check(ConversationReceptor::default(), table);
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (None, user("msg_b", InputMode::Queue), vec![queued("msg_b", 1)]),
+            (None, forked.into(), vec![]),
+            (None, attached(), vec![]),
+            (Some(1), interrupted("forked"), vec![stopped("forked")]),
+            (Some(2), model_asked(), vec![start("msg_b"), thinking()]),
+        ]);
     }
 }

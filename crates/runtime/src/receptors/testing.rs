@@ -167,8 +167,36 @@ pub(super) fn interrupted(reason: &str) -> EnvironmentEvent {
     .into()
 }
 
-/// A session in which every event of every receptor comes up.
-pub(super) fn a_long_session() -> Vec<EnvironmentEvent> {
+/// A session in which every event of every receptor comes up, each fact in the run that it belongs to.
+pub(super) fn a_long_session() -> Vec<Envelope<EnvironmentEvent>> {
+    let mut waiting = std::collections::VecDeque::new();
+    let mut run = None;
+    let mut facts: Vec<_> = events_of_a_long_session()
+        .into_iter()
+        .enumerate()
+        .map(|(index, event)| envelope(index, event))
+        .collect();
+    for fact in &mut facts {
+        if matches!(fact.event, EnvironmentEvent::UserMessage(_)) {
+            waiting.push_back(RunId::of_input(fact.seq));
+        }
+        run = run.or_else(|| waiting.pop_front());
+        fact.run_id = run.clone();
+        let ends = match &fact.event {
+            EnvironmentEvent::StreamEnd(end) => end.stop_reason == StopReason::EndTurn,
+            event => matches!(
+                event,
+                EnvironmentEvent::Interrupted(_) | EnvironmentEvent::ErrorOccurred(_)
+            ),
+        };
+        if ends {
+            run = None;
+        }
+    }
+    facts
+}
+
+fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
     let attached = WriterAttached {
         epoch: 2,
         program: "agentx 1".into(),
