@@ -15,17 +15,26 @@ use serde_json::json;
 const ROUNDS: usize = 5;
 
 fn main() {
+    // `cargo bench -p agentx-sqlite-log -- session` runs one part.
+    let part = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    let wanted = |name: &str| part.as_deref().is_none_or(|part| part == name);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        println!("streamed deltas made durable: one session, 200,000 deltas of 5 bytes");
-        for size in [1, 16, 64, 256, 1024] {
-            stream(size).await;
+        if wanted("stream") {
+            println!("streamed deltas made durable: one session, 200,000 deltas of 5 bytes");
+            for size in [1, 16, 64, 256, 1024] {
+                stream(size).await;
+            }
         }
-        println!("disk: 1 MiB of text in 5-byte deltas, with its message indexed");
-        for size in [1, 64, 1024] {
-            disk(size).await;
+        if wanted("disk") {
+            println!("disk: 1 MiB of text in 5-byte deltas, with its message indexed");
+            for size in [1, 64, 1024] {
+                disk(size).await;
+            }
         }
-        session_of_100_000().await;
+        if wanted("session") {
+            session_of_100_000().await;
+        }
     });
 }
 
