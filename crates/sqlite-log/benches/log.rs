@@ -41,7 +41,9 @@ fn main() {
 fn words(n: u64) -> String {
     // Five bytes each, without much repetition.
     let n = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-    let mut word: String = (0..4).map(|i| char::from(b'a' + ((n >> (i * 5)) % 26) as u8)).collect();
+    let mut word: String = (0..4)
+        .map(|i| char::from(b'a' + ((n >> (i * 5)) % 26) as u8))
+        .collect();
     word.push(' ');
     word
 }
@@ -77,7 +79,11 @@ fn deltas(count: u64) -> Vec<Fact> {
 }
 
 fn batch(facts: &[Fact]) -> Batch {
-    Batch { facts: facts.to_vec(), derived: [7; 32], projections: Vec::new() }
+    Batch {
+        facts: facts.to_vec(),
+        derived: [7; 32],
+        projections: Vec::new(),
+    }
 }
 
 async fn begin(path: &Path) -> (Arc<SqliteLog>, Writer) {
@@ -88,7 +94,13 @@ async fn begin(path: &Path) -> (Arc<SqliteLog>, Writer) {
 }
 
 fn new_log(session_id: SessionId, parent: Option<(SessionId, u64)>) -> NewLog {
-    NewLog { session_id, owner: OwnerId::new("own_1"), at: Timestamp(0), workspace: "/work".into(), parent }
+    NewLog {
+        session_id,
+        owner: OwnerId::new("own_1"),
+        at: Timestamp(0),
+        workspace: "/work".into(),
+        parent,
+    }
 }
 
 /// Raw SQLite: the same bytes as one blob a batch, one transaction a batch, on this thread.
@@ -105,7 +117,11 @@ fn raw(path: &Path, facts: &[Fact], size: usize) -> Duration {
         // As many bytes as the log's own records have: kind and length, time step, text.
         let data = vec![b'x'; facts.len() * 9];
         connection.prepare_cached("BEGIN").unwrap().execute([]).unwrap();
-        connection.prepare_cached("INSERT INTO raw (data) VALUES (?1)").unwrap().execute([&data]).unwrap();
+        connection
+            .prepare_cached("INSERT INTO raw (data) VALUES (?1)")
+            .unwrap()
+            .execute([&data])
+            .unwrap();
         connection.prepare_cached("COMMIT").unwrap().execute([]).unwrap();
     }
     started.elapsed()
@@ -168,7 +184,14 @@ async fn disk(size: usize) {
         log.append(&writer, batch(facts)).await.unwrap();
     }
     let seq = facts.len() as u64 + 1;
-    let end = fact(seq, StreamEnd { stop_reason: StopReason::EndTurn, raw: None }.into());
+    let end = fact(
+        seq,
+        StreamEnd {
+            stop_reason: StopReason::EndTurn,
+            raw: None,
+        }
+        .into(),
+    );
     let text = (1..seq).map(words).collect();
     let message = Projection::Message {
         seq,
@@ -177,10 +200,22 @@ async fn disk(size: usize) {
         role: Role::Assistant,
         text,
     };
-    log.append(&writer, Batch { facts: vec![end], derived: [7; 32], projections: vec![message] }).await.unwrap();
+    log.append(
+        &writer,
+        Batch {
+            facts: vec![end],
+            derived: [7; 32],
+            projections: vec![message],
+        },
+    )
+    .await
+    .unwrap();
     drop((log, writer));
     let bytes = std::fs::metadata(&path).unwrap().len();
-    println!("  batches of {size:4}: {:.2} MiB (bar 4)", bytes as f64 / (1024.0 * 1024.0));
+    println!(
+        "  batches of {size:4}: {:.2} MiB (bar 4)",
+        bytes as f64 / (1024.0 * 1024.0)
+    );
 }
 
 /// 90,000 deltas and 10,000 other events, in turns.
@@ -189,9 +224,22 @@ fn history() -> Vec<Fact> {
     (1..=100_000u64)
         .map(|seq| {
             let event = match seq % 100 {
-                0 => StreamEnd { stop_reason: StopReason::ToolUse, raw: None }.into(),
-                1 => StreamStart { message_id: MessageId::new("msg_1"), model: "m".into(), attempt: 1 }.into(),
-                2 => ActionStarted { kind: ActionKind::CallTool, tool_call_id: Some(call()) }.into(),
+                0 => StreamEnd {
+                    stop_reason: StopReason::ToolUse,
+                    raw: None,
+                }
+                .into(),
+                1 => StreamStart {
+                    message_id: MessageId::new("msg_1"),
+                    model: "m".into(),
+                    attempt: 1,
+                }
+                .into(),
+                2 => ActionStarted {
+                    kind: ActionKind::CallTool,
+                    tool_call_id: Some(call()),
+                }
+                .into(),
                 3 => ToolResult {
                     tool_call_id: call(),
                     result: vec![ContentPart::text("a line of output\n".repeat(8))],
@@ -251,6 +299,8 @@ async fn session_of_100_000() {
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     println!("  open {:.2} ms (bar 3), attach {:.2} ms", ms(open), ms(attach));
     let [whole, large, small] = read.map(ms);
-    println!("  read: {whole:.1} ms at once, {large:.1} ms in pages of 4096, {small:.1} ms in pages of 512 (bar 25)");
+    println!(
+        "  read: {whole:.1} ms at once, {large:.1} ms in pages of 4096, {small:.1} ms in pages of 512 (bar 25)"
+    );
     println!("  fork: {:.2} ms at worst (bar 2)", ms(fork));
 }

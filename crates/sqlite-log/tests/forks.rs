@@ -12,7 +12,12 @@ use support::*;
 
 /// The same facts as `id` sees them.
 fn seen_by(id: &str, facts: &[Fact]) -> Vec<Fact> {
-    let seen = |fact: &Fact| Arc::new(Envelope { session_id: SessionId::new(id), ..(**fact).clone() });
+    let seen = |fact: &Fact| {
+        Arc::new(Envelope {
+            session_id: SessionId::new(id),
+            ..(**fact).clone()
+        })
+    };
     facts.iter().map(seen).collect()
 }
 
@@ -58,25 +63,40 @@ fn forks_of_forks() {
         let b = SessionId::new("ses_b");
         log.create(fork_of("ses_b", "ses_1", 20)).await.unwrap();
         let writer = log.attach(&b).await.unwrap();
-        let own: Vec<Fact> = (21..=40).map(|seq| fact_of(&b, seq, text(&format!("b{seq} ")))).collect();
+        let own: Vec<Fact> = (21..=40)
+            .map(|seq| fact_of(&b, seq, text(&format!("b{seq} "))))
+            .collect();
         log.append(&writer, batch(own.clone())).await.unwrap();
         let mut b_sees = seen_by("ses_b", &facts[..20]);
         b_sees.extend(own);
         for at in [0, 10, 20, 21, 33, 40] {
             let id = format!("ses_c{at}");
             log.create(fork_of(&id, "ses_b", at)).await.unwrap();
-            assert_eq!(all(&log, &id).await, seen_by(&id, &b_sees[..at as usize]), "at {at}");
+            assert_eq!(
+                all(&log, &id).await,
+                seen_by(&id, &b_sees[..at as usize]),
+                "at {at}"
+            );
             let again = format!("ses_d{at}");
             log.create(fork_of(&again, &id, at)).await.unwrap();
             assert_eq!(all(&log, &again).await, seen_by(&again, &b_sees[..at as usize]));
             assert_good(&log, &id).await;
             assert_good(&log, &again).await;
             let info = log.info(&SessionId::new(&again)).await.unwrap();
-            assert_eq!((info.last_seq, info.parent), (at, Some((SessionId::new(&id), at))));
+            assert_eq!(
+                (info.last_seq, info.parent),
+                (at, Some((SessionId::new(&id), at)))
+            );
             for after in 0..45 {
                 let read = log.read(&SessionId::new(&id), after, 4).await.unwrap();
                 let upto = (after as usize + 4).min(at as usize);
-                assert_eq!(read, seen_by(&id, b_sees[..at as usize].get(after as usize..upto).unwrap_or(&[])));
+                assert_eq!(
+                    read,
+                    seen_by(
+                        &id,
+                        b_sees[..at as usize].get(after as usize..upto).unwrap_or(&[])
+                    )
+                );
             }
         }
     });
@@ -87,7 +107,9 @@ fn a_fork_needs_an_event_to_fork_at() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
         let facts = with_conversation(&log, 9).await;
-        let beyond = log.create(fork_of("ses_f", "ses_1", facts.len() as u64 + 1)).await;
+        let beyond = log
+            .create(fork_of("ses_f", "ses_1", facts.len() as u64 + 1))
+            .await;
         assert!(matches!(beyond, Err(LogError::Store { .. })), "{beyond:?}");
         assert!(is_not_found(&log.create(fork_of("ses_f", "ses_none", 1)).await));
         let taken = log.create(new_log("ses_1")).await;
@@ -108,7 +130,11 @@ fn a_deleted_parent_is_kept_as_far_as_a_fork_needs_it() {
         assert!(is_not_found(&log.read(&session(), 0, 1).await));
         assert!(is_not_found(&log.info(&session()).await));
         assert!(is_not_found(&log.attach(&session()).await.map(drop)));
-        let rows = || home.sql().query_row("SELECT count(*) FROM batches", [], |row| row.get::<_, i64>(0)).unwrap();
+        let rows = || {
+            home.sql()
+                .query_row("SELECT count(*) FROM batches", [], |row| row.get::<_, i64>(0))
+                .unwrap()
+        };
         let before = rows();
         assert!(log.collect_garbage().await.unwrap() > 0);
         assert!(rows() < before);
@@ -122,7 +148,9 @@ fn a_deleted_parent_is_kept_as_far_as_a_fork_needs_it() {
         log.delete(&SessionId::new("ses_g")).await.unwrap();
         assert!(log.collect_garbage().await.unwrap() > 0);
         assert_eq!(rows(), 0);
-        let sessions = home.sql().query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
+        let sessions = home
+            .sql()
+            .query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
         assert_eq!(sessions.unwrap(), 0);
         assert_eq!(log.collect_garbage().await.unwrap(), 0);
     });

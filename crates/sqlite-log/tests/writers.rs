@@ -23,12 +23,20 @@ fn a_session_has_one_writer_until_it_is_dropped() {
         let writer = begin(&log).await;
         assert_eq!((writer.epoch, writer.last_seq), (1, 0));
         for refused in [log.attach(&session()).await, other.attach(&session()).await] {
-            let Err(LogError::Busy { process, .. }) = refused else { panic!("two writers") };
+            let Err(LogError::Busy { process, .. }) = refused else {
+                panic!("two writers")
+            };
             assert_eq!(process, std::process::id());
         }
-        assert!(matches!(other.delete(&session()).await, Err(LogError::Busy { .. })));
+        assert!(matches!(
+            other.delete(&session()).await,
+            Err(LogError::Busy { .. })
+        ));
         let info = other.info(&session()).await.unwrap();
-        assert_eq!(info.writer.map(|writer| (writer.process, writer.epoch)), Some((std::process::id(), 1)));
+        assert_eq!(
+            info.writer.map(|writer| (writer.process, writer.epoch)),
+            Some((std::process::id(), 1))
+        );
         drop(writer);
         assert_eq!(log.info(&session()).await.unwrap().writer, None);
         assert!(!lock_file(&home).exists(), "a lock file goes with its lock");
@@ -71,7 +79,10 @@ fn an_earlier_writer_is_fenced() {
         append_each(&other, &new, &facts(1, [text("new")])).await;
         for seq in [1, 2] {
             let refused = log.append(&old, batch(facts(seq, [text("old")]))).await;
-            assert!(matches!(refused, Err(LogError::Fenced { epoch: 1, .. })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(LogError::Fenced { epoch: 1, .. })),
+                "{refused:?}"
+            );
         }
         drop(old);
         append_each(&other, &new, &facts(2, [text("new")])).await;
@@ -115,7 +126,10 @@ fn one_refused_append_takes_nothing_from_its_group() {
         }
         assert!(matches!(answers[1], Err(LogError::Fenced { .. })), "{answers:?}");
         assert!(matches!(answers[3], Err(LogError::Store { .. })), "{answers:?}");
-        assert!(answers[0].is_ok() && answers[2].is_ok() && answers[4].is_ok(), "{answers:?}");
+        assert!(
+            answers[0].is_ok() && answers[2].is_ok() && answers[4].is_ok(),
+            "{answers:?}"
+        );
         assert_eq!(all(&log, "ses_a").await.len(), 3);
         assert_good(&log, "ses_a").await;
     });
@@ -126,7 +140,10 @@ fn events_out_of_order_are_refused() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
         let writer = begin(&log).await;
-        for wrong in [facts(2, [text("x")]), vec![fact_of(&SessionId::new("ses_2"), 1, text("x"))]] {
+        for wrong in [
+            facts(2, [text("x")]),
+            vec![fact_of(&SessionId::new("ses_2"), 1, text("x"))],
+        ] {
             let refused = log.append(&writer, batch(wrong)).await;
             assert!(matches!(refused, Err(LogError::Store { .. })), "{refused:?}");
         }
@@ -142,12 +159,18 @@ fn events_out_of_order_are_refused() {
 fn a_database_that_stays_locked_is_an_error_and_not_a_hang() {
     run(async {
         let home = Home::new();
-        let options = Options { busy_timeout: std::time::Duration::ZERO, ..Options::default() };
+        let options = Options {
+            busy_timeout: std::time::Duration::ZERO,
+            ..Options::default()
+        };
         let log = SqliteLog::open(home.path(), options).unwrap();
         let writer = begin(&log).await;
         let blocker = home.sql();
         blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let refused = log.append(&writer, batch(facts(1, [text("x")]))).await.unwrap_err();
+        let refused = log
+            .append(&writer, batch(facts(1, [text("x")])))
+            .await
+            .unwrap_err();
         assert!(refused.to_string().contains("another process"), "{refused}");
         blocker.execute_batch("ROLLBACK").unwrap();
         append_each(&log, &writer, &facts(1, [text("x"), text("y")])).await;
@@ -189,14 +212,18 @@ const CHILD: &str = "AGENTX_SQLITE_LOG_TEST_DATABASE";
 /// Not a test by itself: the other process of the next one, which is killed while it writes.
 #[test]
 fn child_process() {
-    let Some(path) = std::env::var_os(CHILD) else { return };
+    let Some(path) = std::env::var_os(CHILD) else {
+        return;
+    };
     run(async {
         let log = SqliteLog::open(path, Options::default()).unwrap();
         let writer = log.attach(&session()).await.unwrap();
         let mut seq = writer.last_seq;
         loop {
             seq += 1;
-            log.append(&writer, batch(facts(seq, [text("child ")]))).await.unwrap();
+            log.append(&writer, batch(facts(seq, [text("child ")])))
+                .await
+                .unwrap();
             println!("{seq}");
         }
     });
@@ -216,13 +243,21 @@ fn what_a_killed_process_was_told_is_there() {
             .spawn()
             .unwrap();
         let output = std::io::BufReader::new(child.stdout.take().unwrap());
-        let mut lines = output.lines().map_while(Result::ok).filter_map(|line| line.trim().parse::<u64>().ok());
+        let mut lines = output
+            .lines()
+            .map_while(Result::ok)
+            .filter_map(|line| line.trim().parse::<u64>().ok());
         told = lines.by_ref().nth(300 + 37 * round as usize).unwrap();
         run(async {
             let log = home.open();
-            let Err(LogError::Busy { process, .. }) = log.attach(&session()).await else { panic!("two writers") };
+            let Err(LogError::Busy { process, .. }) = log.attach(&session()).await else {
+                panic!("two writers")
+            };
             assert_eq!(process, child.id());
-            assert!(log.read(&session(), told - 1, 1).await.unwrap().len() == 1, "others can read");
+            assert!(
+                log.read(&session(), told - 1, 1).await.unwrap().len() == 1,
+                "others can read"
+            );
         });
         child.kill().unwrap();
         child.wait().unwrap();
@@ -243,7 +278,10 @@ fn what_a_killed_process_was_told_is_there() {
 fn durability_against_loss_of_power_is_a_setting() {
     run(async {
         let home = Home::new();
-        let options = Options { durability: Durability::Machine, ..Options::default() };
+        let options = Options {
+            durability: Durability::Machine,
+            ..Options::default()
+        };
         let log = SqliteLog::open(home.path(), options).unwrap();
         let writer = begin(&log).await;
         append_each(&log, &writer, &facts(1, [text("a"), text("b")])).await;

@@ -44,7 +44,9 @@ impl Home {
 
     /// Another program's way in.
     pub fn sql(&self) -> rusqlite::Connection {
-        rusqlite::Connection::open(self.path()).unwrap()
+        let connection = rusqlite::Connection::open(self.path()).unwrap();
+        connection.pragma_update(None, "synchronous", "OFF").unwrap();
+        connection
     }
 }
 

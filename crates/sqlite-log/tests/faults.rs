@@ -1,0 +1,162 @@
+//! Full disks, crashes, missing permissions: nothing is claimed that is not there.
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use agentx_runtime::{BlobStore, LogError, SessionLog};
+use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_types::*;
+use support::*;
+
+#[test]
+fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {
+    run(async {
+        let home = Home::new();
+        let options = Options {
+            max_bytes: Some(256 * 1024),
+            ..Options::default()
+        };
+        let log = SqliteLog::open(home.path(), options).unwrap();
+        let writer = begin(&log).await;
+        let mut kept = 0;
+        let full = loop {
+            let events = (0..200).map(|n| text(&format!("{n:>20}")));
+            match log.append(&writer, batch(facts(kept + 1, events))).await {
+                Ok(()) => kept += 200,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(full, LogError::Full { .. }), "{full}");
+        assert!(kept > 1000);
+        assert_eq!(log.info(&session()).await.unwrap().last_seq, kept);
+        assert!(matches!(
+            log.put_blob(vec![1; 100_000]).await,
+            Err(LogError::Full { .. })
+        ));
+        let long = (0..2000).map(|n| text(&format!("{n:>20}")));
+        let refused = log.append(&writer, batch(facts(kept + 1, long))).await;
+        assert!(matches!(refused, Err(LogError::Full { .. })), "{refused:?}");
+        assert_eq!(all(&log, "ses_1").await.len() as u64, kept);
+        assert_good(&log, "ses_1").await;
+        drop((log, writer));
+
+        // With room again the same session goes on.
+        let log = home.open();
+        let writer = log.attach(&session()).await.unwrap();
+        assert_eq!(writer.last_seq, kept);
+        append_each(&log, &writer, &facts(kept + 1, [text("room")])).await;
+        assert_good(&log, "ses_1").await;
+    });
+}
+
+#[test]
+fn a_small_append_after_a_full_one_goes_on() {
+    run(async {
+        let home = Home::new();
+        let options = Options {
+            max_bytes: Some(256 * 1024),
+            ..Options::default()
+        };
+        let log = SqliteLog::open(home.path(), options).unwrap();
+        let writer = begin(&log).await;
+        append_each(&log, &writer, &facts(1, [text("a")])).await;
+        let long = (0..20_000).map(|n| text(&format!("{n:>20}")));
+        assert!(matches!(
+            log.append(&writer, batch(facts(2, long))).await,
+            Err(LogError::Full { .. })
+        ));
+        append_each(&log, &writer, &facts(2, [text("b")])).await;
+        assert_eq!(all(&log, "ses_1").await, facts(1, [text("a"), text("b")]));
+        assert_good(&log, "ses_1").await;
+    });
+}
+
+#[test]
+fn a_copy_made_in_the_middle_holds_all_that_was_answered() {
+    run(async {
+        let home = Home::new();
+        let log = home.open();
+        let writer = begin(&log).await;
+        let facts = facts(1, conversation(200));
+        for (n, fact) in facts.iter().enumerate() {
+            log.append(&writer, batch(vec![fact.clone()])).await.unwrap();
+            if n % 97 != 0 {
+                continue;
+            }
+            let copy = Home::new();
+            std::fs::create_dir_all(copy.path().parent().unwrap()).unwrap();
+            std::fs::copy(home.path(), copy.path()).unwrap();
+            let wal = |home: &Home| home.path().with_file_name("log.db-wal");
+            std::fs::copy(wal(&home), wal(&copy)).unwrap();
+            let copy = copy.open();
+            assert_eq!(all(&copy, "ses_1").await, facts[..=n]);
+            assert_good(&copy, "ses_1").await;
+            assert_eq!(copy.attach(&session()).await.unwrap().last_seq, n as u64 + 1);
+        }
+    });
+}
+
+#[test]
+fn dropping_the_log_writes_what_was_queued() {
+    let home = Home::new();
+    run(async {
+        let log = home.open();
+        let writer = begin(&log).await;
+        let mut queued = Vec::new();
+        for seq in 1..=50 {
+            let mut append = log.append(&writer, batch(facts(seq, [text("queued ")])));
+            let _ = std::future::poll_fn(|cx| std::task::Poll::Ready(append.as_mut().poll(cx))).await;
+            queued.push(append);
+        }
+        drop(queued);
+        drop(log);
+        drop(writer);
+        let log = home.open();
+        assert_eq!(all(&log, "ses_1").await.len(), 50);
+        assert_good(&log, "ses_1").await;
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_can_read_what_is_made() {
+    use std::os::unix::fs::PermissionsExt as _;
+    run(async {
+        let home = Home::new();
+        let log = home.open();
+        let _writer = begin(&log).await;
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(home.path().parent().unwrap()), 0o700);
+        for name in ["log.db", "log.db-wal", "locks/ses_1.lock"] {
+            assert_eq!(mode(&home.path().with_file_name(name)), 0o600, "{name}");
+        }
+    });
+}
+
+#[test]
+fn odd_session_ids_stay_inside_the_lock_directory() {
+    run(async {
+        let home = Home::new();
+        let log = home.open();
+        for id in [
+            "../../escape",
+            "",
+            "/etc/passwd",
+            "会话",
+            "a\0b",
+            &"x".repeat(5000),
+        ] {
+            log.create(new_log(id)).await.unwrap();
+            let session = SessionId::new(id);
+            let writer = log.attach(&session).await.unwrap();
+            log.append(&writer, batch(vec![fact_of(&session, 1, text("x"))]))
+                .await
+                .unwrap();
+            let locks = std::fs::read_dir(home.path().with_file_name("locks"))
+                .unwrap()
+                .count();
+            assert_eq!(locks, 1, "{id}");
+            assert_eq!(log.info(&session).await.unwrap().last_seq, 1);
+        }
+    });
+}

@@ -1,0 +1,308 @@
+//! Read models: lists, titles, costs, search; always those of the facts that are committed.
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use agentx_runtime::{Projection, SessionInfo, SessionLog, SessionQuery};
+use agentx_sqlite_log::SqliteLog;
+use agentx_types::*;
+use support::*;
+
+fn query() -> SessionQuery {
+    SessionQuery {
+        owner: owner(),
+        workspace: None,
+        limit: 100,
+        before: None,
+    }
+}
+
+fn ids(sessions: &[SessionInfo]) -> Vec<&str> {
+    sessions.iter().map(|info| info.session_id.as_str()).collect()
+}
+
+fn spent(seq: u64, input_tokens: u64, cost: u64) -> Projection {
+    Projection::Spent {
+        seq,
+        run_id: Some(RunId::of_input(1)),
+        model: "m".into(),
+        usage: Usage {
+            input_tokens,
+            output_tokens: 2,
+            cache_read_tokens: 3,
+            ..Usage::default()
+        },
+        cost: NanoUsd(cost),
+    }
+}
+
+#[test]
+fn a_session_is_what_was_projected() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        let first = log.info(&session()).await.unwrap();
+        assert_eq!(
+            (first.title.as_str(), first.status, first.updated_at),
+            ("", None, Timestamp(1_000))
+        );
+        let question = "\n  请解释一下 the log, 尽量详细\nand more";
+        let projections = vec![
+            message(1, "msg_1", Role::User, question),
+            Projection::Model("claude".into()),
+            Projection::Status(RunStatus::AwaitingLlm),
+        ];
+        log.append(&writer, projecting(facts(1, [user(question)]), projections))
+            .await
+            .unwrap();
+        let projections = vec![
+            message(3, "msg_2", Role::Assistant, &"很长 ".repeat(500)),
+            spent(3, 100, 5),
+            spent(3, 100, 5),
+            Projection::Status(RunStatus::Completed),
+        ];
+        log.append(
+            &writer,
+            projecting(facts(2, [text("x"), stream_end()]), projections),
+        )
+        .await
+        .unwrap();
+        log.append(
+            &writer,
+            projecting(facts(4, [stream_end()]), vec![spent(4, 1, 7)]),
+        )
+        .await
+        .unwrap();
+        let info = log.info(&session()).await.unwrap();
+        assert_eq!(info.title, "请解释一下 the log, 尽量详细");
+        assert_eq!(
+            (info.model.as_str(), info.status),
+            ("claude", Some(RunStatus::Completed))
+        );
+        assert_eq!((info.messages, info.last_seq, info.cost), (2, 4, NanoUsd(12)));
+        assert_eq!(
+            (
+                info.usage.input_tokens,
+                info.usage.output_tokens,
+                info.usage.cache_read_tokens
+            ),
+            (101, 4, 6)
+        );
+        assert_eq!(info.updated_at, fact_of(&session(), 4, text("")).at);
+        let title = Projection::Title("Named".into());
+        log.append(&writer, projecting(vec![], vec![title]))
+            .await
+            .unwrap();
+        let named = log.info(&session()).await.unwrap();
+        assert_eq!((named.title.as_str(), named.last_seq), ("Named", 4));
+        assert_eq!(log.list(query()).await.unwrap(), [named]);
+    });
+}
+
+#[test]
+fn titles_are_short_and_a_message_is_counted_once() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        let long = "长".repeat(100);
+        let twice = vec![
+            message(1, "msg_1", Role::User, &long),
+            message(1, "msg_1", Role::User, "other words"),
+        ];
+        log.append(&writer, projecting(facts(1, [user(&long)]), twice))
+            .await
+            .unwrap();
+        let info = log.info(&session()).await.unwrap();
+        assert_eq!((info.title.chars().count(), info.messages), (60, 1));
+        assert_eq!(log.search(&owner(), "长长", 5).await.unwrap().len(), 0);
+        assert_eq!(log.search(&owner(), "other", 5).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn lists_are_ordered_by_the_latest_event() {
+    run(async {
+        let home = Home::new();
+        let log = home.open();
+        for (n, at) in [(1, 500i64), (2, 300), (3, 400), (4, 100)] {
+            let id = format!("ses_{n}");
+            let mut new = new_log(&id);
+            new.at = Timestamp(50);
+            new.workspace = if n == 4 { "elsewhere".into() } else { "work".into() };
+            log.create(new).await.unwrap();
+            let session = SessionId::new(&id);
+            let writer = log.attach(&session).await.unwrap();
+            // Two with deltas at their end, whose row is left behind.
+            let event = if n % 2 == 0 { text("delta") } else { user("hi") };
+            let mut fact = (*fact_of(&session, 1, event)).clone();
+            fact.at = Timestamp(at);
+            log.append(&writer, batch(vec![std::sync::Arc::new(fact)]))
+                .await
+                .unwrap();
+        }
+        let mut other = new_log("ses_other");
+        other.owner = OwnerId::new("own_2");
+        log.create(other).await.unwrap();
+        assert_eq!(
+            ids(&log.list(query()).await.unwrap()),
+            ["ses_1", "ses_3", "ses_2", "ses_4"]
+        );
+        let limited = SessionQuery {
+            limit: 2,
+            before: Some(Timestamp(400)),
+            ..query()
+        };
+        assert_eq!(ids(&log.list(limited).await.unwrap()), ["ses_2", "ses_4"]);
+        let here = SessionQuery {
+            workspace: Some("elsewhere".into()),
+            ..query()
+        };
+        assert_eq!(ids(&log.list(here).await.unwrap()), ["ses_4"]);
+        log.delete(&SessionId::new("ses_3")).await.unwrap();
+        assert_eq!(
+            ids(&log.list(query()).await.unwrap()),
+            ["ses_1", "ses_2", "ses_4"]
+        );
+        assert_eq!(
+            log.info(&SessionId::new("ses_2")).await.unwrap().updated_at,
+            Timestamp(300)
+        );
+        let resolved = |prefix: &'static str| {
+            let log = log.clone();
+            async move {
+                let found = log.resolve(&owner(), prefix).await.unwrap();
+                found.iter().map(ToString::to_string).collect::<Vec<_>>()
+            }
+        };
+        assert_eq!(resolved("ses_").await, ["ses_1", "ses_2", "ses_4"]);
+        assert_eq!(resolved("4").await, ["ses_4"]);
+        assert_eq!(resolved("ses_3").await, Vec::<String>::new(), "deleted");
+        assert_eq!(resolved("ses_o").await, Vec::<String>::new(), "another owner's");
+        assert_eq!(resolved("%").await, Vec::<String>::new());
+    });
+}
+
+#[test]
+fn forks_count_what_they_share_and_pay_for_what_is_theirs() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        for seq in 1..=4 {
+            let words = format!("question {seq}");
+            let projections = vec![
+                message(seq, &format!("msg_{seq}"), Role::User, &words),
+                spent(seq, 10, 1),
+            ];
+            log.append(&writer, projecting(facts(seq, [user(&words)]), projections))
+                .await
+                .unwrap();
+        }
+        log.create(fork_of("ses_f", "ses_1", 3)).await.unwrap();
+        log.create(fork_of("ses_g", "ses_f", 2)).await.unwrap();
+        log.create(fork_of("ses_h", "ses_1", 0)).await.unwrap();
+        for (id, messages, title) in [
+            ("ses_f", 3, "question 1"),
+            ("ses_g", 2, "question 1"),
+            ("ses_h", 0, ""),
+        ] {
+            let info = log.info(&SessionId::new(id)).await.unwrap();
+            assert_eq!(
+                (info.messages, info.title.as_str(), info.cost),
+                (messages, title, NanoUsd(0)),
+                "{id}"
+            );
+        }
+        let f = SessionId::new("ses_f");
+        let writer = log.attach(&f).await.unwrap();
+        let own = vec![message(4, "msg_f", Role::User, "own"), spent(4, 10, 9)];
+        log.append(&writer, projecting(vec![fact_of(&f, 4, user("own"))], own))
+            .await
+            .unwrap();
+        let before = log.info(&f).await.unwrap();
+        assert_eq!((before.messages, before.cost), (4, NanoUsd(9)));
+        let projections = vec![
+            Projection::Title("question 1".into()),
+            message(1, "msg_1", Role::User, "question 1"),
+            spent(1, 10, 1),
+            message(4, "msg_f", Role::User, "own"),
+            spent(4, 10, 9),
+        ];
+        log.rebuild_projections(&f, projections).await.unwrap();
+        assert_eq!(log.info(&f).await.unwrap(), before);
+        assert_eq!(log.search(&owner(), "own", 5).await.unwrap().len(), 1);
+        assert_good(&log, "ses_f").await;
+    });
+}
+
+#[test]
+fn words_are_found_in_any_script() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        let answer = "我们把每个事件写进会话日志里。The café log is append-only; naïve readers see batches.";
+        let pieces: Vec<_> = answer.chars().map(|c| text(&c.to_string())).collect();
+        let count = pieces.len() as u64;
+        let mut events = vec![user("什么是日志?"), stream_start()];
+        events.extend(pieces);
+        events.push(stream_end());
+        let end = count + 3;
+        let projections = vec![
+            message(1, "msg_1", Role::User, "什么是日志?"),
+            message(end, "msg_2", Role::Assistant, answer),
+        ];
+        log.append(&writer, projecting(facts(1, events), projections))
+            .await
+            .unwrap();
+        let table = [
+            ("日志", 2),
+            ("会话日志", 1),
+            ("会话", 1),
+            ("志", 2),
+            ("话日", 1),
+            ("日会", 0),
+            ("事件 日志", 1),
+            ("cafe", 1),
+            ("APPEND-only", 1),
+            ("append only", 1),
+            ("batch", 1),
+            ("batches 会话", 1),
+            ("atches", 0),
+            ("\" OR text:", 0),
+            ("NOT AND (", 0),
+            ("", 0),
+            ("*", 0),
+        ];
+        for (words, hits) in table {
+            let found = log.search(&owner(), words, 10).await.unwrap();
+            assert_eq!(found.len(), hits, "{words}: {found:?}");
+        }
+        let hit = &log.search(&owner(), "会话", 10).await.unwrap()[0];
+        assert_eq!((hit.seq, hit.role), (end, Role::Assistant));
+        assert!(hit.snippet.contains("写进会话日志里"), "{}", hit.snippet);
+        let hit = &log.search(&owner(), "readers", 10).await.unwrap()[0];
+        assert!(hit.snippet.contains("naïve readers see"), "{}", hit.snippet);
+        assert_eq!(log.search(&OwnerId::new("own_2"), "日志", 10).await.unwrap(), []);
+        drop(writer);
+        log.delete(&session()).await.unwrap();
+        assert_eq!(log.search(&owner(), "日志", 10).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn what_surrounds_a_hit_is_read_from_the_facts() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        let long = format!("{}needle {}", "hay ".repeat(500), "straw ".repeat(500));
+        let projections = vec![message(1, "msg_1", Role::User, &long)];
+        log.append(&writer, projecting(facts(1, [user(&long)]), projections))
+            .await
+            .unwrap();
+        let hit = &log.search(&owner(), "needle", 1).await.unwrap()[0];
+        assert!(
+            hit.snippet.contains("hay needle straw") && hit.snippet.chars().count() < 200,
+            "{}",
+            hit.snippet
+        );
+    });
+}
