@@ -11,7 +11,7 @@ const LENGTH: usize = 12;
 ///
 /// # Errors
 /// Where the system has no randomness to give.
-pub fn session() -> Result<SessionId, String> {
+pub(crate) fn session() -> Result<SessionId, String> {
     suffix().map(SessionId::with_suffix)
 }
 
@@ -19,7 +19,7 @@ pub fn session() -> Result<SessionId, String> {
 ///
 /// # Errors
 /// Where the system has no randomness to give.
-pub fn agent() -> Result<AgentStateId, String> {
+pub(crate) fn agent() -> Result<AgentStateId, String> {
     suffix().map(AgentStateId::with_suffix)
 }
 

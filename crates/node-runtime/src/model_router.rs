@@ -7,11 +7,11 @@ use agentx_types::{Action, ActionBody, Api};
 use tokio_util::sync::CancellationToken;
 
 /// Hands model calls to the environment that speaks the model's API.
-pub struct ModelRouter {
+pub(crate) struct ModelRouter {
     /// Answers without any model.
-    pub scripted: Arc<dyn Effector>,
+    pub(crate) scripted: Arc<dyn Effector>,
     /// Answers over the network.
-    pub network: Arc<dyn Effector>,
+    pub(crate) network: Arc<dyn Effector>,
 }
 
 impl Effector for ModelRouter {

@@ -11,7 +11,7 @@ const PAGE: usize = 4096;
 ///
 /// # Errors
 /// Where the log cannot be read.
-pub async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<ReplayReport, RuntimeError> {
+pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<ReplayReport, RuntimeError> {
     let mut recorded = log.digests(session).await?.into_iter().peekable();
     let mut fold = SessionFold::new(session.clone());
     let mut digest = DerivedDigest::default();
@@ -54,7 +54,7 @@ pub async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<ReplayR
 ///
 /// # Errors
 /// Where the log cannot be read, or no model was called until then.
-pub async fn request_at(
+pub(crate) async fn request_at(
     log: &dyn SessionLog,
     session: &SessionId,
     at_seq: Option<u64>,

@@ -74,7 +74,6 @@ impl Call {
             let mut attempt = Attempt::new(self, endpoint, number);
             let outcome = attempt.run(request).await;
             let broken = attempt.stream_is_open();
-            drop(attempt);
             match outcome {
                 Outcome::Answered | Outcome::NobodyListens => return,
                 Outcome::Interrupted => {

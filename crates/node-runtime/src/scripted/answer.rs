@@ -133,59 +133,47 @@ fn count(last: u32, chinese: bool) -> String {
 
 /// The tool and the arguments for a wish; the name of the tool where it is not on offer.
 fn call(wish: &ToolWish, tools: &[ToolSpec]) -> Result<(String, Value), &'static str> {
-    let offered = |name: &'static str| tools.iter().find(|tool| tool.name == name).ok_or(name);
-    let (tool, arguments) = match wish {
-        ToolWish::List { pattern } => (offered("glob")?, vec![("pattern".to_owned(), pattern.as_str())]),
-        ToolWish::Read { path } => {
-            let tool = offered("read")?;
-            (tool, vec![(path_key(tool), path.as_str())])
-        }
-        ToolWish::Run { command } => {
-            let tool = offered("bash")?;
-            (
-                tool,
-                vec![(
-                    tool.command_argument.clone().unwrap_or("command".into()),
-                    command.as_str(),
-                )],
-            )
-        }
-        ToolWish::Write { path, content } => {
-            let tool = offered("write")?;
-            (
-                tool,
-                vec![
-                    (path_key(tool), path.as_str()),
-                    ("content".to_owned(), content.as_str()),
-                ],
-            )
-        }
-        ToolWish::Replace { path, old, new } => {
-            let tool = offered("edit")?;
-            let texts = [
-                (first_of(tool, &["old", "old_string", "old_text"]), old),
-                (first_of(tool, &["new", "new_string", "new_text"]), new),
-            ];
-            let mut arguments = vec![(path_key(tool), path.as_str())];
-            arguments.extend(texts.into_iter().map(|(key, text)| (key, text.as_str())));
-            (tool, arguments)
-        }
-        ToolWish::Search { pattern, path } => {
-            let tool = offered("grep")?;
-            let mut arguments = vec![("pattern".to_owned(), pattern.as_str())];
-            arguments.extend(path.as_ref().map(|path| (path_key(tool), path.as_str())));
-            (tool, arguments)
-        }
+    let name = match wish {
+        ToolWish::List { .. } => "glob",
+        ToolWish::Read { .. } => "read",
+        ToolWish::Run { .. } => "bash",
+        ToolWish::Write { .. } => "write",
+        ToolWish::Replace { .. } => "edit",
+        ToolWish::Search { .. } => "grep",
     };
-    let input: Map<String, Value> = arguments
-        .into_iter()
-        .map(|(key, text)| (key, Value::from(text)))
-        .collect();
+    let tool = tools.iter().find(|tool| tool.name == name).ok_or(name)?;
+    let arguments = arguments(wish, tool).into_iter();
+    let input: Map<String, Value> = arguments.map(|(key, text)| (key, Value::from(text))).collect();
     Ok((tool.name.clone(), Value::Object(input)))
 }
 
-fn path_key(tool: &ToolSpec) -> String {
-    tool.path_argument.clone().unwrap_or_else(|| "path".to_owned())
+/// What `tool` is given, under the names that it has for it.
+fn arguments<'a>(wish: &'a ToolWish, tool: &ToolSpec) -> Vec<(String, &'a str)> {
+    let path_key = || tool.path_argument.clone().unwrap_or_else(|| "path".to_owned());
+    match wish {
+        ToolWish::List { pattern } => vec![("pattern".to_owned(), pattern)],
+        ToolWish::Read { path } => vec![(path_key(), path)],
+        ToolWish::Run { command } => {
+            vec![(
+                tool.command_argument
+                    .clone()
+                    .unwrap_or_else(|| "command".to_owned()),
+                command,
+            )]
+        }
+        ToolWish::Write { path, content } => vec![(path_key(), path), ("content".to_owned(), content)],
+        ToolWish::Replace { path, old, new } => vec![
+            (path_key(), path),
+            (first_of(tool, &["old", "old_string", "old_text"]), old),
+            (first_of(tool, &["new", "new_string", "new_text"]), new),
+        ],
+        ToolWish::Search { pattern, path } => {
+            let place = path.as_ref().map(|path| (path_key(), path.as_str()));
+            std::iter::once(("pattern".to_owned(), pattern.as_str()))
+                .chain(place)
+                .collect()
+        }
+    }
 }
 
 /// The first of `keys` that the tool's schema has.

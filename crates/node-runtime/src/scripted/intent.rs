@@ -36,6 +36,33 @@ pub(super) enum ToolWish {
     Search { pattern: String, path: Option<String> },
 }
 
+/// Words anywhere in a text, and what it then asks for; the first that fits.
+const TALK: &[(&[&str], Intent)] = &[
+    (&["api key", "apikey", "connect", "real model"], Intent::Connect),
+    (
+        &["密钥", "真实模型", "真正的模型", "连接", "接入"],
+        Intent::Connect,
+    ),
+    (&["story", "故事"], Intent::Story),
+    (
+        &["who are you", "what are you", "are you an ai", "are you real"],
+        Intent::Identity,
+    ),
+    (&["你是谁", "你是什么"], Intent::Identity),
+    (
+        &["help", "what can you do", "what do you do", "/help"],
+        Intent::Help,
+    ),
+    (&["帮助", "能做什么", "会什么", "会做什么"], Intent::Help),
+    (&["thanks", "thank", "谢谢", "多谢"], Intent::Thanks),
+    (&["bye", "goodbye", "再见", "拜拜"], Intent::Bye),
+    (
+        &["hello", "hi", "hey", "good morning", "good evening"],
+        Intent::Greet,
+    ),
+    (&["你好", "您好", "嗨", "早上好"], Intent::Greet),
+];
+
 /// What an input asks for: steps one after the other, each a group of things done at once. Never empty.
 pub(super) fn plan(input: &str) -> Vec<Vec<Intent>> {
     let line = input
@@ -306,66 +333,8 @@ fn talk(text: &str, lower: &str) -> Option<Intent> {
     if let Some(last) = count.and_then(last_number) {
         return Some(Intent::Count(last.min(MAX_COUNT)));
     }
-    let table: [(&[&str], Intent); 7] = [
-        (
-            &[
-                "api key",
-                "apikey",
-                "connect",
-                "real model",
-                "密钥",
-                "真实模型",
-                "真正的模型",
-                "连接",
-                "接入",
-            ],
-            Intent::Connect,
-        ),
-        (&["story", "故事"], Intent::Story),
-        (
-            &[
-                "who are you",
-                "what are you",
-                "are you an ai",
-                "are you real",
-                "你是谁",
-                "你是什么",
-            ],
-            Intent::Identity,
-        ),
-        (
-            &[
-                "help",
-                "what can you do",
-                "what do you do",
-                "帮助",
-                "能做什么",
-                "会什么",
-                "会做什么",
-                "/help",
-            ],
-            Intent::Help,
-        ),
-        (&["thanks", "thank", "谢谢", "多谢"], Intent::Thanks),
-        (&["bye", "goodbye", "再见", "拜拜"], Intent::Bye),
-        (
-            &[
-                "hello",
-                "hi",
-                "hey",
-                "good morning",
-                "good evening",
-                "你好",
-                "您好",
-                "嗨",
-                "早上好",
-            ],
-            Intent::Greet,
-        ),
-    ];
-    table
-        .into_iter()
-        .find_map(|(needles, intent)| has_any(lower, needles).then_some(intent))
+    TALK.iter()
+        .find_map(|(needles, intent)| has_any(lower, needles).then(|| intent.clone()))
 }
 
 fn last_number(text: &str) -> Option<u32> {

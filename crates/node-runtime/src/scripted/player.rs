@@ -7,6 +7,7 @@ use agentx_types::{
     Action, ContentPart, EnvironmentEvent, MessageId, ModelRequest, StopReason, StreamEnd, StreamStart,
     TextChunk, ThinkingChunk, ToolCall, ToolCallChunk, ToolCallId, ToolCallStart, Usage, UsageReport,
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
@@ -99,35 +100,42 @@ fn pieces_of(answer: &Answer, number: &str) -> Vec<EnvironmentEvent> {
         }
         .into()
     });
-    let mut pieces: Vec<EnvironmentEvent> = thinking.chain(text).collect();
-    for (index, (name, input)) in answer.calls.iter().enumerate() {
-        let tool_call_id = ToolCallId::with_suffix(format_args!("{number}_{index}"));
+    let calls = answer.calls.iter().enumerate();
+    let calls = calls.flat_map(|(index, (name, input))| {
+        call_pieces(
+            ToolCallId::with_suffix(format_args!("{number}_{index}")),
+            name,
+            input,
+        )
+    });
+    thinking.chain(text).chain(calls).collect()
+}
+
+fn call_pieces(tool_call_id: ToolCallId, name: &str, input: &Value) -> Vec<EnvironmentEvent> {
+    let name = name.to_owned();
+    let start = ToolCallStart {
+        tool_call_id: tool_call_id.clone(),
+        name: name.clone(),
+    };
+    let mut pieces: Vec<EnvironmentEvent> = vec![start.into()];
+    for json in split(&input.to_string()) {
         pieces.push(
-            ToolCallStart {
+            ToolCallChunk {
                 tool_call_id: tool_call_id.clone(),
-                name: name.clone(),
-            }
-            .into(),
-        );
-        for json in split(&input.to_string()) {
-            pieces.push(
-                ToolCallChunk {
-                    tool_call_id: tool_call_id.clone(),
-                    json: json.to_owned(),
-                }
-                .into(),
-            );
-        }
-        pieces.push(
-            ToolCall {
-                tool_call_id,
-                name: name.clone(),
-                input: input.clone(),
-                invalid: None,
+                json: json.to_owned(),
             }
             .into(),
         );
     }
+    pieces.push(
+        ToolCall {
+            tool_call_id,
+            name,
+            input: input.clone(),
+            invalid: None,
+        }
+        .into(),
+    );
     pieces
 }
 

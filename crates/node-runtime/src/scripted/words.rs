@@ -95,55 +95,54 @@ pub(super) const DONE_COUNTING: Words = Words {
     zh: "数完了。",
 };
 
+/// How many chapters the story has.
+const CHAPTERS: usize = 24;
+/// Who walks through it, where, and what is found there: in English and Chinese.
+const HEROES: [(&str, &str); 4] = [
+    ("a lamplighter", "点灯人"),
+    ("a ferryman", "摆渡人"),
+    ("a clockmaker", "钟表匠"),
+    ("a mapmaker", "制图师"),
+];
+const PLACES: [(&str, &str); 4] = [
+    ("the harbour", "港口"),
+    ("the hills", "山丘"),
+    ("the old bridge", "老桥"),
+    ("the quiet wood", "寂静的树林"),
+];
+const FINDS: [(&str, &str); 5] = [
+    ("a letter", "一封信"),
+    ("a key", "一把钥匙"),
+    ("a bell", "一口钟"),
+    ("a blue stone", "一块蓝色的石头"),
+    ("a song", "一支歌"),
+];
+
 /// A story of many chapters, the same every time: something long enough to interrupt.
 pub(super) fn story(chinese: bool) -> String {
-    const CHAPTERS: usize = 24;
-    let heroes = [
-        ("a lamplighter", "点灯人"),
-        ("a ferryman", "摆渡人"),
-        ("a clockmaker", "钟表匠"),
-        ("a mapmaker", "制图师"),
-    ];
-    let places = [
-        ("the harbour", "港口"),
-        ("the hills", "山丘"),
-        ("the old bridge", "老桥"),
-        ("the quiet wood", "寂静的树林"),
-    ];
-    let finds = [
-        ("a letter", "一封信"),
-        ("a key", "一把钥匙"),
-        ("a bell", "一口钟"),
-        ("a blue stone", "一块蓝色的石头"),
-        ("a song", "一支歌"),
-    ];
-    let chapter = |n: usize| {
-        let (hero, place, find) = (heroes[n % 4], places[(n / 4 + n) % 4], finds[n % 5]);
-        match chinese {
-            true => format!(
-                "第{}章。清晨，{}走到{}，那里没有人。风停了一会儿，地上放着{}。{}想了很久，把它带在身上，继续往前走，直到天黑。",
-                n + 1,
-                hero.1,
-                place.1,
-                find.1,
-                hero.1
-            ),
-            false => format!(
-                "Chapter {}. Early in the morning {} came to {}, and nobody was there. The wind stopped for a while, and on \
-                 the ground lay {}. It belonged to no one, so it was picked up, looked at for a long time, and carried on \
-                 until it was dark.",
-                n + 1,
-                hero.0,
-                place.0,
-                find.0
-            ),
-        }
-    };
-    let mut text = (0..CHAPTERS).map(chapter).collect::<Vec<_>>().join("\n\n");
-    text.push_str(if chinese {
-        "\n\n故事讲完了。"
+    let end = if chinese {
+        "故事讲完了。"
     } else {
-        "\n\nThat is the end of the story."
-    });
-    text
+        "That is the end of the story."
+    };
+    let mut parts: Vec<String> = (0..CHAPTERS).map(|n| chapter(n, chinese)).collect();
+    parts.push(end.to_owned());
+    parts.join("\n\n")
+}
+
+fn chapter(n: usize, chinese: bool) -> String {
+    let number = n + 1;
+    let (hero, place, find) = (HEROES[n % 4], PLACES[(n / 4 + n) % 4], FINDS[n % 5]);
+    match chinese {
+        true => format!(
+            "第{number}章。清晨，{}走到{}，那里没有人。风停了一会儿，地上放着{}。{}想了很久，把它带在身上，继续往前走，直到天黑。",
+            hero.1, place.1, find.1, hero.1
+        ),
+        false => format!(
+            "Chapter {number}. Early in the morning {} came to {}, and nobody was there. The wind stopped for a while, and \
+             on the ground lay {}. It belonged to no one, so it was picked up, looked at for a long time, and carried on \
+             until it was dark.",
+            hero.0, place.0, find.0
+        ),
+    }
 }

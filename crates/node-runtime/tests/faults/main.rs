@@ -2,6 +2,13 @@
 //! Nothing sleeps: waits between attempts are recorded, not waited for, and limits are milliseconds where they are the
 //! subject.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod answers;
 mod cancel;
 mod network;
