@@ -1,0 +1,189 @@
+//! Random histories through the whole fold: people, a model, tools, crashes and forks in any order. What must hold of a session is
+//! checked after each batch, and at the end when nothing is open any more.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "histories/session.rs"]
+mod session;
+
+use std::collections::BTreeMap;
+
+use agentx_runtime::{Derived, SessionFold};
+use agentx_types::*;
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+use session::{Op, Session};
+
+/// At least 1,000 histories; `PROPTEST_CASES` asks for more.
+fn config() -> Config {
+    let default = Config::default();
+    Config {
+        cases: default.cases.max(1_000),
+        failure_persistence: None,
+        ..default
+    }
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    prop::collection::vec(any::<Op>(), 1..50)
+}
+
+/// Plays a history to its end, with a look at the session after each batch.
+fn play(ops: &[Op], mut look: impl FnMut(&Session)) -> Session {
+    let mut session = Session::open();
+    for op in ops {
+        session.step(*op);
+        look(&session);
+    }
+    session.settle();
+    look(&session);
+    session
+}
+
+/// The conversation follows the run: it is about the same input, and over when the run is. It may be over before, while what runs
+/// is still being stopped.
+#[derive(Default)]
+struct Conversation {
+    seen: usize,
+    answered: Option<MessageId>,
+}
+
+impl Conversation {
+    fn check(&mut self, session: &Session) {
+        for event in &session.events[self.seen..] {
+            self.take(event, session);
+        }
+        self.seen = session.events.len();
+        let run = session.fold.root_agent().and_then(|agent| agent.react().run());
+        let running = run.filter(|run| !run.status.is_final());
+        match (&self.answered, running) {
+            (Some(input), Some(run)) => assert_eq!(*input, run.input_id, "{:?}", session.tail()),
+            (None, Some(run)) => assert_eq!(run.status, RunStatus::Stopping, "{:?}", session.tail()),
+            (Some(input), None) => panic!("{input} is answered for ever: {:?}", session.tail()),
+            (None, None) => {}
+        }
+    }
+
+    fn take(&mut self, event: &RuntimeEvent, session: &Session) {
+        match event {
+            RuntimeEvent::ConversationStart(start) => {
+                let before = self.answered.replace(start.message_id.clone());
+                assert_eq!(before, None, "{:?}", session.tail());
+            }
+            RuntimeEvent::ConversationEnd(_) | RuntimeEvent::ConversationInterrupted(_) => {
+                assert_ne!(self.answered.take(), None, "{:?}", session.tail());
+            }
+            RuntimeEvent::ConversationThinking(_) | RuntimeEvent::ConversationResponding(_) => {
+                assert_ne!(self.answered, None, "{:?}", session.tail());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn count(session: &Session, of: impl Fn(&RuntimeEvent) -> bool) -> usize {
+    session.events.iter().filter(|event| of(event)).count()
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn conversations_follow_their_runs(ops in ops()) {
+        let mut conversation = Conversation::default();
+        let session = play(&ops, |session| conversation.check(session));
+        let started = |event: &RuntimeEvent| matches!(event, RuntimeEvent::ConversationStart(_));
+        let runs = |event: &RuntimeEvent| matches!(event, RuntimeEvent::RunStarted(_));
+        prop_assert_eq!(count(&session, started), count(&session, runs));
+    }
+
+    #[test]
+    fn every_call_gets_one_result_whatever_dies(ops in ops()) {
+        let session = play(&ops, |_| ());
+        let mut results: BTreeMap<ToolCallId, usize> = BTreeMap::new();
+        let mut calls: Vec<ToolCallId> = Vec::new();
+        for event in &session.events {
+            match event {
+                RuntimeEvent::AssistantMessageAdded(added) => {
+                    calls.extend(added.message.content.iter().filter_map(|part| match part {
+                        ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),
+                        _ => None,
+                    }));
+                }
+                RuntimeEvent::ToolResultMessageAdded(added) => {
+                    for part in &added.message.content {
+                        let ContentPart::ToolResult(result) = part else { continue };
+                        *results.entry(result.tool_call_id.clone()).or_default() += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        prop_assert!(results.values().all(|times| *times == 1), "{results:?}");
+        prop_assert_eq!(results.into_keys().collect::<Vec<_>>(), { calls.sort(); calls });
+        prop_assert!(session.performed.values().all(|times| *times <= 1), "{:?}", session.performed);
+    }
+
+    #[test]
+    fn tools_and_messages_begin_and_end_once(ops in ops()) {
+        let session = play(&ops, |_| ());
+        let mut open: Option<MessageId> = None;
+        let mut steps: BTreeMap<ToolCallId, Vec<&str>> = BTreeMap::new();
+        for event in &session.events {
+            let step = match event {
+                RuntimeEvent::MessageStart(start) => {
+                    prop_assert_eq!(open.replace(start.message_id.clone()), None);
+                    continue;
+                }
+                RuntimeEvent::MessageStop(stop) => {
+                    prop_assert_eq!(open.take(), Some(stop.message_id.clone()));
+                    continue;
+                }
+                RuntimeEvent::ToolPlanned(tool) => (&tool.tool_call_id, "planned"),
+                RuntimeEvent::ToolExecuting(tool) => (&tool.tool_call_id, "executing"),
+                RuntimeEvent::ToolCompleted(tool) => (&tool.tool_call_id, "ended"),
+                RuntimeEvent::ToolFailed(tool) => (&tool.tool_call_id, "ended"),
+                _ => continue,
+            };
+            steps.entry(step.0.clone()).or_default().push(step.1);
+        }
+        for (id, steps) in steps {
+            let lives: [&[&str]; 3] = [&["planned"], &["planned", "ended"], &["planned", "executing", "ended"]];
+            prop_assert!(lives.contains(&steps.as_slice()), "{id}: {steps:?}");
+        }
+    }
+
+    #[test]
+    fn replay_equals_what_was_live_to_the_byte(ops in ops()) {
+        let session = play(&ops, |_| ());
+        let mut fold = SessionFold::new("ses_1".into());
+        let mut restored = SessionFold::new("ses_1".into());
+        let mut replayed = Vec::new();
+        for fact in &session.log {
+            let written = serde_json::to_string(fact).unwrap();
+            let read: Envelope<EnvironmentEvent> = serde_json::from_str(&written).unwrap();
+            let (mut left, mut right) = (Derived::default(), Derived::default());
+            fold.apply(&read, &mut left);
+            restored.apply(fact, &mut right);
+            prop_assert_eq!(&left, &right);
+            restored = serde_json::from_str(&serde_json::to_string(&restored).unwrap()).unwrap();
+            replayed.extend(left.events.into_iter().map(|envelope| serde_json::to_string(&envelope).unwrap()));
+        }
+        let live: Vec<String> = session.frames.iter().map(|frame| serde_json::to_string(frame).unwrap()).collect();
+        prop_assert_eq!(replayed, live);
+    }
+
+    #[test]
+    fn derived_events_name_their_fact_and_their_place(ops in ops()) {
+        let session = play(&ops, |_| ());
+        let mut next = (0, 0);
+        for frame in &session.frames {
+            let place = (frame.seq, frame.index.unwrap());
+            prop_assert!(place == next || place.0 > next.0 && place.1 == 0, "{place:?} after {next:?}");
+            next = (place.0, place.1 + 1);
+        }
+        for (at, fact) in session.log.iter().enumerate() {
+            prop_assert_eq!(fact.seq, at as u64 + 1);
+        }
+    }
+}
