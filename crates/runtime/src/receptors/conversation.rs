@@ -179,6 +179,10 @@ impl Talk {
             self.start(input, out);
         }
         self.waiting.retain(|input| input.mode == InputMode::Queue);
+        // The model is asked when no call is open any more; calls of a stream that broke off are never answered.
+        if let Some(active) = &mut self.active {
+            active.begin_stream();
+        }
         out.push(ConversationThinking {}.into());
     }
 
