@@ -43,7 +43,7 @@ impl Settings {
             return model.clone();
         }
         let mut connected = self.providers.iter().filter(|provider| provider.is_connected());
-        let model = connected.find_map(|provider| provider.entry.default_model.clone());
+        let model = connected.find_map(|provider| provider.default_model.clone());
         Sourced::new(
             model.unwrap_or_else(|| SCRIPTED_MODEL.to_owned()),
             Origin::Default,

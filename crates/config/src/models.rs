@@ -166,7 +166,10 @@ pub(crate) fn providers(
             .origin(&path("base_url"))
             .is_some_and(|origin| *origin != Origin::Default);
         ProviderSettings {
-            entry: entry.clone(),
+            name: entry.name.clone(),
+            base_url: entry.base_url.clone(),
+            needs_key: entry.needs_key,
+            default_model: entry.default_model.clone(),
             base_url_given,
             key,
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_llm::{Catalog, ProviderEntry};
+use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Limits, ModelParams, Rule};
 
 use crate::{Secret, Sourced};
@@ -68,8 +68,14 @@ impl ToolSettings {
 /// Where models are served.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderSettings {
-    /// What the catalog says about it, with what the configuration changes.
-    pub entry: ProviderEntry,
+    /// What models refer to it by; the catalog of the settings says the rest about it.
+    pub name: String,
+    /// Where it is.
+    pub base_url: String,
+    /// Whether it can only be asked with a key.
+    pub needs_key: bool,
+    /// The model to ask where none is named.
+    pub default_model: Option<String>,
     /// Whether a person (and not the program) said where it is.
     pub base_url_given: bool,
     /// Its key.
@@ -102,23 +108,18 @@ impl ProviderSettings {
         }
     }
 
-    /// What models refer to it by.
-    pub fn name(&self) -> &str {
-        &self.entry.name
-    }
-
     /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine is asked
     /// without a key.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
-            ProviderKey::Env { name, value: None } if self.entry.needs_key && !self.is_local() => Some(name),
+            ProviderKey::Env { name, value: None } if self.needs_key && !self.is_local() => Some(name),
             _ => None,
         }
     }
 
     /// Whether it runs on this machine.
     pub fn is_local(&self) -> bool {
-        let rest = self.entry.base_url.split_once("://").map_or("", |(_, rest)| rest);
+        let rest = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = match authority.strip_prefix('[') {
             Some(v6) => v6.split(']').next().unwrap_or_default(),
@@ -136,6 +137,6 @@ impl ProviderSettings {
 impl Settings {
     /// A provider by name.
     pub fn provider(&self, name: &str) -> Option<&ProviderSettings> {
-        self.providers.iter().find(|provider| provider.name() == name)
+        self.providers.iter().find(|provider| provider.name == name)
     }
 }

@@ -57,7 +57,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
 /// Whether a key that is given by reference is there.
 fn key_note(loaded: &Loaded, row: &Row) -> &'static str {
     let of_row = |provider: &&agentx_config::ProviderSettings| {
-        row.key == format!("providers.{}.api_key", provider.name())
+        row.key == format!("providers.{}.api_key", provider.name)
     };
     match loaded
         .settings

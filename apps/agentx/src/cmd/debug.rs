@@ -1,13 +1,83 @@
-//! `agentx debug`: looking inside.
+//! `agentx debug`: looking inside. Decoding a response body shows what the log would hold of it.
 
-use crate::args::DebugCommand;
+use std::io::Read as _;
+use std::path::Path;
+
+use agentx_llm::{Accumulator, StreamContext, StreamDecoder, StreamError, decode_body};
+use agentx_types::{Api, EnvironmentEvent};
+use serde_json::json;
+
+use crate::args::{ApiArg, DebugCommand};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 
+/// The largest body that is read.
+const MAX_BYTES: u64 = 256 << 20;
+
 /// Runs one of the commands.
 pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit, CliError> {
-    let DebugCommand::Decode { .. } = command;
-    console.say("nothing can be decoded yet\n");
-    Ok(Exit::Failed)
+    let DebugCommand::Decode { api, file } = command;
+    let api = match api {
+        ApiArg::Anthropic => Api::Anthropic,
+        ApiArg::OpenaiChat => Api::OpenaiChat,
+    };
+    decode(api, &read(file)?, console)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, CliError> {
+    let failed = |error: std::io::Error| CliError::File {
+        path: file.display().to_string(),
+        what: error.to_string(),
+    };
+    let mut bytes = Vec::new();
+    let mut source: Box<dyn std::io::Read> = match file.as_os_str() == "-" {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(std::fs::File::open(file).map_err(failed)?),
+    };
+    source
+        .by_ref()
+        .take(MAX_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Prints the events, a line each, and the message that they make; of a broken stream, what came of it.
+fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, CliError> {
+    let mut events = Vec::new();
+    let decoded = events_of(api, bytes, &mut events);
+    let mut whole = Accumulator::default();
+    for event in &events {
+        whole.push(event);
+        console.out_json(event)?;
+    }
+    let whole = whole.finish();
+    console.out_json(&json!({
+        "type": "message",
+        "message": whole.message,
+        "model": whole.model,
+        "stop_reason": whole.stop_reason,
+        "raw": whole.raw,
+        "usage": whole.usage,
+    }))?;
+    console.flush()?;
+    decoded.map(|()| Exit::Ok).map_err(|error| {
+        let error = error.into_model_error();
+        CliError::Run {
+            exit: Exit::Provider,
+            code: error.code.as_str().to_owned(),
+            message: error.message,
+        }
+    })
+}
+
+fn events_of(api: Api, bytes: &[u8], events: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+    let context = StreamContext::new("msg_decoded", 1);
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
+        return decode_body(api, context, bytes, events);
+    }
+    let mut decoder = StreamDecoder::new(api, context);
+    decoder.push(bytes, events)?;
+    decoder.finish(events)
 }

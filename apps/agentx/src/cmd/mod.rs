@@ -97,8 +97,8 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Models => with_runtime(global, console, async |runtime, loaded, console| {
             models::run(runtime, loaded, json, console)
         }),
-        Command::Tools => with_runtime(global, console, async |runtime, loaded, console| {
-            tools::run(runtime, loaded, json, console)
+        Command::Tools => with_runtime(global, console, async |runtime, _, console| {
+            tools::run(runtime, json, console)
         }),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
     }

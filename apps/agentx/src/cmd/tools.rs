@@ -1,6 +1,5 @@
 //! `agentx tools`: what an agent can do here, and what each tool touches.
 
-use agentx_config::Loaded;
 use agentx_runtime::Runtime;
 use agentx_types::Access;
 
@@ -10,22 +9,13 @@ use crate::exit::Exit;
 use crate::render::table::table;
 
 /// Lists the tools.
-pub(crate) fn run(
-    runtime: &dyn Runtime,
-    loaded: &Loaded,
-    json: bool,
-    console: &mut Console,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(runtime: &dyn Runtime, json: bool, console: &mut Console) -> Result<Exit, CliError> {
     let tools = runtime.tools();
     if json {
         console.out_pretty(&tools)?;
         return Ok(Exit::Ok);
     }
-    let mut rows = vec![
-        ["TOOL", "TOUCHES", "ON OFFER", "DOES"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
+    let mut rows = vec![["TOOL", "TOUCHES", "DOES"].map(str::to_owned).to_vec()];
     for tool in &tools {
         let touches = match tool.access {
             Access::Internal => "nothing",
@@ -33,18 +23,8 @@ pub(crate) fn run(
             Access::Change => "changes files",
             Access::Run => "runs programs",
         };
-        let offered = if loaded.settings.tools.offers(&tool.name) {
-            "yes"
-        } else {
-            "no"
-        };
         let first = tool.description.lines().next().unwrap_or_default();
-        rows.push(vec![
-            tool.name.clone(),
-            touches.into(),
-            offered.into(),
-            first.to_owned(),
-        ]);
+        rows.push(vec![tool.name.clone(), touches.into(), first.to_owned()]);
     }
     console.out(&table(&rows, console.terminal.width))?;
     Ok(Exit::Ok)
