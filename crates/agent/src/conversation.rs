@@ -1,10 +1,13 @@
 //! The conversation, and which part of it fits into the model's window. Whole tool exchanges are never split: an answer
 //! with calls goes together with all of their results.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_types::{AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, Usage};
 use serde::{Deserialize, Serialize};
+
+use crate::cache::Cache;
 
 /// One message with the event that completed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +31,21 @@ pub(crate) struct Conversation {
     asked_tokens: u64,
     /// By how many percent the provider counts more than the estimate.
     extra_percent: u64,
+    /// Tokens of the messages in the window, estimated.
+    #[serde(skip)]
+    window_tokens: Cache<u64>,
+    #[serde(skip)]
+    call_ids: Cache<BTreeSet<ToolCallId>>,
+    #[serde(skip)]
+    fixed: Cache<Fixed>,
+}
+
+/// What every request begins with until the configuration changes.
+#[derive(Clone, Debug)]
+struct Fixed {
+    system: Vec<Arc<str>>,
+    /// With the tools on offer.
+    tokens: u64,
 }
 
 /// The window is brought down to this many percent of the budget when it is over.
@@ -45,6 +63,8 @@ impl Conversation {
     /// Adds a message that the event `seq` completed.
     pub(crate) fn push(&mut self, seq: u64, message: Arc<Message>) {
         let tokens = estimate_message(&message);
+        self.window_tokens.update(|sum| *sum += tokens);
+        self.call_ids.update(|ids| ids.extend(calls_in(&message)));
         self.entries.push(Entry { seq, message, tokens });
     }
 
@@ -54,11 +74,19 @@ impl Conversation {
     }
 
     /// Whether a call of this name is in the conversation.
-    pub(crate) fn has_call(&self, id: &ToolCallId) -> bool {
-        let is_it =
-            |part: &ContentPart| matches!(part, ContentPart::ToolCall(call) if call.tool_call_id == *id);
-        self.messages()
-            .any(|message| message.role == Role::Assistant && message.content.iter().any(is_it))
+    pub(crate) fn has_call(&mut self, id: &ToolCallId) -> bool {
+        let calls = || {
+            self.entries
+                .iter()
+                .flat_map(|entry| calls_in(&entry.message))
+                .collect()
+        };
+        self.call_ids.get_or(calls).contains(id)
+    }
+
+    /// The instructions or the tools have changed.
+    pub(crate) fn forget_fixed(&mut self) {
+        self.fixed.clear();
     }
 
     /// Puts a summary where the messages that a range of events completed were; whole exchanges only, and none that is open.
@@ -84,6 +112,8 @@ impl Conversation {
             message: Arc::new(message),
         };
         self.entries.splice(start..end, [entry]);
+        self.window_tokens.clear();
+        self.call_ids.clear();
         self.window_start = if self.window_start > end {
             self.window_start - (end - start) + 1
         } else {
@@ -111,15 +141,12 @@ impl Conversation {
     /// The whole request for the next model call of the run that answers `input`. Moves the window on where it has become
     /// too small.
     pub(crate) fn request(&mut self, config: &AgentConfig, input: &MessageId) -> ModelRequest {
-        let system = system_parts(config);
-        let fixed: u64 = system.iter().map(|part| estimate_text(part)).sum::<u64>()
-            + config
-                .tools
-                .iter()
-                .map(|tool| estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string()))
-                .sum::<u64>();
+        let Fixed {
+            system,
+            tokens: fixed,
+        } = self.fixed.get_or(|| Fixed::of(config)).clone();
         self.fit(budget(config, fixed), input);
-        self.asked_tokens = fixed + self.tokens(self.window_start, self.entries.len());
+        self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
         let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 2);
         if self.window_start > 0 {
             messages.push(Arc::new(Message {
@@ -145,8 +172,9 @@ impl Conversation {
 
     /// Moves the window on until what is sent is well below `budget`, once it is above.
     fn fit(&mut self, budget: u64, input: &MessageId) {
-        let corrected = |tokens: u64| tokens.saturating_mul(100 + self.extra_percent) / 100;
-        let mut kept = self.tokens(self.window_start, self.entries.len());
+        let percent = 100 + self.extra_percent;
+        let corrected = |tokens: u64| tokens.saturating_mul(percent) / 100;
+        let mut kept = self.tokens_in_window();
         if corrected(kept) <= budget {
             return;
         }
@@ -162,11 +190,19 @@ impl Conversation {
             window_start = *end;
         }
         self.window_start = window_start;
+        self.window_tokens.clear();
         let left_out = self.entries[..window_start].iter().rev();
         self.pinned = left_out
             .map(|entry| &entry.message)
             .find(|message| message.message_id == *input && message.role == Role::User)
             .cloned();
+    }
+
+    fn tokens_in_window(&mut self) -> u64 {
+        let window = &self.entries[self.window_start..];
+        *self
+            .window_tokens
+            .get_or(|| window.iter().map(|entry| entry.tokens).sum())
     }
 
     fn tokens(&self, start: usize, end: usize) -> u64 {
@@ -197,6 +233,25 @@ impl Conversation {
         }
         units
     }
+}
+
+impl Fixed {
+    fn of(config: &AgentConfig) -> Self {
+        let system = system_parts(config);
+        let tools = config.tools.iter();
+        let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()
+            + tools
+                .map(|tool| estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string()))
+                .sum::<u64>();
+        Self { system, tokens }
+    }
+}
+
+fn calls_in(message: &Message) -> impl Iterator<Item = ToolCallId> {
+    message.content.iter().filter_map(|part| match part {
+        ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),
+        _ => None,
+    })
 }
 
 /// How many tokens of conversation fit beside what is fixed and the answer.

@@ -28,6 +28,7 @@
 
 pub mod approval;
 mod assembler;
+mod cache;
 pub mod command;
 mod conversation;
 pub mod fixtures;

@@ -99,14 +99,14 @@ impl ReactAgent {
 
     /// Makes the calls of an answer fit to be sent back: each has an id of its own in the conversation (some servers name
     /// every call `call_0`), and arguments that are an object.
-    fn tidy(&self, message: &mut Message, calls: &mut [RequestedCall], seq: u64) {
+    fn tidy(&mut self, message: &mut Message, calls: &mut [RequestedCall], seq: u64) {
         let mut taken: Vec<ToolCallId> = Vec::new();
         let parts = message.content.iter_mut().filter_map(|part| match part {
             ContentPart::ToolCall(part) => Some(part),
             _ => None,
         });
         for (index, (part, call)) in parts.zip(calls).enumerate() {
-            let is_free = |id: &ToolCallId| {
+            let mut is_free = |id: &ToolCallId| {
                 !id.as_str().is_empty() && !taken.contains(id) && !self.conversation.has_call(id)
             };
             if !is_free(&call.tool_call_id) {

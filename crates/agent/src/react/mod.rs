@@ -300,5 +300,6 @@ impl ReactAgent {
             ConfigChange::Tools(tools) => config.tools = tools,
             ConfigChange::Instructions(instructions) => config.instructions = instructions,
         }
+        self.conversation.forget_fixed();
     }
 }

@@ -343,7 +343,7 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
         rule: Some(rule("deny bash: pwd")),
     });
     assert_eq!(session.running_ids(), ["c1"], "the call itself was approved");
-    assert!(session.react().ledger().is_settled() == false && !session.react().ledger().awaits_approval());
+    assert!(!session.react().ledger().is_settled() && !session.react().ledger().awaits_approval());
     session.result("c1", "Linux");
     assert!(session.sent()[3].starts_with("tool: c2 = Not allowed: the rule \"deny bash: pwd\""));
 }

@@ -262,7 +262,8 @@ fn a_writer_may_come_twice() {
 #[test]
 fn a_fork_ends_the_run_as_interrupted_from_each_state() {
     let ask = |config: &mut AgentConfig| config.approval = ApprovalMode::Ask;
-    let states: [(&str, fn(&mut Session), usize); 8] = [
+    type Enter = fn(&mut Session);
+    let states: [(&str, Enter, usize); 8] = [
         ("asked", |_| {}, 1),
         ("streaming", |s| s.model(vec![begins("msg_a"), words("half")]), 2),
         (
