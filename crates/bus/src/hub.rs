@@ -1,7 +1,7 @@
 //! The one lock of a bus: under it events get their order, and readers take what is there.
 //!
-//! It is held for a few instructions per event or chunk, and never while code of others runs but for the
-//! names of an event ([`Routed`]).
+//! It is held for a few instructions per event or chunk. Of the code of others, only the names of an event
+//! ([`Routed`]) are asked for under it, before anything is changed for that event.
 
 use std::sync::Arc as EventArc;
 use std::task::{Context, Poll, Waker};
@@ -116,10 +116,9 @@ impl<E> Hub<E> {
 
     /// Does something under the lock, and what follows from it after.
     fn change<T>(&self, act: impl FnOnce(&mut State<E>, &mut After<E>) -> T) -> T {
+        // Dropped after the guard, also when the names of an event panic.
         let mut after = After::new();
-        let done = act(&mut lock(&self.state), &mut after);
-        after.run();
-        done
+        act(&mut lock(&self.state), &mut after)
     }
 }
 

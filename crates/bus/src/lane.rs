@@ -81,8 +81,8 @@ impl<E> Lane<E> {
     }
 
     /// Whether it has taken everything up to this position.
-    pub(crate) fn is_at(&self, position: u64) -> bool {
-        self.is_open() && self.cursor == position
+    pub(crate) fn has_taken(&self, position: u64) -> bool {
+        self.is_open() && self.cursor >= position
     }
 
     /// Gives up what is more than its capacity, if that is its policy.

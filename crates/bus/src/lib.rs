@@ -11,6 +11,9 @@
 //! - **Said, not swallowed.** A gap is a [`Delivery::Lagged`], an end is an [`Ended`] with its reason, and
 //!   publishing on a closed bus is a [`PublishError`].
 //!
+//! Subscriptions with equal filters share one history of events, so a publication costs the same for one of
+//! them as for a hundred; each different filter costs its comparison. Nothing is copied but an `Arc`.
+//!
 //! What lives on a bus (environments, receptors, bridges, recorders) is a [`Reactor`]; [`Reactors`] starts
 //! them, owns their tasks, restarts or removes one that fails, and drains them in order at shutdown.
 //!

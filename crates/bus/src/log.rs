@@ -12,14 +12,15 @@ use crate::lane::{Lane, Taken};
 use crate::queue::{Ended, Overflow, Queue};
 use crate::route::Route;
 
-/// What is left to do once the lock is released: wakers and destructors are code of others, which may come
-/// back to the bus.
+/// What is left to do once the lock is released, done when it is dropped: wakers and destructors are code of
+/// others, which may come back to the bus.
 pub(crate) struct After<E> {
     pub(crate) wakers: Vec<Waker>,
     /// Wakers that nobody waits for any more.
     pub(crate) retired: Vec<Waker>,
-    dropped: Vec<Chunk<E>>,
+    /// Events that nobody wanted.
     pub(crate) unwanted: Vec<Arc<E>>,
+    dropped: Vec<Chunk<E>>,
 }
 
 impl<E> After<E> {
@@ -27,13 +28,15 @@ impl<E> After<E> {
         Self {
             wakers: Vec::new(),
             retired: Vec::new(),
-            dropped: Vec::new(),
             unwanted: Vec::new(),
+            dropped: Vec::new(),
         }
     }
+}
 
-    pub(crate) fn run(self) {
-        self.wakers.into_iter().for_each(Waker::wake);
+impl<E> Drop for After<E> {
+    fn drop(&mut self) {
+        self.wakers.drain(..).for_each(Waker::wake);
     }
 }
 
@@ -141,7 +144,7 @@ impl<E> Log<E> {
     /// Takes what is next for a reader; nothing if nothing is there yet.
     pub(crate) fn take(&mut self, place: usize, after: &mut After<E>) -> Result<Option<Taken<E>>, Ended> {
         let sealed_until = self.history.sealed_until();
-        if self.lane(place).is_some_and(|lane| lane.is_at(sealed_until)) {
+        if self.lane(place).is_some_and(|lane| lane.has_taken(sealed_until)) {
             self.seal(after);
         }
         let Some(lane) = self.lanes[place].as_mut() else {

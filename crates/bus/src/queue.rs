@@ -19,6 +19,9 @@ pub enum Overflow {
 
 /// The bound of one subscription: how many events may wait for its reader, and what happens at one more.
 ///
+/// A reader takes events in runs of up to a quarter of the capacity, and those that it has taken wait no
+/// longer. So with a capacity under 8 the bound is exact, and else up to a quarter more is held for a reader.
+///
 /// ```
 /// use agentx_bus::{Overflow, Queue};
 ///

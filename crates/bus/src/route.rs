@@ -3,7 +3,7 @@
 
 /// An event that can be routed. Each name is fixed for the life of the event.
 ///
-/// The bus asks for the names once per publication, outside its locks.
+/// The bus asks for the names while it holds its lock: they must be plain getters, and not use the bus.
 ///
 /// ```
 /// use agentx_bus::{Filter, Routed};
@@ -34,7 +34,7 @@ pub trait Routed {
     fn run(&self) -> Option<&str>;
 }
 
-/// The names of one event, taken before the locks so that no code of a caller runs under them.
+/// The names of one event, asked for once, however many filters compare them.
 #[derive(Clone, Copy)]
 pub(crate) struct Route<'a> {
     pub(crate) event_type: &'a str,

@@ -9,8 +9,8 @@ pub(crate) use std::sync::{Arc, Mutex, MutexGuard};
 #[cfg(loom)]
 pub(crate) use loom::sync::{Arc, Mutex, MutexGuard};
 
-/// Locks, also after a panic elsewhere: no code of a caller runs under these locks, and each critical
-/// section leaves its state whole, so a poisoned lock still guards a sound value.
+/// Locks, also after a panic elsewhere: the only code of others that runs under a lock runs before anything
+/// is changed, so a poisoned lock still guards a sound value.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
