@@ -20,6 +20,8 @@
 //! # });
 //! ```
 
+#![allow(clippy::panic, reason = "a test helper fails a test by panicking")]
+
 mod clock;
 mod effect;
 pub mod fixture;

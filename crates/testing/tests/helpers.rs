@@ -1,5 +1,7 @@
 //! The helpers do what they say: tests of other crates lean on them.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use agentx_testing::{
     Answer, Gate, LogBuilder, Reply, ScriptedModel, TestServer, fixture, perform, refusing_address, start,
 };
