@@ -112,7 +112,7 @@ async fn grep_shows_lines_files_and_counts() {
         "x.log\n1:answer\n",
     )
     .await;
-    check(json!({"pattern": "nowhere"}), "No matches in 7 files.\n").await;
+    check(json!({"pattern": "nowhere"}), "No matches (files searched: 7).\n").await;
     check(
         json!({"pattern": "x", "glob": "*.none"}),
         "No files to search: nothing matches the path, glob and type.\n",
@@ -146,7 +146,7 @@ async fn grep_is_bounded_and_says_so() {
         &[
             "f00\n1:match",
             "f01\n1:match",
-            "\n10:match\n\n[60 of 1001 matching lines (in 21 files); narrow",
+            "\n10:match\n\n[60 of 1001 matching lines (files that match: 21); narrow",
         ],
     );
     assert!(!said.contains("f02"));
@@ -159,7 +159,7 @@ async fn grep_is_bounded_and_says_so() {
         .await;
     assert_eq!(
         files,
-        "f00\nf01\nf02\n\n[3 of 21 files (in 21 files); narrow the search, or raise limit]\n"
+        "f00\nf01\nf02\n\n[3 of 21 files (files that match: 21); narrow the search, or raise limit]\n"
     );
 }
 
@@ -306,7 +306,9 @@ async fn a_big_tree_is_searched_completely() {
             .await;
         assert_eq!(
             said,
-            format!("{first}\n[50 of 273 files (in 273 files); narrow the search, or raise limit]\n")
+            format!(
+                "{first}\n[50 of 273 files (files that match: 273); narrow the search, or raise limit]\n"
+            )
         );
     }
     let listed = place

@@ -388,6 +388,21 @@ async fn what_runs_on_silently_becomes_a_job() {
 }
 
 #[tokio::test]
+async fn what_is_left_is_killed_where_no_job_is_free() {
+    let bash = BashOptions {
+        max_jobs: 0,
+        ..BashOptions::default()
+    };
+    let place = Place::with(ToolOptions {
+        bash,
+        ..ToolOptions::default()
+    });
+    let said = place.ok("bash", json!({"command": "sleep 1000 & echo $!"})).await;
+    has(&said, &["[exit 0", "was killed: too many jobs"]);
+    gone(said.lines().next().unwrap()).await;
+}
+
+#[tokio::test]
 async fn jobs_are_polled_and_killed() {
     let place = Place::new();
     has(&place.ok("job", json!({})).await, &["no jobs"]);

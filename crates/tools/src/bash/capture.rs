@@ -80,14 +80,14 @@ impl Capture {
         self.total
     }
 
-    /// Whether all that came is in [`Self::kept`].
+    /// Whether all that came is kept.
     pub(super) fn is_whole(&self) -> bool {
         self.end.is_none()
     }
 
     /// The output from its beginning, as far as it is kept.
-    pub(super) fn kept(&self) -> &str {
-        &self.kept
+    pub(super) fn into_kept(self) -> String {
+        self.kept
     }
 
     pub(super) fn view(&self) -> View<'_> {
@@ -140,8 +140,8 @@ mod tests {
             }
             let all = pieces.concat();
             prop_assert_eq!(capture.total(), all.len() as u64);
-            prop_assert!(all.starts_with(capture.kept()));
-            prop_assert_eq!(capture.is_whole(), capture.kept() == all);
+            prop_assert!(all.starts_with(&capture.kept));
+            prop_assert_eq!(capture.is_whole(), capture.kept == all);
             match capture.view() {
                 View::Whole(text) => prop_assert_eq!(text, all),
                 View::Cut { head: seen, tail: end, left_out, next_line } => {

@@ -82,18 +82,9 @@ impl Shell {
         events: Events,
     ) -> Result<Running, ToolFailure> {
         let mark = mark();
-        // Nothing here needs code between fork and exec, so that the standard library can use posix_spawn.
-        let mut child = Command::new(&self.program)
-            .arg("-c")
-            .arg(command)
-            .current_dir(workspace)
-            .env_clear()
-            .envs(environment(std::env::vars_os(), &options.keep_env))
+        let mut child = self
+            .command(command, workspace, options)
             .env(MARK, &mark)
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| spawn_failure(command, workspace, &error))?;
         let leader = child
@@ -111,6 +102,22 @@ impl Shell {
             Pump::new(stdout, stderr, record, events),
             options,
         ))
+    }
+
+    /// Nothing in it needs code between fork and exec, so that the standard library can use posix_spawn.
+    fn command(&self, line: &str, workspace: &Path, options: &BashOptions) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("-c")
+            .arg(line)
+            .current_dir(workspace)
+            .env_clear()
+            .envs(environment(std::env::vars_os(), &options.keep_env))
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
     }
 }
 

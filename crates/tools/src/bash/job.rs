@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::capture::Capture;
 use super::jobs::{Job, Jobs};
-use super::report::{Report, exit_details, seconds, shown};
+use super::report::{Report, Rest, exit_details, seconds, shown};
 use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
 /// What `job` takes.
@@ -99,7 +99,7 @@ impl JobTool {
         let (output, lost) = job.take();
         let mut capture = Capture::new(self.jobs.options());
         capture.push(&output);
-        let (shown, blob) = shown(&capture, &context.blobs).await;
+        let (shown, blob) = shown(capture, &context.blobs).await;
         let before = if lost > 0 {
             format!("[{} before this are lost]\n", text::size(lost))
         } else {
@@ -125,7 +125,7 @@ fn state(job: &Job) -> String {
             end,
             duration,
             limit: None,
-            job: None,
+            rest: Rest::None,
         }
         .sentence(0),
     }

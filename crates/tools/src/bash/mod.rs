@@ -16,7 +16,6 @@ mod pump;
 mod report;
 mod running;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentx_runtime::{ToolContext, ToolOutcome};
@@ -31,8 +30,8 @@ use events::Events;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::Jobs;
 use pump::Record;
-use report::Report;
-use running::{End, Running};
+use report::{Report, Rest};
+use running::Running;
 
 use crate::{BashOptions, ToolAbout, ToolFailure, TypedTool};
 
@@ -148,34 +147,32 @@ impl Bash {
         let events = Events::new(context.output.clone(), &self.options);
         let mut running = self.spawn(input, context, record, events)?;
         let end = running.run(&context.cancel, Some(timeout)).await;
-        let capture = running.take_capture();
-        let mut report = Report {
-            end,
-            duration: started.elapsed(),
-            limit: Some(timeout),
-            job: None,
+        let (capture, duration) = (running.take_capture(), started.elapsed());
+        let rest = match end.is_exit() && running.is_left() {
+            true => self.adopt_rest(input, context, running).await,
+            false => Rest::None,
         };
-        if end.is_exit() && running.is_left() {
-            report.job = self.adopt_rest(input, context, running).await;
-        }
-        Ok(report.outcome(&capture, &context.blobs).await)
+        let report = Report {
+            end,
+            duration,
+            limit: Some(timeout),
+            rest,
+        };
+        Ok(report.outcome(capture, &context.blobs).await)
     }
 
     /// What the shell left behind goes on as a job; where there is no room for one more, it is killed.
-    async fn adopt_rest(
-        &self,
-        input: &BashInput,
-        context: &ToolContext,
-        mut running: Running,
-    ) -> Option<String> {
+    async fn adopt_rest(&self, input: &BashInput, context: &ToolContext, mut running: Running) -> Rest {
         if self.jobs.check_room(&context.session_id).is_err() {
-            running.stop(End::Interrupted).await;
-            return None;
+            running.stop().await;
+            return Rest::Killed;
         }
-        let job = self
+        match self
             .jobs
             .adopt(&context.session_id, &input.command, running, None)
-            .ok()?;
-        Some(Arc::clone(&job).id().to_owned())
+        {
+            Ok(job) => Rest::Job(job.id().to_owned()),
+            Err(_) => Rest::Killed,
+        }
     }
 }

@@ -121,15 +121,17 @@ impl Pump {
         None
     }
 
-    /// Reads until both channels are closed, `time` has passed or `most` bytes have come, and says all that waits.
+    /// Reads until both channels are closed or more than `most` bytes have come.
+    pub(super) async fn exhaust(&mut self, most: u64) {
+        while !self.is_at_end() && self.total <= most {
+            self.step().await;
+        }
+    }
+
+    /// The same for a bounded time; then says all that waits.
     pub(super) async fn drain(&mut self, most: u64, time: Duration) {
-        let to_end = async {
-            while !self.is_at_end() && self.total <= most {
-                self.step().await;
-            }
-        };
         // What comes later belongs to whatever was left running.
-        let _ = tokio::time::timeout(time, to_end).await;
+        let _ = tokio::time::timeout(time, self.exhaust(most)).await;
         self.events.flush().await;
     }
 
@@ -139,7 +141,10 @@ impl Pump {
             self.events.flush().await;
         }
         let due = self.events.due();
+        // In this order, so that a command that says little is shown in the same order every time.
         tokio::select! {
+            biased;
+            () = until(due) => self.events.flush().await,
             bytes = self.stdout.read() => {
                 self.stdout.take(bytes, &mut self.text);
                 self.keep(self.stdout.channel, bytes);
@@ -148,7 +153,6 @@ impl Pump {
                 self.stderr.take(bytes, &mut self.text);
                 self.keep(self.stderr.channel, bytes);
             }
-            () = until(due) => self.events.flush().await,
         }
     }
 

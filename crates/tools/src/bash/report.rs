@@ -19,29 +19,55 @@ pub(super) struct Report {
     pub(super) duration: Duration,
     /// The time that it was given.
     pub(super) limit: Option<Duration>,
-    /// The job that what it left behind became.
-    pub(super) job: Option<String>,
+    /// What became of what it left behind.
+    pub(super) rest: Rest,
+}
+
+/// What became of processes that a shell left behind.
+pub(super) enum Rest {
+    /// There were none.
+    None,
+    /// They are a job now.
+    Job(String),
+    /// They were killed: there was no room for one more job.
+    Killed,
+}
+
+impl Rest {
+    fn sentence(&self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Job(id) => {
+                format!(
+                    "\n[what it started in the background still runs, as {id}: see job to read its output or kill it]"
+                )
+            }
+            Self::Killed => "\n[what it started in the background was killed: too many jobs run]".into(),
+        }
+    }
+
+    fn job(&self) -> Option<&str> {
+        match self {
+            Self::Job(id) => Some(id),
+            Self::None | Self::Killed => None,
+        }
+    }
 }
 
 impl Report {
     /// The outcome of the call. Output that is too long for the model is kept in the blob store.
-    pub(super) async fn outcome(&self, capture: &Capture, blobs: &Arc<dyn BlobStore>) -> ToolOutcome {
-        let (output, blob) = shown(capture, blobs).await;
-        let mut text = output;
+    pub(super) async fn outcome(&self, capture: Capture, blobs: &Arc<dyn BlobStore>) -> ToolOutcome {
+        let total = capture.total();
+        let (mut text, blob) = shown(capture, blobs).await;
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&format!("[{}]", self.sentence(capture.total())));
-        if let Some(job) = &self.job {
-            text.push_str(&format!(
-                "\n[what it started in the background still runs, as {job}: read its output or kill it with job]"
-            ));
-        }
+        text.push_str(&format!("[{}]{}", self.sentence(total), self.rest.sentence()));
         let mut details = exit_details(self.end);
         details["duration_ms"] = json!(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX));
-        details["output_bytes"] = json!(capture.total());
+        details["output_bytes"] = json!(total);
         details["blob"] = blob;
-        details["job"] = json!(self.job);
+        details["job"] = json!(self.rest.job());
         ToolOutcome {
             status: status(self.end),
             ..ToolOutcome::success(text).with_details(details)
@@ -96,7 +122,7 @@ fn status(end: End) -> ToolStatus {
 }
 
 /// The output as the model sees it, and the id of the blob where all of it is.
-pub(super) async fn shown(capture: &Capture, blobs: &Arc<dyn BlobStore>) -> (String, Value) {
+pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (String, Value) {
     let (head, tail, left_out, next_line) = match capture.view() {
         View::Whole(text) => return (text.replace('\0', "\u{FFFD}"), Value::Null),
         View::Cut {
@@ -104,16 +130,16 @@ pub(super) async fn shown(capture: &Capture, blobs: &Arc<dyn BlobStore>) -> (Str
             tail,
             left_out,
             next_line,
-        } => (head, tail, left_out, next_line),
+        } => (head.to_owned(), tail.to_owned(), left_out, next_line),
     };
-    let size = text::size(left_out);
-    let (blob, way) = match blobs.put_blob(capture.kept().as_bytes().to_vec()).await {
+    let part = if capture.is_whole() {
+        "all of it"
+    } else {
+        "its beginning"
+    };
+    // Given away, not copied: it may be as big as a whole process should be.
+    let (blob, way) = match blobs.put_blob(capture.into_kept().into_bytes()).await {
         Ok(id) => {
-            let part = if capture.is_whole() {
-                "all of it"
-            } else {
-                "its beginning"
-            };
             let way =
                 format!("{part} is kept: read {{\"blob\": \"{id}\", \"offset\": {next_line}}} goes on here");
             (json!(id), way)
@@ -121,7 +147,7 @@ pub(super) async fn shown(capture: &Capture, blobs: &Arc<dyn BlobStore>) -> (Str
         Err(error) => (Value::Null, format!("it could not be kept: {error}")),
     };
     let border = if head.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{head}{border}[{size} left out; {way}]\n{tail}");
+    let text = format!("{head}{border}[{} left out; {way}]\n{tail}", text::size(left_out));
     (text.replace('\0', "\u{FFFD}"), blob)
 }
 

@@ -76,7 +76,7 @@ impl Running {
             .await
             .unwrap_or(End::Flooded);
         if !end.is_exit() {
-            self.stop(end).await;
+            self.stop().await;
             return end;
         }
         self.group.lost_leader();
@@ -94,22 +94,33 @@ impl Running {
     /// Waits until what the shell left behind is gone, too.
     pub(super) async fn attend(&mut self, cancel: &CancellationToken, end: End) -> End {
         while end.is_exit() && self.is_left() {
-            let pause = async {
-                tokio::select! {
-                    () = cancel.cancelled() => true,
-                    () = tokio::time::sleep(LOOK_AGAIN) => false,
-                }
-            };
-            if self.pump.drive(u64::MAX, pause).await == Some(true) {
-                self.stop(End::Interrupted).await;
+            if self.is_cancelled_meanwhile(cancel).await {
+                self.stop().await;
                 return End::Interrupted;
             }
         }
         end
     }
 
+    /// Waits for the end of the output; where that has ended already, for a while.
+    async fn is_cancelled_meanwhile(&mut self, cancel: &CancellationToken) -> bool {
+        let pump = &mut self.pump;
+        let change = async {
+            if pump.is_at_end() {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            } else {
+                pump.exhaust(u64::MAX).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => true,
+            () = change => false,
+        }
+    }
+
     /// Ends it: asks, waits a little, kills. The output is read on, so that nobody hangs in writing it.
-    pub(super) async fn stop(&mut self, _why: End) {
+    pub(super) async fn stop(&mut self) {
         let (group, child, grace) = (&self.group, &mut self.child, self.options.grace);
         let stopping = async {
             let known = group.ask();

@@ -1,7 +1,7 @@
 //! `read`: lines of a text file with their numbers, an image, or the kept output of an earlier call.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use agentx_runtime::{BlobStore, ToolContext, ToolOutcome};
@@ -130,39 +130,45 @@ fn look(
             "{path} is {what}, not a file{hint}."
         )));
     }
-    let fail = |error: std::io::Error| ToolFailure::failed(format!("{path}: {}", explain(&error)));
+    let fail = |error: io::Error| ToolFailure::failed(format!("{path}: {}", explain(&error)));
     let mut file = File::open(&real).map_err(fail)?;
     let mut start = Vec::with_capacity(SNIFFED);
     (&mut file)
         .take(SNIFFED as u64)
         .read_to_end(&mut start)
         .map_err(fail)?;
+    let size = text::size(metadata.len());
     match kind::sniff(&start) {
-        Kind::Image(_) if metadata.len() > image_bytes => Err(ToolFailure::failed(format!(
-            "{path} is an image of {}, more than the {} that a model takes; make it smaller first.",
-            text::size(metadata.len()),
-            text::size(image_bytes)
-        ))),
         Kind::Image(media_type) => {
+            // Together with the start this is more than allowed where the image is too big.
             file.take(image_bytes).read_to_end(&mut start).map_err(fail)?;
+            if start.len() as u64 > image_bytes {
+                return Err(too_big(path, &size, image_bytes));
+            }
             Ok(Found::Image {
                 media_type,
                 bytes: start,
             })
         }
         Kind::Binary(what) => Err(ToolFailure::failed(format!(
-            "{path} is {what} ({}), not text; use bash to look inside.",
-            text::size(metadata.len())
+            "{path} is {what} ({size}), not text; use bash to look inside."
         ))),
-        Kind::Text => page(start, file, window, stop)
-            .map_err(fail)?
-            .describe(window)
-            .map(Found::Text)
-            .map_err(|what| ToolFailure::failed(format!("{path}: {what}"))),
+        Kind::Text => {
+            let page = page(start, file, window, stop).map_err(fail)?.describe(window);
+            page.map(Found::Text)
+                .map_err(|what| ToolFailure::failed(format!("{path}: {what}")))
+        }
     }
 }
 
-fn page(start: Vec<u8>, mut file: File, window: Window, stop: &Stop) -> std::io::Result<super::pager::Page> {
+fn too_big(path: &str, size: &str, most: u64) -> ToolFailure {
+    let most = text::size(most);
+    ToolFailure::failed(format!(
+        "{path} is an image of {size}, more than the {most} that a model takes; make it smaller first."
+    ))
+}
+
+fn page(start: Vec<u8>, mut file: File, window: Window, stop: &Stop) -> io::Result<super::pager::Page> {
     let mut pager = Pager::new(window);
     let mut wanted = pager.feed(&start);
     let mut buffer = vec![0; 64 << 10];

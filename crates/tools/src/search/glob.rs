@@ -8,12 +8,12 @@ use std::time::SystemTime;
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::{Access, ToolStatus};
-use ignore::{DirEntry, WalkState};
+use ignore::DirEntry;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::walk::{PathGlob, Shown, Walk, literal_prefix};
+use super::walk::{Ended, PathGlob, Shown, Walk, literal_prefix};
 use crate::work::{Stop, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
@@ -80,6 +80,13 @@ struct First {
 }
 
 impl First {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            keys: Vec::new(),
+        }
+    }
+
     fn push(&mut self, key: Key) {
         self.keys.push(key);
         if self.keys.len() >= 4 * self.limit.max(256) {
@@ -113,7 +120,6 @@ fn list(
     options: &SearchOptions,
     stop: &Stop,
 ) -> Result<ToolOutcome, ToolFailure> {
-    let limit = options.limit(input.limit);
     let (place, pattern) = place(input);
     // Without its directories a pattern still speaks of paths: `src/*.rs` is not `*.rs` anywhere below `src`.
     let glob = PathGlob::new(pattern, !input.pattern.contains('/'))?;
@@ -129,41 +135,45 @@ fn list(
         }
         Err(failure) => return Err(failure),
     };
+    let ignored = input.ignored == Some(true);
     let walk = Walk {
         root,
-        ignored: input.ignored == Some(true),
+        ignored,
         file_type: None,
         threads: options.threads,
     };
-    let matched = AtomicUsize::new(0);
-    let all = Mutex::new(First {
-        limit,
-        keys: Vec::new(),
-    });
     let by_time = input.sort == Some(Sort::Modified);
+    let (first, matched, ended) = find(&walk, &glob, by_time, options.limit(input.limit), stop)?;
+    let (text, listed) = render(scope, &first.keys, matched, options);
+    Ok(ended.outcome(text, json!({ "matched": matched, "shown": listed })))
+}
+
+/// Walks. Returns the first paths, how many there are, and whether that is all.
+fn find(
+    walk: &Walk,
+    glob: &PathGlob,
+    by_time: bool,
+    limit: usize,
+    stop: &Stop,
+) -> Result<(First, usize, Ended), ToolFailure> {
+    let (matched, ended) = (AtomicUsize::new(0), Ended::default());
+    let all = Mutex::new(First::new(limit));
     walk.parallel()?.run(|| {
         let mut local = Local {
-            first: First {
-                limit,
-                keys: Vec::new(),
-            },
+            first: First::new(limit),
             all: &all,
         };
-        let (glob, walk, matched) = (&glob, &walk, &matched);
+        let (matched, ended) = (&matched, &ended);
         Box::new(move |entry| {
             if let Some(key) = entry.ok().and_then(|entry| key(&entry, walk, glob, by_time)) {
                 matched.fetch_add(1, Ordering::Relaxed);
                 local.first.push(key);
             }
-            if stop.due() {
-                WalkState::Quit
-            } else {
-                WalkState::Continue
-            }
+            ended.go_on(stop)
         })
     });
     let first = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(describe(scope, first.keys, matched.into_inner(), options, stop))
+    Ok((first, matched.into_inner(), ended))
 }
 
 /// Where to walk, and the pattern from there.
@@ -195,17 +205,12 @@ fn key(entry: &DirEntry, walk: &Walk, glob: &PathGlob, by_time: bool) -> Option<
     Some((Reverse(time), entry.path().to_owned()))
 }
 
-fn describe(
-    scope: &Scope,
-    keys: Vec<Key>,
-    matched: usize,
-    options: &SearchOptions,
-    stop: &Stop,
-) -> ToolOutcome {
+/// The paths as text, and how many are in it.
+fn render(scope: &Scope, keys: &[Key], matched: usize, options: &SearchOptions) -> (String, usize) {
     let shown = Shown::new(scope);
     let mut text = String::new();
     let mut listed = 0;
-    for (_, path) in &keys {
+    for (_, path) in keys {
         if text.len() >= options.shown_bytes {
             break;
         }
@@ -217,16 +222,8 @@ fn describe(
         text.push_str("No files match.\n");
     }
     if listed < matched {
-        text.push_str(&format!(
-            "[{listed} of {matched} files; narrow the pattern or the path, or raise limit]\n"
-        ));
+        let note = format!("[{listed} of {matched} files; narrow the pattern or the path, or raise limit]\n");
+        text.push_str(&note);
     }
-    let mut status = ToolStatus::Success;
-    if stop.timed_out() {
-        text.push_str("[the search took too long and was stopped; this is not all]\n");
-        status = ToolStatus::TimedOut;
-    }
-    let mut outcome = ToolOutcome::success(text).with_details(json!({ "matched": matched, "shown": listed }));
-    outcome.status = status;
-    outcome
+    (text, listed)
 }

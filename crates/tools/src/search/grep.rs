@@ -1,19 +1,20 @@
 //! `grep`: files by content.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use agentx_runtime::{ToolContext, ToolOutcome};
-use agentx_types::{Access, ToolStatus};
+use agentx_types::Access;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use ignore::{DirEntry, WalkState};
+use ignore::DirEntry;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::hits::{Collector, Hits, Local, Wanted, render};
-use super::walk::{PathGlob, Shown, Walk};
+use super::walk::{Ended, PathGlob, Shown, Walk};
 use crate::work::{Stop, StoppableReader, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
@@ -144,9 +145,10 @@ fn search(
         )));
     }
     let threads = if metadata.is_file() { 1 } else { options.threads };
+    let ignored = input.ignored == Some(true);
     let walk = Walk {
         root,
-        ignored: input.ignored == Some(true),
+        ignored,
         file_type: input.file_type.clone(),
         threads,
     };
@@ -159,32 +161,39 @@ fn search(
         line_bytes: options.line_bytes,
         stop,
     };
-    let all = Mutex::new(Hits::new(search.limit));
-    walk.parallel()?.run(|| {
-        let mut local = Local {
-            hits: Hits::new(search.limit),
-            all: &all,
-        };
-        let mut searcher = input.searcher();
-        let search = &search;
-        Box::new(move |entry| {
-            if let Ok(entry) = entry {
-                search.look(&entry, &mut searcher, &mut local.hits);
-            } else {
-                local.hits.unreadable += 1;
-            }
-            if search.stop.due() {
-                WalkState::Quit
-            } else {
-                WalkState::Continue
-            }
-        })
+    let (hits, ended) = search.run(|| input.searcher())?;
+    let (text, listed) = describe(scope, search.wanted, options, &hits);
+    let details = json!({
+        "matches": hits.matches,
+        "files": hits.matched_files,
+        "searched": hits.searched,
+        "shown": listed,
     });
-    let hits = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(describe(scope, &search, options, &hits))
+    Ok(ended.outcome(text, details))
 }
 
 impl Search<'_> {
+    /// Walks and looks into each file. Returns what was found, and whether that is all.
+    fn run(&self, searcher: impl Fn() -> Searcher) -> Result<(Hits, Ended), ToolFailure> {
+        let (all, ended) = (Mutex::new(Hits::new(self.limit)), Ended::default());
+        self.walk.parallel()?.run(|| {
+            let mut local = Local {
+                hits: Hits::new(self.limit),
+                all: &all,
+            };
+            let mut searcher = searcher();
+            let ended = &ended;
+            Box::new(move |entry| {
+                match entry {
+                    Ok(entry) => self.look(&entry, &mut searcher, &mut local.hits),
+                    Err(_) => local.hits.unreadable += 1,
+                }
+                ended.go_on(self.stop)
+            })
+        });
+        Ok((all.into_inner().unwrap_or_else(PoisonError::into_inner), ended))
+    }
+
     fn look(&self, entry: &DirEntry, searcher: &mut Searcher, hits: &mut Hits) {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) || !self.is_meant(entry) {
             return;
@@ -219,50 +228,30 @@ impl Search<'_> {
     }
 }
 
-fn describe(scope: &Scope, search: &Search<'_>, options: &SearchOptions, hits: &Hits) -> ToolOutcome {
+/// The hits as text, and how many are in it.
+fn describe(scope: &Scope, wanted: Wanted, options: &SearchOptions, hits: &Hits) -> (String, u64) {
     let shown = Shown::new(scope);
-    let show = |path: &std::path::Path| shown.path(path).to_string_lossy().into_owned();
-    let (mut text, listed) = render(hits, search.wanted, options.shown_bytes, show);
-    let found = if search.wanted == Wanted::Lines {
-        hits.matches
-    } else {
-        hits.matched_files
+    let show = |path: &Path| shown.path(path).to_string_lossy().into_owned();
+    let (mut text, listed) = render(hits, wanted, options.shown_bytes, show);
+    let (found, what) = match wanted {
+        Wanted::Lines => (hits.matches, "matching lines"),
+        Wanted::Any | Wanted::Count => (hits.matched_files, "files"),
     };
-    match found {
-        0 if hits.searched == 0 => {
-            text.push_str("No files to search: nothing matches the path, glob and type.\n")
-        }
-        0 => text.push_str(&format!("No matches in {} files.\n", hits.searched)),
-        found if listed < found => {
-            let what = if search.wanted == Wanted::Lines {
-                "matching lines"
-            } else {
-                "files"
-            };
-            text.push_str(&format!(
-                "\n[{listed} of {found} {what} (in {} files); narrow the search, or raise limit]\n",
-                hits.matched_files
-            ));
-        }
-        _ => {}
+    if hits.searched == 0 {
+        text.push_str("No files to search: nothing matches the path, glob and type.\n");
+    } else if found == 0 {
+        text.push_str(&format!("No matches (files searched: {}).\n", hits.searched));
+    } else if listed < found {
+        let files = hits.matched_files;
+        text.push_str(&format!(
+            "\n[{listed} of {found} {what} (files that match: {files}); narrow the search, or raise limit]\n"
+        ));
     }
     if hits.unreadable > 0 {
         text.push_str(&format!(
-            "[{} files or directories could not be read]\n",
+            "[files or directories that could not be read: {}]\n",
             hits.unreadable
         ));
     }
-    let mut status = ToolStatus::Success;
-    if search.stop.timed_out() {
-        text.push_str("[the search took too long and was stopped; this is not all]\n");
-        status = ToolStatus::TimedOut;
-    }
-    let mut outcome = ToolOutcome::success(text).with_details(json!({
-        "matches": hits.matches,
-        "files": hits.matched_files,
-        "searched": hits.searched,
-        "shown": listed,
-    }));
-    outcome.status = status;
-    outcome
+    (text, listed)
 }

@@ -2,11 +2,16 @@
 //! leave the place where it began.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use agentx_runtime::ToolOutcome;
+use agentx_types::ToolStatus;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::types::TypesBuilder;
-use ignore::{WalkBuilder, WalkParallel};
+use ignore::{WalkBuilder, WalkParallel, WalkState};
+use serde_json::Value;
 
+use crate::work::Stop;
 use crate::workspace::Scope;
 use crate::{ToolFailure, nearest};
 
@@ -38,6 +43,32 @@ impl Walk {
             builder.types(types(name)?);
         }
         Ok(builder.build_parallel())
+    }
+}
+
+/// Whether a walk was ended before its end.
+#[derive(Default)]
+pub(crate) struct Ended {
+    early: AtomicBool,
+}
+
+impl Ended {
+    /// What a thread does after each entry.
+    pub(crate) fn go_on(&self, stop: &Stop) -> WalkState {
+        if stop.due() {
+            self.early.store(true, Ordering::Relaxed);
+            return WalkState::Quit;
+        }
+        WalkState::Continue
+    }
+
+    /// The outcome of a search, with a note where it is not complete.
+    pub(crate) fn outcome(&self, mut text: String, details: Value) -> ToolOutcome {
+        if !self.early.load(Ordering::Relaxed) {
+            return ToolOutcome::success(text).with_details(details);
+        }
+        text.push_str("[the search took too long and was stopped; this is not all]\n");
+        ToolOutcome::failed(ToolStatus::TimedOut, text).with_details(details)
     }
 }
 
