@@ -274,6 +274,9 @@ async fn session_of_100_000() {
     let mut read = [Duration::MAX; 3];
     let mut fork = Duration::ZERO;
     let mut attach = Duration::MAX;
+    let mut start = Duration::MAX;
+    let mut verify = Duration::MAX;
+    let mut close = Duration::ZERO;
     for round in 0..ROUNDS {
         let started = Instant::now();
         let log = SqliteLog::open(&path, Options::default()).unwrap();
@@ -286,6 +289,9 @@ async fn session_of_100_000() {
             }
             read[slot] = read[slot].min(started.elapsed());
         }
+        let started = Instant::now();
+        assert!(log.verify(&session()).await.unwrap().problems.is_empty());
+        verify = verify.min(started.elapsed());
         for at_seq in [1, 50_000, 99_950, 100_000] {
             let started = Instant::now();
             let id = SessionId::new(format!("ses_{round}_{at_seq}"));
@@ -295,12 +301,29 @@ async fn session_of_100_000() {
         let started = Instant::now();
         drop(log.attach(&session()).await.unwrap());
         attach = attach.min(started.elapsed());
+        let started = Instant::now();
+        drop(log);
+        close = close.max(started.elapsed());
+        let started = Instant::now();
+        let (fresh, writer) = begin(&directory.path().join(format!("fresh{round}/log.db"))).await;
+        fresh.append(&writer, batch(&deltas(1))).await.unwrap();
+        start = start.min(started.elapsed());
     }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    println!("  open {:.2} ms (bar 3), attach {:.2} ms", ms(open), ms(attach));
+    println!(
+        "  open {:.2} ms (bar 3), attach {:.2} ms, close {:.2} ms",
+        ms(open),
+        ms(attach),
+        ms(close)
+    );
+    println!(
+        "  no file yet, to the first event that is durable: {:.2} ms",
+        ms(start)
+    );
     let [whole, large, small] = read.map(ms);
     println!(
         "  read: {whole:.1} ms at once, {large:.1} ms in pages of 4096, {small:.1} ms in pages of 512 (bar 25)"
     );
+    println!("  verify: {:.1} ms", ms(verify));
     println!("  fork: {:.2} ms at worst (bar 2)", ms(fork));
 }

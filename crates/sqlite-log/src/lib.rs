@@ -36,6 +36,7 @@
 
 mod append;
 mod blobs;
+mod checkpoint;
 mod codec;
 mod error;
 mod gc;

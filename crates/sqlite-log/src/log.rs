@@ -12,6 +12,7 @@ use agentx_types::{BlobId, OwnerId, SessionId, Timestamp};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::checkpoint::Checkpoints;
 use crate::error::{Fault, Place};
 use crate::gc::{self, Stage};
 use crate::lock::{Attempt, Lock, Locks};
@@ -101,7 +102,8 @@ impl SqliteLog {
     ) -> Result<Arc<Self>, LogError> {
         let (connection, newer) = schema::open_first(location, &options, &place)?;
         let released = Released::default();
-        let core = Core::new(connection, place.clone(), newer, released.clone());
+        let checkpoints = Checkpoints::new(location.clone(), options.clone());
+        let core = Core::new(connection, place.clone(), newer, checkpoints, released.clone());
         let writer = WriterThread::new(core, options.queue);
         Ok(Arc::new(Self {
             place,

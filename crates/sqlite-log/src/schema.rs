@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentx_runtime::LogError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::{Fault, Place};
@@ -36,7 +37,7 @@ pub(crate) fn open_first(
         make_file(path).map_err(|e| place.says(format!("the database cannot be made: {e}")))?;
     }
     let mut connection = connect(location, options).map_err(|e| place.error(e))?;
-    let format = check(&mut connection, place).map_err(|e| place.error(e))?;
+    let format = check(&mut connection, options, place).map_err(|e| place.error(e))?;
     let newer = (format > FORMAT).then_some(format);
     if newer.is_some() {
         connection
@@ -55,7 +56,8 @@ pub(crate) fn open_reader(location: &Location, options: &Options) -> Result<Conn
     Ok(connection)
 }
 
-fn connect(location: &Location, options: &Options) -> Result<Connection, Fault> {
+/// A connection with the settings that all have.
+pub(crate) fn connect(location: &Location, options: &Options) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match location {
         Location::File(path) => Connection::open_with_flags(path, flags)?,
@@ -63,14 +65,13 @@ fn connect(location: &Location, options: &Options) -> Result<Connection, Fault> 
     };
     connection.busy_timeout(options.busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(64);
-    let synchronous = match options.durability {
-        Durability::Process => "NORMAL",
-        Durability::Machine => "FULL",
-    };
-    connection.execute_batch(&format!(
-        "PRAGMA synchronous = {synchronous}; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
-         PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 8388608;"
-    ))?;
+    // Checkpoints are made by checkpoint.rs, not when a connection is closed.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.execute_batch(
+        "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;
+         PRAGMA journal_size_limit = 8388608;",
+    )?;
+    set_durability(&connection, options)?;
     if let Some(bytes) = options.max_bytes {
         let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
         let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page_size.max(1);
@@ -79,16 +80,24 @@ fn connect(location: &Location, options: &Options) -> Result<Connection, Fault> 
     Ok(connection)
 }
 
+fn set_durability(connection: &Connection, options: &Options) -> Result<(), Fault> {
+    let synchronous = match options.durability {
+        Durability::Process => "NORMAL",
+        Durability::Machine => "FULL",
+    };
+    Ok(connection.pragma_update(None, "synchronous", synchronous)?)
+}
+
 fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
     let format = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok((format, application))
 }
 
-fn check(connection: &mut Connection, place: &Place) -> Result<u32, Fault> {
+fn check(connection: &mut Connection, options: &Options, place: &Place) -> Result<u32, Fault> {
     let (format, application) = header(connection)?;
     if format == 0 && application == 0 {
-        return create(connection, place);
+        return create(connection, options, place);
     }
     if application != APPLICATION_ID {
         return Err(place
@@ -98,7 +107,9 @@ fn check(connection: &mut Connection, place: &Place) -> Result<u32, Fault> {
     Ok(format)
 }
 
-fn create(connection: &mut Connection, place: &Place) -> Result<u32, Fault> {
+/// Makes the schema. There is nothing yet that could be lost, so this does not wait for the disk.
+fn create(connection: &mut Connection, options: &Options, place: &Place) -> Result<u32, Fault> {
+    connection.pragma_update(None, "synchronous", "OFF")?;
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -115,6 +126,7 @@ fn create(connection: &mut Connection, place: &Place) -> Result<u32, Fault> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     transaction.commit()?;
+    set_durability(connection, options)?;
     Ok(format.max(FORMAT))
 }
 

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::append::OpenSession;
+use crate::checkpoint::Checkpoints;
 use crate::error::{Fault, Place};
 
 /// An append that waits for its commit.
@@ -42,17 +43,27 @@ pub(crate) struct Core {
     pub(crate) sessions: HashMap<SessionId, OpenSession>,
     /// Why nothing may be written, if so.
     newer: Option<(u32, u32)>,
+    checkpoints: Option<Checkpoints>,
     released: Released,
 }
 
 impl Core {
-    pub(crate) fn new(connection: Connection, place: Place, newer: Option<u32>, released: Released) -> Self {
+    pub(crate) fn new(
+        connection: Connection,
+        place: Place,
+        newer: Option<u32>,
+        checkpoints: Checkpoints,
+        released: Released,
+    ) -> Self {
         let newer = newer.map(|found| (found, crate::schema::FORMAT));
+        // A database that cannot be written needs none.
+        let checkpoints = newer.is_none().then_some(checkpoints);
         Self {
             connection,
             place,
             sessions: HashMap::new(),
             newer,
+            checkpoints,
             released,
         }
     }
@@ -83,26 +94,29 @@ impl Core {
     }
 
     fn run(mut self, mut jobs: mpsc::Receiver<Job>, group_limit: usize) {
+        if let Some(checkpoints) = &self.checkpoints
+            && let Err(fault) = checkpoints.watch(&mut self.connection)
+        {
+            // The first change meets the same and tells whoever asked for it.
+            tracing::warn!(?fault, "the write-ahead log cannot be begun");
+        }
         let mut next = None;
         while let Some(job) = next.take().or_else(|| jobs.blocking_recv()) {
             self.forget_released();
             match job {
                 Job::Task(task) => task(&mut self),
                 Job::Append(first) => {
-                    let mut group = vec![first];
-                    while group.len() < group_limit {
-                        match jobs.try_recv() {
-                            Ok(Job::Append(append)) => group.push(append),
-                            Ok(task) => {
-                                next = Some(task);
-                                break;
-                            }
-                            Err(_) => break,
-                        }
-                    }
+                    let (group, other) = gather(first, &mut jobs, group_limit);
+                    next = other;
                     self.commit_group(group);
                 }
             }
+            if let Some(checkpoints) = &mut self.checkpoints {
+                checkpoints.after_commit(&self.connection);
+            }
+        }
+        if let Some(checkpoints) = self.checkpoints.take() {
+            checkpoints.close(&self.connection);
         }
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, path = self.place.path(), "the session log was not closed cleanly");
@@ -163,6 +177,19 @@ impl Core {
         }
         committed
     }
+}
+
+/// All appends that wait already, up to the first other job, which is returned too.
+fn gather(first: Append, jobs: &mut mpsc::Receiver<Job>, limit: usize) -> (Vec<Append>, Option<Job>) {
+    let mut group = vec![first];
+    while group.len() < limit {
+        match jobs.try_recv() {
+            Ok(Job::Append(append)) => group.push(append),
+            Ok(task) => return (group, Some(task)),
+            Err(_) => break,
+        }
+    }
+    (group, None)
 }
 
 fn answer_all(group: Vec<Append>, answers: Vec<Result<(), LogError>>) {

@@ -1,5 +1,5 @@
 //! What is appended is what is read, in whatever batches it came and however it was packed since.
-#![allow(missing_docs, reason = "tests")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -13,8 +13,8 @@ use support::*;
 /// The context of an event, from a small set so that contexts repeat.
 fn context(n: usize) -> (Source, Option<AgentStateId>, Option<RunId>, Option<ActionId>) {
     let source = [Source::User, Source::Agent, Source::Environment, Source::System][n % 4];
-    let agent = (n % 3 > 0).then(|| AgentStateId::with_suffix(n % 3));
-    let run = (n % 2 > 0).then(|| RunId::of_input(n as u64));
+    let agent = (!n.is_multiple_of(3)).then(|| AgentStateId::with_suffix(n % 3));
+    let run = (!n.is_multiple_of(2)).then(|| RunId::of_input(n as u64));
     let cause = (n % 5 > 2).then(|| ActionId::following(7, n));
     (source, agent, run, cause)
 }
@@ -69,7 +69,10 @@ fn event(kind: usize, words: &str, number: f64) -> EnvironmentEvent {
     }
 }
 
-fn histories() -> impl Strategy<Value = Vec<Vec<(usize, String, usize, i64, f64)>>> {
+/// Kind, words, context, time step and a number.
+type Seed = (usize, String, usize, i64, f64);
+
+fn histories() -> impl Strategy<Value = Vec<Vec<Seed>>> {
     let words = prop_oneof![
         "[a-z ]{0,9}",
         "[会话日志🙂é]{0,6}",

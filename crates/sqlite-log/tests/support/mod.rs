@@ -3,6 +3,7 @@
     dead_code,
     missing_docs,
     unreachable_pub,
+    clippy::unwrap_used,
     reason = "each test file uses a part of it"
 )]
 

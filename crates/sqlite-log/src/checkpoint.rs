@@ -1,0 +1,137 @@
+//! Moving what was committed from SQLite's write-ahead log into the database file, out of the writer's way. Called by the
+//! writer thread.
+//!
+//! A checkpoint waits for the disk, tens of milliseconds where appends take tens of microseconds; so it runs on a thread of
+//! its own, while appends go on. For the same reason a process that ends leaves a short write-ahead log behind instead of
+//! emptying it: whoever opens the database next reads it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::error::Fault;
+use crate::options::{Durability, Options};
+use crate::schema::{FORMAT, Location, connect};
+
+/// A checkpoint is made each time so many pages were written: 8 MiB.
+const PAGES: i32 = 2000;
+/// With so many pages, where checkpoints do not keep up, appends wait for one.
+const TOO_MANY_PAGES: i32 = 16 * PAGES;
+/// What may stay behind when the log is closed: 1 MiB, which the next one reads in a millisecond.
+const PAGES_LEFT: i32 = 250;
+
+/// How long closing waits for readers of other processes.
+const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);
+
+/// Watches how long the write-ahead log is.
+pub(crate) struct Checkpoints {
+    location: Location,
+    options: Options,
+    pages: Arc<AtomicI32>,
+    /// The next checkpoint is due at so many pages.
+    due: i32,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    pub(crate) fn new(location: Location, options: Options) -> Self {
+        Self {
+            location,
+            options,
+            pages: Arc::default(),
+            due: PAGES,
+            thread: None,
+        }
+    }
+
+    /// Begins to watch the writer's connection, before its first transaction.
+    pub(crate) fn watch(&self, connection: &mut Connection) -> Result<(), Fault> {
+        let pages = self.pages.clone();
+        let count = move |_: &mut rusqlite::hooks::Wal, now: i32| {
+            pages.store(now, Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(count))?;
+        self.begin_log(connection)
+    }
+
+    /// The first page of a new write-ahead log waits for the disk, so that after a loss of power nothing older is taken
+    /// for its contents. In a file that was empty there is nothing older: it is begun here, without waiting.
+    fn begin_log(&self, connection: &Connection) -> Result<(), Fault> {
+        let Location::File(path) = &self.location else {
+            return Ok(());
+        };
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let is_empty = PathBuf::from(log).metadata().map_or(true, |log| log.len() == 0);
+        if !is_empty || self.options.durability == Durability::Machine {
+            return Ok(());
+        }
+        connection.pragma_update(None, "synchronous", "OFF")?;
+        // The value that it has: a transaction that writes one page.
+        let begun = connection.pragma_update(None, "user_version", FORMAT);
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        Ok(begun?)
+    }
+
+    /// Makes a checkpoint if one is due.
+    pub(crate) fn after_commit(&mut self, connection: &Connection) {
+        let pages = self.pages.load(Ordering::Relaxed);
+        if pages < self.due {
+            // The write-ahead log began anew.
+            self.due = self.due.min(pages + PAGES).max(PAGES);
+            return;
+        }
+        if pages >= TOO_MANY_PAGES {
+            checkpoint(connection, "PASSIVE");
+        } else if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.due = pages + PAGES;
+            self.start();
+        }
+    }
+
+    fn start(&mut self) {
+        let Location::File(_) = self.location else { return };
+        let (location, options) = (self.location.clone(), self.options.clone());
+        let run = move || match connect(&location, &options) {
+            Ok(connection) => checkpoint(&connection, "PASSIVE"),
+            Err(fault) => tracing::warn!(?fault, "no connection for a checkpoint"),
+        };
+        match std::thread::Builder::new()
+            .name("agentx-log-checkpoint".to_owned())
+            .spawn(run)
+        {
+            Ok(thread) => self.thread = Some(thread),
+            Err(error) => tracing::warn!(%error, "no thread for a checkpoint"),
+        }
+    }
+
+    /// Ends the checkpoint that is under way, and makes a last one where much is left.
+    pub(crate) fn close(self, connection: &Connection) {
+        if self.thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the checkpoint thread of the session log panicked");
+        }
+        if self.pages.load(Ordering::Relaxed) > PAGES_LEFT {
+            // Another process may read for long; then the log stays.
+            if let Err(error) = connection.busy_timeout(PATIENCE_AT_THE_END) {
+                tracing::debug!(%error, "the time to wait was not set");
+            }
+            checkpoint(connection, "TRUNCATE");
+        }
+    }
+}
+
+/// What cannot be moved now stays in the write-ahead log, where it is as safe.
+fn checkpoint(connection: &Connection, mode: &str) {
+    let done = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
+        Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+    });
+    match done {
+        Ok((pages, moved)) => tracing::debug!(pages, moved, "checkpoint"),
+        Err(error) => tracing::warn!(%error, "no checkpoint was made"),
+    }
+}
