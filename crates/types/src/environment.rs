@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::vocabulary::{payloads, vocabulary};
+use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ConfigChange, ContentPart, InputMode,
     InvalidInput, MessageId, OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId,
@@ -235,7 +235,11 @@ payloads! {
         /// How it ended.
         status: ToolStatus,
         /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "present",
+            skip_serializing_if = "Option::is_none"
+        )]
         details: Option<Value>,
     }
     /// A transport is up.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::vocabulary::{payloads, vocabulary};
+use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, Eof, MessageId, OutputChannel,
     RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded,
@@ -203,7 +203,11 @@ payloads! {
         /// Milliseconds that it ran; 0 where it never ran.
         duration_ms: u64,
         /// For people and programs: exit code, diff, …
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "present",
+            skip_serializing_if = "Option::is_none"
+        )]
         details: Option<Value>,
     }
     /// The tool did not do what was asked.
@@ -219,7 +223,11 @@ payloads! {
         /// Milliseconds that it ran; 0 where it never ran.
         duration_ms: u64,
         /// For people and programs.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "present",
+            skip_serializing_if = "Option::is_none"
+        )]
         details: Option<Value>,
     }
     /// An input waits.

@@ -1,7 +1,8 @@
 //! How event enums are written and read: one tag, one payload struct a variant, and a place for tags that this version
 //! does not know.
 
-use serde::Serializer;
+use serde::{Deserialize as _, Deserializer, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A closed set of events, each with a frozen tag.
@@ -108,6 +109,12 @@ macro_rules! vocabulary {
             }
         })*
     };
+}
+
+/// Reads a value that is there, also where it is `null`: what was `Some` stays `Some`, so that a fact that was read back means
+/// the same to the byte.
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// Payload structs of a vocabulary: public data with one derive list.

@@ -233,3 +233,38 @@ fn a_known_tag_with_a_payload_of_another_shape_is_refused() {
         );
     }
 }
+
+#[test]
+fn details_that_are_null_stay() {
+    let details = |details| ToolResult {
+        tool_call_id: "call_1".into(),
+        result: vec![],
+        is_error: false,
+        status: ToolStatus::Success,
+        details,
+    };
+    for result in [details(Some(Value::Null)), details(None)] {
+        let read: ToolResult = serde_json::from_str(&serde_json::to_string(&result).unwrap()).unwrap();
+        assert_eq!(read, result);
+    }
+}
+
+#[test]
+fn numbers_are_read_back_as_they_were() {
+    // Doubles that a quick parser gets wrong by one unit in the last place.
+    for number in [
+        6.934698245112694e276,
+        8.383658838626809e-78,
+        -7.803913958627244e173,
+        0.1,
+        1e308,
+        5e-324,
+    ] {
+        let call = SystemCommand {
+            command: "x".into(),
+            args: json!([number]),
+        };
+        let read: SystemCommand = serde_json::from_str(&serde_json::to_string(&call).unwrap()).unwrap();
+        assert_eq!(read, call);
+    }
+}
