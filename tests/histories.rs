@@ -2,6 +2,8 @@
 //! checked after each batch, and at the end when nothing is open any more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "histories/garbage.rs"]
+mod garbage;
 #[path = "histories/session.rs"]
 mod session;
 
@@ -185,5 +187,23 @@ proptest! {
         for (at, fact) in session.log.iter().enumerate() {
             prop_assert_eq!(fact.seq, at as u64 + 1);
         }
+    }
+
+    #[test]
+    fn any_facts_fold_without_a_panic(dice in prop::collection::vec(any::<garbage::Dice>(), 1..60)) {
+        let opened = SessionOpened { owner: "own_1".into(), config: agentx_agent::fixtures::config(), program: "test".into() };
+        let opened = Draft::new(Source::System, Some("agt_1".into()), opened);
+        let mut facts = vec![opened.into_envelope("ses_1".into(), 1, Timestamp(0))];
+        facts.extend((2..).zip(dice).map(|(seq, dice)| garbage::fact(seq, dice)));
+        let mut fold = SessionFold::new("ses_1".into());
+        let mut derived = Derived::default();
+        for fact in &facts {
+            let frame = serde_json::to_string(fact).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<Envelope<EnvironmentEvent>>(&frame).unwrap(), fact);
+            fold.apply(fact, &mut derived);
+            let _ = fold.state();
+        }
+        let written = serde_json::to_string(&fold).unwrap();
+        prop_assert_eq!(serde_json::from_str::<SessionFold>(&written).unwrap(), fold);
     }
 }
