@@ -150,9 +150,11 @@ pub(crate) fn from_stream(error: &str) -> ModelError {
 
 fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     let code = classify(status, &extracted);
-    let message = match extracted.message {
-        message if message.is_empty() => default_message(status, code),
-        message => shorten(&message),
+    let said = shorten(&extracted.message);
+    let message = if said.is_empty() {
+        default_message(status, code)
+    } else {
+        said
     };
     ModelError {
         code,

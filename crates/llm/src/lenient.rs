@@ -193,3 +193,11 @@ pub(crate) fn raw_text(raw: &RawValue) -> Option<Cow<'_, str>> {
         text => Some(Cow::Borrowed(text)),
     }
 }
+
+/// The same object without keys that come twice, which some servers write and no derived reader takes: the last one
+/// counts. `None` where it is no JSON object at all.
+pub(crate) fn without_duplicates(data: &str) -> Option<String> {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data)
+        .ok()
+        .map(|object| serde_json::Value::Object(object).to_string())
+}

@@ -304,5 +304,6 @@ impl Decoder {
 }
 
 fn text(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+    // Checking first is much faster than replacing, and nearly always enough.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

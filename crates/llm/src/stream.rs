@@ -85,6 +85,18 @@ pub enum StreamError {
 }
 
 impl StreamError {
+    /// What is wrong, and the beginning of what it is wrong with.
+    pub(crate) fn malformed(what: impl std::fmt::Display, data: &str) -> Self {
+        const SHOWN: usize = 200;
+        let (shown, more) = match data.char_indices().nth(SHOWN) {
+            Some((end, _)) => (&data[..end], "…"),
+            None => (data, ""),
+        };
+        Self::Malformed {
+            detail: format!("{what} in {shown}{more}"),
+        }
+    }
+
     /// The same as a [`ModelError`], for callers that treat every failure alike.
     pub fn into_model_error(self) -> ModelError {
         let (code, retryable) = match &self {

@@ -1,6 +1,12 @@
 //! However the bytes of a stream arrive, the events are the same; wherever they end, what came is kept, the end is a
 //! clear error, and no tool call is made up.
 #![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+#![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
     reason = "tests read files and print"

@@ -1,5 +1,11 @@
 //! Streams made up for this project, each for one rule of the wire or of our own events: what exactly is said.
 #![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+#![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
     reason = "tests read files and print"
@@ -183,6 +189,11 @@ fn arguments_that_are_no_object_are_invalid() {
             .and_then(|events| events.iter().find(|event| event[0] == "tool_call"));
         assert_eq!(call.expect("a call")[1]["invalid"]["raw"], arguments);
     }
+    // Some servers write a key twice: the last one counts.
+    let twice = "data: {\"id\":\"x\",\"id\":\"y\",\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n";
+    let (events, result) = decode(Api::OpenaiChat, [twice.as_bytes()]);
+    result.expect("the stream is whole");
+    assert_eq!(accumulate(&events).message.message_id.as_str(), "y");
     // Some servers send the object itself, or null.
     for (arguments, input) in [
         (json!({"a": 1}), json!({"a": 1})),

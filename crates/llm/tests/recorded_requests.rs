@@ -1,6 +1,12 @@
 //! Recorded requests, read into our own messages and built again: what goes out means the same as what the vendors' clients
 //! sent. What our messages cannot say (cache hints, video, switches of single blocks) is taken out of both sides.
 #![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+#![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
     reason = "tests read files and print"

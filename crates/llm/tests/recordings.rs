@@ -1,6 +1,12 @@
 //! Every recorded stream, body and error of the two APIs: decoded whole, it is what the vendor's own SDK made of it. The
 //! recordings lie outside the project; where they are missing, the tests say so (and fail where CI runs).
 #![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+#![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
     reason = "tests read files and print"

@@ -1,4 +1,10 @@
 //! What goes out: the rules of each API that a conversation must keep, on conversations made up for this.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

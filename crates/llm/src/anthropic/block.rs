@@ -220,7 +220,7 @@ fn say_call(
 /// What a tool call has beside the usual: who made it, where that is not the model itself.
 fn tool_extra(mut block: Map<String, Value>) -> Map<String, Value> {
     block.remove("type");
-    block.retain(|key, value| !is_nothing(value) && !(key == "caller" && value["type"] == "direct"));
+    block.retain(|key, value| !is_nothing(value) && (key != "caller" || value["type"] != "direct"));
     block
 }
 

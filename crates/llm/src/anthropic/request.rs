@@ -54,8 +54,8 @@ const SMALLEST_BUDGET: u64 = 1_024;
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
 /// - Parts of another API, thinking without a signature, and text without anything but whitespace are left out.
-/// - With thinking, no temperature is sent, and the budget leaves at least 1,024 tokens for the answer; where there is no
-///   room for it, or where a tool call that is being answered was made without thinking, none is asked for.
+/// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there is no room
+///   for it, or where a tool call that is being answered was made without thinking, none is asked for.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Value {
     let mut messages = messages(&request.messages, blobs);
@@ -99,7 +99,7 @@ fn sampling(
     messages: &[Value],
     body: &mut Map<String, Value>,
 ) {
-    let wanted = request.params.thinking_tokens.filter(|_| may_think(messages));
+    let wanted = request.params.thinking_tokens;
     match (options.thinking, wanted) {
         (Thinking::Adaptive, Some(tokens)) => {
             body.insert(
@@ -109,7 +109,7 @@ fn sampling(
             body.insert("output_config".into(), json!({"effort": effort(tokens)}));
             return;
         }
-        (Thinking::Budget, Some(tokens)) => {
+        (Thinking::Budget, Some(tokens)) if may_think(messages) => {
             let budget = tokens.max(SMALLEST_BUDGET).min(max_tokens.saturating_sub(1_024));
             if budget >= SMALLEST_BUDGET {
                 body.insert(
@@ -119,7 +119,7 @@ fn sampling(
                 return;
             }
         }
-        (Thinking::None, _) | (_, None) => {}
+        (Thinking::None | Thinking::Budget | Thinking::Adaptive, _) => {}
     }
     if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
         body.insert("temperature".into(), json!(temperature.clamp(0.0, 1.0)));
@@ -135,7 +135,7 @@ pub(crate) fn effort(tokens: u64) -> &'static str {
     }
 }
 
-/// While a tool call is being answered, the API refuses thinking unless the call was made with it.
+/// While a tool call is being answered, the API refuses a budget unless the call was made with thinking.
 fn may_think(messages: &[Value]) -> bool {
     let answers_a_call = messages
         .last()

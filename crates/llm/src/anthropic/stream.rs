@@ -46,6 +46,10 @@ impl Decoder {
             head.event();
             answer.event(event.data, out)
         });
+        if self.answer.emitter.ended() {
+            // What breaks after the end does not matter.
+            return Ok(());
+        }
         result.inspect_err(|_| self.answer.emitter.stop())
     }
 
@@ -89,14 +93,13 @@ pub fn decode_body(
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
     let text = String::from_utf8_lossy(body);
-    let body: Body<'_> = serde_json::from_str(&text).map_err(|error| malformed(&error, &text))?;
+    let body: Body<'_> =
+        serde_json::from_str(&text).map_err(|error| StreamError::malformed(&error, &text))?;
     if body.kind.as_deref() == Some("error") {
         return Err(StreamError::Provider(error::from_stream(&text)));
     }
     let Some(content) = body.content else {
-        return Err(StreamError::Malformed {
-            detail: format!("no content in {}", excerpt(&text)),
-        });
+        return Err(StreamError::malformed("no content", &text));
     };
     let mut answer = Answer::new(context);
     answer.start(
@@ -188,11 +191,11 @@ impl Answer {
         match serde_json::from_str::<Value>(data) {
             Ok(Value::Object(object)) => match object.get("type").and_then(Value::as_str) {
                 Some("error") => Err(StreamError::Provider(error::from_stream(data))),
-                Some(kind) if KNOWN.contains(&kind) => Err(malformed(error, data)),
+                Some(kind) if KNOWN.contains(&kind) => Err(StreamError::malformed(error, data)),
                 Some(_) => Ok(()),
                 None => self.untyped(data),
             },
-            _ => Err(malformed(error, data)),
+            _ => Err(StreamError::malformed(error, data)),
         }
     }
 
@@ -314,18 +317,4 @@ fn stop_reason(word: &str, delta: &Delta<'_>) -> (StopReason, Option<String>) {
         _ => None,
     };
     (reason, raw)
-}
-
-fn malformed(error: &serde_json::Error, data: &str) -> StreamError {
-    StreamError::Malformed {
-        detail: format!("{error} in {}", excerpt(data)),
-    }
-}
-
-fn excerpt(data: &str) -> String {
-    const SHOWN: usize = 200;
-    match data.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &data[..end]),
-        None => data.to_owned(),
-    }
 }

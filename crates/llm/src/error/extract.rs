@@ -106,7 +106,7 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
         "message",
     ] {
         if let Some(inner @ (Value::String(_) | Value::Array(_) | Value::Object(_))) = object.get(key)
-            && !(key == "details" && !into.message.is_empty())
+            && (key != "details" || into.message.is_empty())
         {
             visit(inner, into, depth + 1);
         }

@@ -9,7 +9,7 @@ use super::tools::Calls;
 use super::wire::{Chunk, Delta, ToolDelta, UsageWire};
 use crate::emit::{Emitter, Kind};
 use crate::error;
-use crate::lenient::{Content, Str};
+use crate::lenient::{self, Content, Str};
 use crate::sse;
 use crate::stream::{Head, StreamContext, StreamError};
 
@@ -49,6 +49,10 @@ impl Decoder {
             head.event();
             answer.event(event.event, event.data, out)
         });
+        if self.answer.emitter.ended() {
+            // What breaks after the end does not matter.
+            return Ok(());
+        }
         result.inspect_err(|_| self.answer.give_up(out))
     }
 
@@ -106,9 +110,7 @@ pub fn decode_body(
     else {
         return match error::Extracted::is_error(&text) {
             true => Err(StreamError::Provider(error::from_stream(&text))),
-            false => Err(StreamError::Malformed {
-                detail: format!("no message in {}", excerpt(&text)),
-            }),
+            false => Err(StreamError::malformed("no message", &text)),
         };
     };
     let mut answer = Answer::new(context);
@@ -158,7 +160,14 @@ impl Answer {
         if name == "error" {
             return Err(StreamError::Provider(error::from_stream(data)));
         }
-        let mut chunk = parse(data)?;
+        let repaired;
+        let mut chunk = match parse(data) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                repaired = lenient::without_duplicates(data).ok_or(error)?;
+                parse(&repaired)?
+            }
+        };
         if let Some(error) = chunk.error() {
             self.note(&chunk);
             return Err(error);
@@ -295,15 +304,5 @@ impl Chunk<'_> {
 }
 
 fn parse(data: &str) -> Result<Chunk<'_>, StreamError> {
-    serde_json::from_str(data).map_err(|error| StreamError::Malformed {
-        detail: format!("{error} in {}", excerpt(data)),
-    })
-}
-
-fn excerpt(data: &str) -> String {
-    const SHOWN: usize = 200;
-    match data.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &data[..end]),
-        None => data.to_owned(),
-    }
+    serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
 }
