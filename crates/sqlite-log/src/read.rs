@@ -97,7 +97,6 @@ impl From<Damage> for Stop {
 /// Follows the chain through the rows of one session.
 pub(crate) struct Chain {
     hasher: blake3::Hasher,
-    before_row: blake3::Hasher,
     pub(crate) decoder: Decoder,
     /// The hash of the row before.
     pub(crate) head: Digest,
@@ -108,6 +107,9 @@ pub(crate) struct Chain {
 /// A row that was found to be what was written.
 pub(crate) struct GoodRow<'a> {
     pub(crate) first_seq: u64,
+    /// Whether a segment begins here, and the hash of the row before.
+    pub(crate) starts: bool,
+    pub(crate) before: Digest,
     pub(crate) at: i64,
     pub(crate) derived: Option<Digest>,
     pub(crate) data: &'a [u8],
@@ -118,10 +120,8 @@ const ROWS: &str = "SELECT id, last_seq, starts, at, hash, derived, data FROM ba
 
 impl Chain {
     pub(crate) fn new(head: Digest, last_seq: u64) -> Self {
-        let hasher = blake3::Hasher::new();
         Self {
-            before_row: hasher.clone(),
-            hasher,
+            hasher: blake3::Hasher::new(),
             decoder: Decoder::default(),
             head,
             last_seq,
@@ -160,7 +160,6 @@ impl Chain {
             self.hasher.update(&self.head);
             self.decoder = Decoder::default();
         }
-        self.before_row = self.hasher.clone();
         self.hasher.update(data);
         let seal = seal(&self.hasher, derived.as_ref(), last_seq, at);
         if !(0..=1).contains(&starts) || last_seq < first_seq || seal != hash {
@@ -168,24 +167,16 @@ impl Chain {
                 "what is stored does not have the hash that was stored with it",
             ));
         }
-        self.head = hash;
+        let before = std::mem::replace(&mut self.head, hash);
         self.last_seq = last_seq;
         Ok(GoodRow {
             first_seq,
+            starts: starts == 1,
+            before,
             at,
             derived,
             data,
         })
-    }
-
-    /// The hash of all up to `consumed` bytes into `data`, the row that was taken in last.
-    fn hash_within(&self, data: &[u8], consumed: usize) -> Digest {
-        *self
-            .before_row
-            .clone()
-            .update(&data[..consumed])
-            .finalize()
-            .as_bytes()
     }
 }
 
@@ -359,22 +350,25 @@ pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> 
 /// on the events alone, not on how they lie in rows.
 pub(crate) fn hash_at(connection: &Connection, part: &Part, seq: u64) -> Result<Option<Digest>, Stop> {
     let mut found = None;
+    let mut hasher = blake3::Hasher::new();
     let _ = rows(connection, part, seq, |chain, row| {
-        if chain.last_seq < seq {
-            // The decoder has to see every record of the segment.
-            return events(chain, &row, |_, _, _, _| Ok(ControlFlow::Continue(())));
+        if row.starts {
+            hasher.reset();
+            hasher.update(&row.before);
         }
         let mut consumed = 0;
-        let _ = events(chain, &row, |at, _, _, end| {
+        let flow = events(chain, &row, |at, _, _, end| {
             consumed = end;
-            Ok(if at == seq {
+            let is_found = at == seq;
+            Ok(if is_found {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             })
         })?;
-        found = Some(chain.hash_within(row.data, consumed));
-        Ok(ControlFlow::Break(()))
+        hasher.update(&row.data[..consumed]);
+        found = flow.is_break().then(|| *hasher.finalize().as_bytes());
+        Ok(flow)
     })?;
     Ok(found)
 }
