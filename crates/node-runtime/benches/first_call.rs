@@ -3,7 +3,11 @@
 //! A start must not pay for what it does not use: the first call to a plain address builds a client that reads no root
 //! certificates; one over TLS does, on a thread beside. Each figure is the median of fresh effectors in one process.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,17 +40,42 @@ async fn main() {
         call(&effector(&format!("https://{nobody}"))).await;
         tls.push(began.elapsed());
     }
-    println!("first call, plain: client, connection, answer   {:?} (very first {:?})", median(&first), first[0]);
-    println!("next call on the same connection               {:?}", median(&second));
-    println!("first call, TLS: client with roots, refused    {:?} (very first {:?})", median(&tls), tls[0]);
+    println!(
+        "first call, plain: client, connection, answer   {:?} (very first {:?})",
+        median(&first),
+        first[0]
+    );
+    println!(
+        "next call on the same connection               {:?}",
+        median(&second)
+    );
+    println!(
+        "first call, TLS: client with roots, refused    {:?} (very first {:?})",
+        median(&tls),
+        tls[0]
+    );
 }
 
 fn effector(url: &str) -> ModelEffector {
     let catalog = Catalog::builtin();
-    let endpoint = Endpoint::new(catalog.provider("anthropic").unwrap(), Some(url), Some(Secret::new("sk-bench")));
+    let endpoint = Endpoint::new(
+        catalog.provider("anthropic").unwrap(),
+        Some(url),
+        Some(Secret::new("sk-bench")),
+    );
     let endpoints = BTreeMap::from([("test".to_owned(), endpoint)]);
-    let parts = ModelParts::new(endpoints, Arc::new(|_| WireOptions::default()), Arc::new(MemoryLog::new()));
-    ModelEffector::new(ModelParts { retry: RetryPolicy { retries: 0, ..RetryPolicy::default() }, ..parts })
+    let parts = ModelParts::new(
+        endpoints,
+        Arc::new(|_| WireOptions::default()),
+        Arc::new(MemoryLog::new()),
+    );
+    ModelEffector::new(ModelParts {
+        retry: RetryPolicy {
+            retries: 0,
+            ..RetryPolicy::default()
+        },
+        ..parts
+    })
 }
 
 async fn call(effector: &ModelEffector) {

@@ -29,7 +29,11 @@ impl NodeRuntime {
         let log = SqliteLog::open(settings.data_dir.join(DATABASE), Options::default())?;
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
-        let network = ModelEffector::new(ModelParts::new(endpoints(settings), wire_options.clone(), log.clone()));
+        let network = ModelEffector::new(ModelParts::new(
+            endpoints(settings),
+            wire_options.clone(),
+            log.clone(),
+        ));
         Ok(Self::new(NodeParts {
             log,
             owner: OwnerId::new(LOCAL_OWNER),
@@ -48,7 +52,10 @@ impl NodeRuntime {
 fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     let endpoint = |provider: &ProviderSettings| {
         let entry = settings.catalog.provider(&provider.name)?;
-        Some((provider.name.clone(), Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned())))
+        Some((
+            provider.name.clone(),
+            Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned()),
+        ))
     };
     settings.providers.iter().filter_map(endpoint).collect()
 }
@@ -73,7 +80,10 @@ fn models(catalog: &Catalog, providers: &[ProviderSettings]) -> Vec<ModelInfo> {
             return Some(format!("no provider {provider} is configured"));
         };
         let variable = provider.missing_variable()?;
-        Some(format!("set {variable}, or providers.{}.api_key in the configuration", provider.name))
+        Some(format!(
+            "set {variable}, or providers.{}.api_key in the configuration",
+            provider.name
+        ))
     };
     let listed = catalog.models().iter().map(|entry| ModelInfo {
         spec: entry.spec.clone(),
@@ -92,5 +102,9 @@ fn scripted_model() -> ModelInfo {
         max_output_tokens: 8_192,
         prices: Prices::default(),
     };
-    ModelInfo { spec, aliases: vec!["demo".into()], missing: None }
+    ModelInfo {
+        spec,
+        aliases: vec!["demo".into()],
+        missing: None,
+    }
 }

@@ -26,7 +26,10 @@ pub(crate) fn agent() -> Result<AgentStateId, String> {
 fn suffix() -> Result<String, String> {
     let mut bytes = [0u8; LENGTH];
     getrandom::fill(&mut bytes).map_err(|error| format!("no randomness: {error}"))?;
-    Ok(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte & 31)])).collect())
+    Ok(bytes
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte & 31)]))
+        .collect())
 }
 
 #[cfg(test)]

@@ -15,8 +15,14 @@ pub(crate) struct ModelRouter {
 }
 
 impl Effector for ModelRouter {
-    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()> {
-        let scripted = matches!(&action.body, ActionBody::CallModel(call) if call.request.model.api == Api::Scripted);
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let scripted =
+            matches!(&action.body, ActionBody::CallModel(call) if call.request.model.api == Api::Scripted);
         let environment = if scripted { &self.scripted } else { &self.network };
         environment.perform(action, events, cancel)
     }

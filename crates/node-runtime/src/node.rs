@@ -6,18 +6,21 @@ use std::sync::Arc;
 
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    BlobStore, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo, NewLog, OpenRequest, ReplayReport, Runtime,
-    RuntimeError, SearchHit, Session, SessionIds, SessionInfo, SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View,
-    open_session, watch_log,
+    BlobStore, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo, NewLog,
+    OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session, SessionIds, SessionInfo,
+    SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View, open_session, watch_log,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{ActionKind, BlobId, ConfigChange, ContentPart, MediaSource, ModelRequest, ModelSpec, OwnerId, SessionId, ToolSpec};
+use agentx_types::{
+    ActionKind, BlobId, ConfigChange, ContentPart, MediaSource, ModelRequest, ModelSpec, OwnerId, SessionId,
+    ToolSpec,
+};
 
+use crate::ids;
 use crate::model_router::ModelRouter;
 use crate::replay;
 use crate::scripted::ScriptedEnvironment;
 use crate::tool_effector::ToolEffector;
-use crate::ids;
 
 /// How a server wants to be spoken to, by model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
@@ -60,7 +63,11 @@ impl NodeRuntime {
     /// A runtime of these parts. Must be called inside a tokio runtime before the first session is opened.
     pub fn new(parts: NodeParts) -> Self {
         let mut effectors: BTreeMap<ActionKind, Arc<dyn Effector>> = BTreeMap::new();
-        let scripted = parts.scripted.effectors().into_iter().find(|(kind, _)| *kind == ActionKind::CallModel);
+        let scripted = parts
+            .scripted
+            .effectors()
+            .into_iter()
+            .find(|(kind, _)| *kind == ActionKind::CallModel);
         let network = parts.network;
         let models: Arc<dyn Effector> = match scripted {
             Some((_, scripted)) => Arc::new(ModelRouter { scripted, network }),
@@ -68,7 +75,10 @@ impl NodeRuntime {
         };
         effectors.insert(ActionKind::CallModel, models);
         let blobs: Arc<dyn BlobStore> = parts.log.clone();
-        effectors.insert(ActionKind::CallTool, Arc::new(ToolEffector::new(parts.tools.clone(), blobs)));
+        effectors.insert(
+            ActionKind::CallTool,
+            Arc::new(ToolEffector::new(parts.tools.clone(), blobs)),
+        );
         let driver = DriverParts {
             log: parts.log,
             effectors: Arc::new(effectors),
@@ -104,13 +114,23 @@ impl NodeRuntime {
     fn ids(&self) -> Result<SessionIds, RuntimeError> {
         let ids = ids::session().and_then(|session_id| Ok((session_id, ids::agent()?)));
         let (session_id, agent_state_id) = ids.map_err(RuntimeError::Refused)?;
-        Ok(SessionIds { session_id, agent_state_id, owner: self.owner.clone() })
+        Ok(SessionIds {
+            session_id,
+            agent_state_id,
+            owner: self.owner.clone(),
+        })
     }
 
     fn check_model(&self, model: &ModelSpec) -> Result<(), RuntimeError> {
-        let known = self.models.iter().find(|info| info.spec.provider == model.provider && info.missing.is_some());
+        let known = self
+            .models
+            .iter()
+            .find(|info| info.spec.provider == model.provider && info.missing.is_some());
         match known.and_then(|info| info.missing.clone()) {
-            Some(what) => Err(RuntimeError::Unavailable { model: model.id.clone(), what }),
+            Some(what) => Err(RuntimeError::Unavailable {
+                model: model.id.clone(),
+                what,
+            }),
             None => Ok(()),
         }
     }
@@ -146,12 +166,19 @@ impl NodeRuntime {
     }
 
     async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
-        let with_kind = if prefix.starts_with(SessionId::PREFIX) { prefix.to_owned() } else { format!("{}{prefix}", SessionId::PREFIX) };
+        let with_kind = if prefix.starts_with(SessionId::PREFIX) {
+            prefix.to_owned()
+        } else {
+            format!("{}{prefix}", SessionId::PREFIX)
+        };
         let mut ids = self.log().resolve(&self.owner, &with_kind).await?;
         match ids.len() {
             0 => Err(agentx_runtime::LogError::NotFound(prefix.to_owned()).into()),
             1 => Ok(ids.remove(0)),
-            _ => Err(RuntimeError::Ambiguous { prefix: prefix.to_owned(), ids: ids.iter().map(SessionId::to_string).collect() }),
+            _ => Err(RuntimeError::Ambiguous {
+                prefix: prefix.to_owned(),
+                ids: ids.iter().map(SessionId::to_string).collect(),
+            }),
         }
     }
 
@@ -159,7 +186,10 @@ impl NodeRuntime {
         let parent = self.owned(session).await?;
         let at_seq = at_seq.unwrap_or(parent.last_seq);
         if at_seq == 0 || at_seq > parent.last_seq {
-            return Err(RuntimeError::Refused(format!("{session} has events 1 to {}; there is no event {at_seq}", parent.last_seq)));
+            return Err(RuntimeError::Refused(format!(
+                "{session} has events 1 to {}; there is no event {at_seq}",
+                parent.last_seq
+            )));
         }
         let ids = self.ids()?;
         let new = NewLog {
@@ -173,13 +203,21 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
-    async fn context_at(&self, session: &SessionId, at_seq: Option<u64>) -> Result<ContextView, RuntimeError> {
+    async fn context_at(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> Result<ContextView, RuntimeError> {
         self.owned(session).await?;
         let (seq, request) = replay::request_at(self.log(), session, at_seq).await?;
         let blobs = self.load_blobs(&request).await?;
         let body = agentx_llm::build(&request, &(self.wire_options)(&request.model), &blobs);
         let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(ContextView { seq, api: request.model.api, body })
+        Ok(ContextView {
+            seq,
+            api: request.model.api,
+            body,
+        })
     }
 
     async fn load_blobs(&self, request: &ModelRequest) -> Result<BTreeMap<BlobId, Vec<u8>>, RuntimeError> {
@@ -210,7 +248,10 @@ fn blob_ids(request: &ModelRequest) -> Vec<BlobId> {
         }
     }
     let mut ids = Vec::new();
-    request.messages.iter().for_each(|message| of(&message.content, &mut ids));
+    request
+        .messages
+        .iter()
+        .for_each(|message| of(&message.content, &mut ids));
     ids
 }
 
@@ -223,16 +264,36 @@ impl Runtime for NodeRuntime {
         Box::pin(self.open_any(request))
     }
 
-    fn watch(&self, session: &SessionId, after_seq: u64, view: View, follow: bool) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+    fn watch(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        view: View,
+        follow: bool,
+    ) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
         let session = session.clone();
         Box::pin(async move {
             self.owned(&session).await?;
-            Ok(watch_log(self.driver.log.clone(), session, after_seq, view, follow))
+            Ok(watch_log(
+                self.driver.log.clone(),
+                session,
+                after_seq,
+                view,
+                follow,
+            ))
         })
     }
 
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
-        Box::pin(async move { Ok(self.log().list(SessionQuery { owner: self.owner.clone(), ..query }).await?) })
+        Box::pin(async move {
+            Ok(self
+                .log()
+                .list(SessionQuery {
+                    owner: self.owner.clone(),
+                    ..query
+                })
+                .await?)
+        })
     }
 
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
@@ -240,7 +301,11 @@ impl Runtime for NodeRuntime {
         Box::pin(async move { self.resolve_prefix(&prefix).await })
     }
 
-    fn fork(&self, session: &SessionId, at_seq: Option<u64>) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+    fn fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
         let session = session.clone();
         Box::pin(async move { self.make_fork(&session, at_seq).await })
     }
@@ -266,7 +331,11 @@ impl Runtime for NodeRuntime {
         })
     }
 
-    fn context(&self, session: &SessionId, at_seq: Option<u64>) -> BoxFuture<'_, Result<ContextView, RuntimeError>> {
+    fn context(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<ContextView, RuntimeError>> {
         let session = session.clone();
         Box::pin(async move { self.context_at(&session, at_seq).await })
     }

@@ -35,11 +35,20 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
             derived.clear();
             fold.apply(fact, &mut derived);
             digest.add(fact, &derived);
-            covered |= matches!(fact.event, EnvironmentEvent::SessionOpened(_) | EnvironmentEvent::WriterAttached(_) | EnvironmentEvent::SessionForked(_));
+            covered |= matches!(
+                fact.event,
+                EnvironmentEvent::SessionOpened(_)
+                    | EnvironmentEvent::WriterAttached(_)
+                    | EnvironmentEvent::SessionForked(_)
+            );
             report.facts += 1;
             report.derived += derived.events.len() as u64;
             if let Some((last_seq, expected)) = recorded.next_if(|(last_seq, _)| *last_seq <= fact.seq) {
-                if covered && last_seq == fact.seq && digest.value() != expected && report.divergence.is_none() {
+                if covered
+                    && last_seq == fact.seq
+                    && digest.value() != expected
+                    && report.divergence.is_none()
+                {
                     report.divergence = Some((good_until + 1, fact.seq));
                 }
                 good_until = fact.seq;
@@ -81,7 +90,12 @@ pub(crate) async fn request_at(
             }
         }
     }
-    found.ok_or_else(|| RuntimeError::Refused(format!("no model was called in {session} up to event {}", last.min(fold.last_seq()))))
+    found.ok_or_else(|| {
+        RuntimeError::Refused(format!(
+            "no model was called in {session} up to event {}",
+            last.min(fold.last_seq())
+        ))
+    })
 }
 
 fn hex(digest: &Digest) -> String {

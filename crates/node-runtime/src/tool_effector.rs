@@ -23,15 +23,26 @@ pub struct ToolEffector {
 impl ToolEffector {
     /// An effector over these tools; what is too long for the model goes to `blobs`.
     pub fn new(tools: Toolbox, blobs: Arc<dyn BlobStore>) -> Self {
-        Self { tools, blobs, slots: Arc::new(Semaphore::new(MAX_AT_ONCE)) }
+        Self {
+            tools,
+            blobs,
+            slots: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+        }
     }
 }
 
 impl Effector for ToolEffector {
-    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
         let (tools, blobs, slots) = (self.tools.clone(), self.blobs.clone(), self.slots.clone());
         Box::pin(async move {
-            let ActionBody::CallTool(call) = &action.body else { return };
+            let ActionBody::CallTool(call) = &action.body else {
+                return;
+            };
             let began = Instant::now();
             let outcome = tokio::select! {
                 biased;
@@ -45,14 +56,29 @@ impl Effector for ToolEffector {
             };
             tracing::debug!(tool = %call.name, status = ?outcome.status, elapsed_us = began.elapsed().as_micros(), "tool call ended");
             let is_error = outcome.is_error();
-            let ToolOutcome { content, status, details } = outcome;
-            let result = ToolResult { tool_call_id: call.tool_call_id.clone(), result: content, is_error, status, details };
+            let ToolOutcome {
+                content,
+                status,
+                details,
+            } = outcome;
+            let result = ToolResult {
+                tool_call_id: call.tool_call_id.clone(),
+                result: content,
+                is_error,
+                status,
+                details,
+            };
             events.emit(result).await;
         })
     }
 }
 
-fn context(call: &CallTool, events: &EventSink, blobs: Arc<dyn BlobStore>, cancel: CancellationToken) -> ToolContext {
+fn context(
+    call: &CallTool,
+    events: &EventSink,
+    blobs: Arc<dyn BlobStore>,
+    cancel: CancellationToken,
+) -> ToolContext {
     ToolContext {
         tool_call_id: call.tool_call_id.clone(),
         session_id: events.session_id().cloned().unwrap_or_else(|| SessionId::new("")),

@@ -78,8 +78,12 @@ impl Failure {
                 false,
                 format!("the request to {place} could not be made: {what}"),
             )
-        } else if is_certificate(error) {
-            ("tls", false, format!("{place} cannot be trusted: {what}"))
+        } else if let Some(tls) = tls_error(error) {
+            (
+                "tls",
+                false,
+                format!("no secure connection to {place}: {}", describe_tls(tls)),
+            )
         } else if error.is_connect() {
             let code = if error.is_timeout() {
                 "timeout"
@@ -140,14 +144,27 @@ pub(super) fn describe(error: &reqwest::Error) -> String {
     }
 }
 
-fn is_certificate(error: &reqwest::Error) -> bool {
-    causes(error).any(|error| {
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let tls = error
-            .downcast_ref::<rustls::Error>()
-            .or_else(|| inner?.downcast_ref());
-        matches!(tls, Some(rustls::Error::InvalidCertificate(_)))
+/// What TLS objects to, wherever it is wrapped. A handshake that fails does so again.
+fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
+    causes(error).find_map(|error| {
+        let mut inner = error;
+        while let Some(wrapped) = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            inner = wrapped;
+        }
+        inner.downcast_ref()
     })
+}
+
+fn describe_tls(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidMessage(_) => {
+            "it does not speak TLS (is the address http, not https?)".to_owned()
+        }
+        rustls::Error::InvalidCertificate(_) => {
+            format!("{error} (SSL_CERT_FILE names a file of certificates to trust)")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {

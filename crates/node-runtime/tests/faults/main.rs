@@ -12,6 +12,7 @@
 mod answers;
 mod cancel;
 mod network;
+mod proxy;
 mod secrets;
 mod status;
 

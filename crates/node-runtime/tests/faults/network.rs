@@ -52,6 +52,19 @@ async fn no_such_host() {
 }
 
 #[tokio::test]
+async fn a_server_without_tls_is_not_asked_again_over_tls() {
+    let server = TestServer::start([]).await;
+    let said = Caller::at(&server.url().replace("http:", "https:")).call().await;
+    let lines = story(&said);
+    // A machine without root certificates says so before it connects.
+    let without_roots = ["attempt_failed 1 bad_setup last", "error bad_setup"];
+    assert!(
+        lines == ["attempt_failed 1 tls last", "error tls"] || lines == without_roots,
+        "{lines:?}"
+    );
+}
+
+#[tokio::test]
 async fn the_connection_is_lost_before_any_answer() {
     check(
         vec![Reply::reset(), good()],

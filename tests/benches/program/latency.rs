@@ -1,0 +1,48 @@
+//! From the moment at which the model's server sends a word to the moment at which a reader of the program's output has it.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::process::{Scratch, program};
+use crate::server::{Server, now_us};
+
+const WORDS: usize = 2_000;
+
+pub fn measure() {
+    let server = Server::start(0, WORDS, 1_000);
+    let scratch = Scratch::new("latency");
+    let mut child = program(&scratch, &server.url, &["run", "--yes", "go"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut out = child.stdout.take().expect("a pipe");
+    let (mut buffer, mut rest, mut delays) = ([0; 4096], String::new(), Vec::new());
+    loop {
+        let count = out.read(&mut buffer).expect("its output");
+        if count == 0 {
+            break;
+        }
+        let seen = now_us();
+        rest.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        while let Some((word, after)) = rest.split_once(' ') {
+            if let Ok(sent) = word.trim().parse::<u128>() {
+                delays.push(seen.saturating_sub(sent) as f64 / 1e3);
+            }
+            rest = after.to_owned();
+        }
+    }
+    let _ = child.wait();
+    delays.sort_by(f64::total_cmp);
+    let at = |percent: usize| {
+        delays
+            .get(delays.len() * percent / 100)
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
+    println!(
+        "{} deltas, one a millisecond: p50 {:.2} ms   p99 {:.2} ms   (server to reader, through the log)",
+        delays.len(),
+        at(50),
+        at(99)
+    );
+}
