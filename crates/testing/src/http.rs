@@ -1,7 +1,7 @@
 //! Just enough of HTTP/1.1 to read a request and frame a reply, for a server that has to be able to do it wrong.
 
 use serde_json::Value;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// The longest head of a request that is read.
@@ -41,6 +41,11 @@ impl HttpRequest {
                 break at;
             }
             if buffer.len() > MAX_HEAD || stream.read_buf(buffer).await.ok()? == 0 {
+                return None;
+            }
+            if !buffer.starts_with(b"P") && !buffer.starts_with(b"G") {
+                // Neither POST nor GET: TLS, for example. Servers say so in plain words.
+                stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.ok()?;
                 return None;
             }
         };
