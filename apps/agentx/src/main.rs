@@ -14,6 +14,7 @@ mod console;
 mod error;
 mod exit;
 mod follow;
+mod logging;
 mod render;
 mod seat;
 mod signals;

@@ -59,6 +59,7 @@ pub(crate) fn settings(
         catalog,
         providers,
         data_dir: data_dir(merged, places),
+        log_file: path(merged, places, "log_file"),
         log: get.text("log").unwrap_or_else(|| "off".into()),
         workspace: places.cwd.clone(),
         workspace_root: places.workspace_root.clone(),
@@ -68,12 +69,16 @@ pub(crate) fn settings(
 
 /// Where sessions and records of trust are kept.
 pub(crate) fn data_dir(merged: &Merged, places: &Places) -> PathBuf {
-    match merged.sourced("data_dir") {
+    path(merged, places, "data_dir").unwrap_or_else(|| places.data_dir.clone())
+}
+
+fn path(merged: &Merged, places: &Places, key: &str) -> Option<PathBuf> {
+    match merged.sourced(key) {
         Some(Sourced {
             value: Value::Text(written),
             origin,
-        }) => Places::resolve(base_of(origin, places), written),
-        _ => places.data_dir.clone(),
+        }) => Some(Places::resolve(base_of(origin, places), written)),
+        _ => None,
     }
 }
 

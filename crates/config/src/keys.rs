@@ -90,7 +90,8 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),
     key("models.*.prices.cache_write", Kind::Price, Trusted, None, "US dollars for a million tokens written to the cache"),
     key("data_dir", Kind::Path, Trusted, None, "where sessions are kept"),
-    key("log", Kind::Choice(LEVELS), Free, Some("off"), "how much the program says about itself on standard error"),
+    key("log", Kind::Choice(LEVELS), Free, Some("off"), "how much the program says about itself"),
+    key("log_file", Kind::Path, Trusted, None, "where it says that; standard error, in a chat `agentx.log` in data_dir"),
 ];
 
 /// Variables of the environment that stand for a key. The catalog names more: those that say where a provider is
@@ -103,6 +104,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_TIMEOUT", "limits.timeout"),
     ("AGENTX_DATA", "data_dir"),
     ("AGENTX_LOG", "log"),
+    ("AGENTX_LOG_FILE", "log_file"),
 ];
 
 /// A path in a configuration, a name for each level: names that a person chooses may hold dots.

@@ -89,27 +89,41 @@ impl Merged {
             .unwrap_or(Origin::Default)
     }
 
-    /// Every key with its value and origin, in the order of the table; keys that nobody set are at their place.
+    /// Every key with its value and origin, in the order of the table, what belongs to one provider or model together; keys
+    /// that nobody set are at their place.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
+        let mut branches: Vec<&str> = Vec::new();
         for spec in KEYS {
-            let mut found = false;
-            for (path, sourced) in self.values.iter().filter(|(path, _)| path.spec() == Some(spec)) {
-                found = true;
-                rows.extend(rows_of(path, sourced));
-            }
-            let alias = ["system_prompt_file", "api_key_env"]
-                .iter()
-                .any(|name| spec.path.ends_with(name));
-            if !found && !alias && !spec.path.contains('*') {
-                rows.push(Row {
-                    key: spec.path.to_owned(),
-                    value: None,
-                    origin: Origin::Default,
-                });
+            let branch = spec.path.split_once(".*").map(|(branch, _)| branch);
+            match branch {
+                Some(branch) if branches.contains(&branch) => {}
+                Some(branch) => {
+                    branches.push(branch);
+                    let below = |path: &&KeyPath| path.0.first().is_some_and(|first| first == branch);
+                    rows.extend(
+                        self.values
+                            .keys()
+                            .filter(below)
+                            .flat_map(|path| self.rows_at(path)),
+                    );
+                }
+                None if spec.path == "system_prompt_file" => {}
+                None => rows.extend(self.rows_at(&KeyPath::dotted(spec.path))),
             }
         }
         rows
+    }
+
+    fn rows_at(&self, path: &KeyPath) -> Vec<Row> {
+        match self.values.get(path) {
+            Some(sourced) => rows_of(path, sourced),
+            None => vec![Row {
+                key: path.to_string(),
+                value: None,
+                origin: Origin::Default,
+            }],
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.
     pub log: String,
+    /// Where it says that; standard error where `None`.
+    pub log_file: Option<PathBuf>,
     /// The directory that the agent works in, absolute, symbolic links resolved.
     pub workspace: PathBuf,
     /// The project root above it.

@@ -200,18 +200,18 @@ fn is_variable(name: &str) -> bool {
 }
 
 fn url(words: &str) -> Result<String, String> {
-    let rest = words
-        .strip_prefix("https://")
-        .or_else(|| words.strip_prefix("http://"));
-    let Some(rest) = rest else {
-        return Err(format!("expected {}, found {words:?}", Kind::Url.expects()));
-    };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if host.contains('@') {
+    // What holds a password is not repeated.
+    if words.contains('@') {
         return Err("an address cannot hold a user or a password; give the key with `api_key_env`".into());
     }
+    let wrong = || format!("expected {}, found {words:?}", Kind::Url.expects());
+    let rest = words
+        .strip_prefix("https://")
+        .or_else(|| words.strip_prefix("http://"))
+        .ok_or_else(wrong)?;
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if host.is_empty() || words.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(format!("expected {}, found {words:?}", Kind::Url.expects()));
+        return Err(wrong());
     }
     Ok(words.trim_end_matches('/').to_owned())
 }

@@ -114,9 +114,11 @@ fn position(location: serde_saphyr::Location) -> Position {
 /// The parser's own words without its position, which is shown in its own way.
 fn first_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or("not YAML");
-    let cut = line
-        .find(" at line ")
-        .or_else(|| line.find(" (line "))
+    let ends = [" at line ", " (line ", ", set DuplicateKeyPolicy"];
+    let cut = ends
+        .iter()
+        .filter_map(|end| line.find(end))
+        .min()
         .unwrap_or(line.len());
     line[..cut].trim_end_matches([':', ',']).to_owned()
 }

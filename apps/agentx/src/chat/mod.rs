@@ -230,7 +230,7 @@ impl<'a> Chat<'a> {
                 units::duration(turn.duration_ms),
             ];
             let line = self.console.out_style().dim(&words.join(" · "));
-            self.transcript.aside(&line);
+            self.transcript.aside(&format!("{line}\n\n"));
         }
         self.ask_if_new(asked_before.as_ref());
     }

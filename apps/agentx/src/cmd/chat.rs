@@ -15,6 +15,7 @@ use crate::compose::build_runtime;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::logging;
 use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
@@ -28,6 +29,7 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, CliError> {
     let loaded = start::settings_aloud(global, agent, console)?;
+    logging::start(&loaded.settings, console.terminal.output)?;
     let (id, exit) = block_on(async {
         let runtime = build_runtime(&loaded.settings)?;
         chat(&*runtime, &loaded, agent, &target, fork, console).await
@@ -62,6 +64,7 @@ async fn chat(
         &config.model,
         id.as_deref(),
         &config.workspace,
+        &settings.user_file,
         console.out_style(),
     );
     console.out(&text)?;

@@ -1,6 +1,6 @@
 //! `agentx config`: what is set, where it comes from, whether it is right, and whether a workspace is trusted.
 
-use agentx_config::{Loaded, ProviderKey, Row, distrust, trust, workspace_bytes};
+use agentx_config::{Loaded, Origin, ProviderKey, Row, distrust, trust, workspace_bytes};
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, ConfigCommand, Global};
@@ -34,7 +34,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
         return console.out_pretty(&rows.iter().map(object).collect::<Vec<Value>>());
     }
     let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
-    for row in &rows {
+    for row in rows.iter().filter(|row| is_told(loaded, row)) {
         let value = row.value.as_ref().map_or("–".to_owned(), |value| {
             format!("{}{}", visible(value), key_note(loaded, row))
         });
@@ -45,6 +45,16 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
         };
         lines.push(vec![row.key.clone(), value, origin]);
     }
+    if rows
+        .iter()
+        .any(|row| row.key == "data_dir" && row.value.is_none())
+    {
+        lines.push(vec![
+            "data_dir".into(),
+            loaded.settings.data_dir.display().to_string(),
+            "default".into(),
+        ]);
+    }
     let model = loaded.settings.model_or_default();
     console.out(&table(&lines, usize::MAX))?;
     if loaded.settings.model.is_none() {
@@ -52,6 +62,22 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     }
     console.say(&start::notes(loaded));
     Ok(())
+}
+
+/// Built-in providers that nobody connected are left out, and the data directory stands at the end.
+fn is_told(loaded: &Loaded, row: &Row) -> bool {
+    if row.origin != Origin::Default {
+        return true;
+    }
+    let Some(rest) = row.key.strip_prefix("providers.") else {
+        return row.key != "data_dir";
+    };
+    let name = rest.split('.').next().unwrap_or_default();
+    matches!(name, "anthropic" | "openai")
+        || loaded
+            .settings
+            .provider(name)
+            .is_some_and(|known| known.is_connected())
 }
 
 /// Whether a key that is given by reference is there.

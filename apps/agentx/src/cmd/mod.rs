@@ -23,6 +23,7 @@ use crate::compose::build_runtime;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::logging;
 use crate::seat::Target;
 use crate::start;
 
@@ -110,6 +111,7 @@ fn with_runtime(
     work: impl AsyncFnOnce(&dyn Runtime, &Loaded, &mut Console) -> Result<Exit, CliError>,
 ) -> Result<Exit, CliError> {
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    logging::start(&loaded.settings, false)?;
     block_on(async {
         let runtime = build_runtime(&loaded.settings)?;
         work(&*runtime, &loaded, console).await

@@ -35,12 +35,12 @@ pub(crate) fn question(request: &ApprovalRequested, style: Style) -> String {
         other => argument(&mut text, "input", other),
     }
     if !request.reason.is_empty() {
-        text.push_str(&style.dim(&format!("  because {}\n", visible(&request.reason))));
+        text.push_str(&style.dim(&format!("  because {}", visible(&request.reason))));
+        text.push('\n');
     }
-    text.push_str(&style.dim(&format!(
-        "  always would keep: {}\n",
-        visible(&show_rule(&request.suggested))
-    )));
+    let rule = visible(&show_rule(&request.suggested));
+    text.push_str(&style.dim(&format!("  always would keep: {rule}")));
+    text.push('\n');
     text
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn money(cost: NanoUsd) -> String {
     let usd = cost.as_usd();
     match cost.0 {
         0 => "$0".into(),
-        ..10_000_000 => format!("${usd:.4}"),
+        1..10_000_000 => format!("${usd:.4}"),
         _ => format!("${usd:.2}"),
     }
 }

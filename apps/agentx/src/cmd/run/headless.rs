@@ -14,6 +14,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
+use crate::logging;
 use crate::render::result::RunResult;
 use crate::render::transcript::{Lane, Transcript};
 use crate::seat::{self, Target};
@@ -27,6 +28,7 @@ pub(crate) async fn run(
     console: &mut Console,
 ) -> Result<RunResult, CliError> {
     let loaded = start::settings_aloud(global, &args.agent, console)?;
+    logging::start(&loaded.settings, false)?;
     let target = Target::of(&args.session)?;
     let prompt = prompt::read(&args.prompt, console).await?;
     let runtime = build_runtime(&loaded.settings)?;

@@ -1,0 +1,46 @@
+//! What the program says about itself, for those who look for a fault: nothing, unless it was asked for.
+
+use std::path::Path;
+
+use agentx_config::Settings;
+use tracing::level_filters::LevelFilter;
+
+use crate::error::CliError;
+
+/// Where a program that draws on the terminal writes what it says about itself.
+const CHAT_FILE: &str = "agentx.log";
+
+/// Starts it, if it was asked for. A program that `draws` on the terminal keeps standard error clean.
+pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), CliError> {
+    let level = match settings.log.as_str() {
+        "error" => LevelFilter::ERROR,
+        "warn" => LevelFilter::WARN,
+        "info" => LevelFilter::INFO,
+        "debug" => LevelFilter::DEBUG,
+        "trace" => LevelFilter::TRACE,
+        _ => return Ok(()),
+    };
+    let in_chat = draws.then(|| settings.data_dir.join(CHAT_FILE));
+    // A second start in one process (as in tests) keeps the first.
+    let builder = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
+    match settings.log_file.clone().or(in_chat) {
+        Some(path) => {
+            let file = open(&path)?;
+            let _ = builder.with_writer(std::sync::Mutex::new(file)).try_init();
+        }
+        None => {
+            let _ = builder.with_writer(std::io::stderr).try_init();
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<std::fs::File, CliError> {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| std::fs::OpenOptions::new().create(true).append(true).open(path))
+        .map_err(|error| CliError::File {
+            path: path.display().to_string(),
+            what: error.to_string(),
+        })
+}

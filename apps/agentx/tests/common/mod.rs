@@ -1,0 +1,154 @@
+//! A home, a workspace and an environment of their own for the program under test, and its output with everything left
+//! out that differs from time to time.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "not every test file uses all of it; a test that cannot start fails"
+)]
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The program in a world of its own.
+pub(crate) struct Sandbox {
+    dir: tempfile::TempDir,
+    env: Vec<(String, String)>,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["home", "ws"] {
+            std::fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        Self { dir, env: Vec::new() }
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// A file of the sandbox: `home/…` or `ws/…`.
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.dir.path().join(relative)
+    }
+
+    pub(crate) fn write(&self, relative: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(relative);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    /// The user's configuration.
+    pub(crate) fn config(&self, text: &str) -> &Self {
+        self.write("home/.config/agentx/config.yaml", text)
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentx"));
+        command.args(args).current_dir(self.path("ws")).env_clear();
+        command
+            .env("HOME", self.path("home"))
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("LANG", "C.UTF-8");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        self.ran(args, self.command(args).output().unwrap())
+    }
+
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &str) -> Ran {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        // A program that does not want its input may have closed it.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        self.ran(args, child.wait_with_output().unwrap())
+    }
+
+    fn ran(&self, args: &[&str], output: Output) -> Ran {
+        Ran {
+            line: args.join(" "),
+            code: output.status.code(),
+            stdout: self.normalized(&String::from_utf8_lossy(&output.stdout)),
+            stderr: self.normalized(&String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+
+    /// The text without what differs between two runs: directories, ids, times.
+    pub(crate) fn normalized(&self, text: &str) -> String {
+        let real = std::fs::canonicalize(self.dir.path()).unwrap();
+        let text = text
+            .replace(&*real.to_string_lossy(), "")
+            .replace(&*self.dir.path().to_string_lossy(), "");
+        let text = text.replace(env!("CARGO_PKG_VERSION"), "[version]");
+        words(&text, |word| {
+            for prefix in ["ses_", "agt_"] {
+                if word.starts_with(prefix) && word.len() > 12 {
+                    return Some(format!("{prefix}[id]"));
+                }
+            }
+            let time = word
+                .strip_suffix('s')
+                .is_some_and(|n| n.contains('.') && n.parse::<f64>().is_ok());
+            time.then(|| "[time]".to_owned())
+        })
+    }
+}
+
+/// Replaces words (letters, digits, `_`, `.`) of a text.
+fn words(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut word = String::new();
+    for c in text.chars().chain(['\0']) {
+        if c.is_alphanumeric() || matches!(c, '_' | '.') {
+            word.push(c);
+            continue;
+        }
+        out.push_str(&replace(&word).unwrap_or_else(|| word.clone()));
+        word.clear();
+        if c != '\0' {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// How a run of the program ended.
+pub(crate) struct Ran {
+    pub(crate) line: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// The last line of standard output as JSON.
+    pub(crate) fn result(&self) -> serde_json::Value {
+        let last = self.stdout.lines().last().unwrap_or_default();
+        serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last:?}\n{}", self.stderr))
+    }
+}
+
+impl std::fmt::Display for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "$ agentx {}", self.line)?;
+        f.write_str(&self.stdout)?;
+        if !self.stderr.is_empty() {
+            writeln!(f, "--- standard error")?;
+            f.write_str(&self.stderr)?;
+        }
+        write!(
+            f,
+            "--- exit {}",
+            self.code.map_or("by a signal".into(), |code| code.to_string())
+        )
+    }
+}

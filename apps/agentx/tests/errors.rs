@@ -1,0 +1,125 @@
+//! Every kind of error, as a person reads it: what, why, what to do, and the exit code.
+#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+
+mod common;
+
+use common::Sandbox;
+
+#[test]
+fn command_lines_that_make_no_sense() {
+    let sandbox = Sandbox::new();
+    let lines: [&[&str]; 12] = [
+        &["rnu"],
+        &["run"],
+        &["run", "--nope", "x"],
+        &["run", "--approve", "maybe", "x"],
+        &["run", "--fork", "x"],
+        &["run", "--session", "a", "--last", "x"],
+        &["run", "--max-iterations", "many", "--timeout", "10", "x"],
+        &["--model", "x", "sessions", "list"],
+        &["help", "exit-code"],
+        &["sessions", "show"],
+        &["debug", "decode", "--api", "openai", "-"],
+        &["--cwd", "nowhere", "run", "x"],
+    ];
+    let all: Vec<String> = lines.iter().map(|args| sandbox.run(args).to_string()).collect();
+    insta::assert_snapshot!("usage", all.join("\n\n"));
+}
+
+#[test]
+fn a_result_object_ends_failures_too() {
+    let sandbox = Sandbox::new();
+    for args in [
+        &["run", "--output-format", "json", "--nope"][..],
+        &["run", "--output-format=stream-json"],
+        &["run", "--output-format", "json", "--model", "opus", "hello"],
+        &["run", "--output-format", "json", "--session", "ses_nope", "hello"],
+    ] {
+        let ran = sandbox.run(args);
+        let result = ran.result();
+        assert_eq!(result["type"], "result", "{ran}");
+        assert_eq!(result["status"], "failed", "{ran}");
+        assert_eq!(result["exit_code"].as_i64(), ran.code.map(i64::from), "{ran}");
+        assert!(result["error"]["message"].is_string(), "{ran}");
+    }
+}
+
+#[test]
+fn models_and_keys() {
+    let sandbox = Sandbox::new();
+    let mut all = Vec::new();
+    for args in [
+        &["run", "--model", "clade-opus-5-5", "x"][..],
+        &["run", "--model", "nothing-like-it", "x"],
+        &["run", "--model", "opus", "x"],
+        &["run", "--model", "deepseek/any", "x"],
+    ] {
+        all.push(sandbox.run(args).to_string());
+    }
+    sandbox.config("model: clade-opus-5-5\n");
+    all.push(sandbox.run(&["run", "x"]).to_string());
+    insta::assert_snapshot!("models", all.join("\n\n"));
+}
+
+#[test]
+fn configuration() {
+    let sandbox = Sandbox::new();
+    let mut all = Vec::new();
+    sandbox.config("modle: x\nlimits:\n  timeout: 5\n");
+    all.push(sandbox.run(&["run", "x"]).to_string());
+    all.push(sandbox.run(&["config", "check"]).to_string());
+    sandbox.config("model: [unclosed\n");
+    all.push(sandbox.run(&["config", "check"]).to_string());
+    let sandbox = Sandbox::new().env("AGENTX_CONFIG", "missing.yaml");
+    all.push(sandbox.run(&["config", "check"]).to_string());
+    let sandbox = Sandbox::new();
+    all.push(sandbox.run(&["config", "trust"]).to_string());
+    insta::assert_snapshot!("config", all.join("\n\n"));
+}
+
+#[test]
+fn sessions_that_are_not_there() {
+    let sandbox = Sandbox::new();
+    let mut all = Vec::new();
+    for args in [
+        &["sessions", "list"][..],
+        &["sessions", "show", "ses_nope"],
+        &["resume"],
+        &["resume", "nope"],
+        &["run", "--last", "x"],
+        &["replay", "nope"],
+        &["fork", "nope"],
+        &["context", "nope"],
+    ] {
+        all.push(sandbox.run(args).to_string());
+    }
+    insta::assert_snapshot!("sessions", all.join("\n\n"));
+}
+
+#[test]
+fn a_database_that_cannot_be_used() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "data/sessions.db",
+        "this is no database, and long enough to be sure of that: ".repeat(100),
+    );
+    let data = sandbox.path("data");
+    let data = data.to_str().unwrap();
+    let broken = sandbox.run(&["--data", data, "sessions", "list"]);
+    assert_eq!(broken.code, Some(9), "{broken}");
+    sandbox.write("file", "a file where a directory should be");
+    let file = sandbox.path("file");
+    let blocked = sandbox.run(&["--data", file.to_str().unwrap(), "run", "hello"]);
+    assert_eq!(blocked.code, Some(9), "{blocked}");
+    insta::assert_snapshot!("storage", format!("{broken}\n\n{blocked}"));
+}
+
+#[test]
+fn an_output_that_nobody_reads_is_no_panic() {
+    let sandbox = Sandbox::new();
+    let mut child = sandbox.command(&["help", "settings"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
