@@ -19,6 +19,8 @@ impl ReactAgent {
             // One that broke off without a word has cost what it has cost.
             let cut_off = self.assembler.finish_partial();
             self.pay(cut_off.usage, step);
+        } else if !self.assembler.is_open() {
+            return;
         }
         self.assembler.feed(&fact.event);
         match &fact.event {
@@ -67,9 +69,10 @@ impl ReactAgent {
         if !self.answers_model_call(fact.cause.as_ref()) {
             return;
         }
-        step.stream(StreamOutput::MessageStop {
-            stop_reason: end.stop_reason,
-        });
+        if self.assembler.is_open() {
+            let stop_reason = end.stop_reason;
+            step.stream(StreamOutput::MessageStop { stop_reason });
+        }
         match end.stop_reason {
             // The call is still under way: another attempt or an error follows.
             StopReason::Broken => self.set_aside(step),

@@ -380,7 +380,7 @@ proptest! {
     #![proptest_config(Config { cases: 1_024, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn any_history_is_survived_and_replayed(ops in prop::collection::vec(any::<Op>(), 1..50)) {
+    fn any_history_is_survived_and_replayed(ops in prop::collection::vec(any::<Op>(), 1..40)) {
         check_history(&ops);
     }
 

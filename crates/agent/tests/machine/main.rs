@@ -7,6 +7,8 @@ mod approvals;
 #[cfg(test)]
 mod context;
 #[cfg(test)]
+mod facts;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod histories;
@@ -16,6 +18,8 @@ mod limits;
 mod messages;
 #[cfg(test)]
 mod recovery;
+#[cfg(test)]
+mod rules;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
