@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -134,7 +135,7 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// What a message or a delta says: a string, or (Mistral) a list of blocks.
+/// What a message or a delta says: a string, or (Mistral) a list of blocks, or one block, or a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content<'a> {
     Text(Str<'a>),
@@ -171,6 +172,30 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Content<'de>, E> {
                 Ok(Content::Text(Str(Cow::Owned(text.to_owned()))))
+            }
+
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(n.to_string()))))
+            }
+
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(n.to_string()))))
+            }
+
+            fn visit_f64<E: Error>(self, n: f64) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(n.to_string()))))
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Content<'de>, E> {
+                Ok(Content::Blocks(Vec::new()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content<'de>, A::Error> {
+                Block::deserialize(MapAccessDeserializer::new(map)).map(|block| Content::Blocks(vec![block]))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Content<'de>, E> {
+                Ok(Content::Blocks(Vec::new()))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {

@@ -310,6 +310,46 @@ fn lists_and_blocks_of_content() {
 }
 
 #[test]
+fn values_of_the_wrong_type_do_no_harm() {
+    for (delta, text) in [
+        (
+            json!({"content": {"type": "text", "text": "one"}, "role": 5}),
+            "one",
+        ),
+        (
+            json!({"content": 42, "refusal": {"a": 1}, "reasoning": false, "tool_calls": null}),
+            "42",
+        ),
+        (
+            json!({"content": "x", "reasoning_details": "odd", "annotations": {}}),
+            "x",
+        ),
+        (
+            json!({"content": [{"text": "a", "type": ["odd"]}, {"type": "image"}]}),
+            "a",
+        ),
+    ] {
+        let chunk = json!({"id": 7, "model": null, "choices": [{"index": "0", "delta": delta, "finish_reason": "stop"}], "usage": null});
+        let (events, result) = decode(Api::OpenaiChat, [sse(&[chunk]).as_bytes()]);
+        result.expect("the stream is whole");
+        assert_eq!(accumulate(&events).message.text(), text);
+    }
+    let block = json!({"type": "content_block_start", "index": "x", "content_block": {"type": "text", "text": null, "citations": 5}});
+    let delta =
+        json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": 5, "citation": null}});
+    let usage = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": "many"}});
+    let (events, result) = claude(&[
+        claude_start(),
+        block,
+        delta,
+        usage,
+        json!({"type": "message_stop"}),
+    ]);
+    result.expect("the stream is whole");
+    assert_eq!(accumulate(&events).message.text(), "5");
+}
+
+#[test]
 fn reasoning_with_signatures_is_kept_whole() {
     let piece = |text: &str| {
         chat(json!({"content": "", "reasoning": text, "reasoning_details":

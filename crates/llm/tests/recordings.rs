@@ -234,7 +234,7 @@ fn check_error(name: &str, status: u16, body: &[u8], error: &agentx_llm::ModelEr
         401 => &[ErrorCode::Unauthorized],
         403 => &[ErrorCode::Forbidden],
         404 => &[ErrorCode::NotFound],
-        429 => &[ErrorCode::RateLimited, ErrorCode::Billing],
+        429 => &[ErrorCode::RateLimited],
         500..=599 => &[ErrorCode::ServerError, ErrorCode::Overloaded],
         _ => &[
             ErrorCode::BadRequest,

@@ -50,7 +50,6 @@ const BEFORE_STATUS: &[Rule] = &[
             "credit balance is too low",
             "insufficient balance",
             "insufficient credits",
-            "exceeded your current quota, please check your plan and billing",
             "requires more credits",
             "payment required",
         ],
@@ -85,6 +84,7 @@ const AFTER_STATUS: &[Rule] = &[
         words: &["not_found_error", "not_found", "model_not_found", "invalid_model"],
         phrases: &[
             "is not a valid model id",
+            "model identifier is invalid",
             "invalid model:",
             "model not found",
             "no such model",
