@@ -121,14 +121,7 @@ fn look(
 ) -> Result<Found, ToolFailure> {
     let (real, metadata) = scope.resolve_existing(path)?;
     if let Some(what) = kind::special(&metadata) {
-        let hint = if metadata.is_dir() {
-            "; list it with glob (pattern \"*\") or bash"
-        } else {
-            ""
-        };
-        return Err(ToolFailure::failed(format!(
-            "{path} is {what}, not a file{hint}."
-        )));
+        return Err(not_a_file(path, what, metadata.is_dir()));
     }
     let fail = |error: io::Error| ToolFailure::failed(format!("{path}: {}", explain(&error)));
     let mut file = File::open(&real).map_err(fail)?;
@@ -142,23 +135,32 @@ fn look(
         Kind::Image(media_type) => {
             // Together with the start this is more than allowed where the image is too big.
             file.take(image_bytes).read_to_end(&mut start).map_err(fail)?;
-            if start.len() as u64 > image_bytes {
-                return Err(too_big(path, &size, image_bytes));
-            }
-            Ok(Found::Image {
-                media_type,
-                bytes: start,
-            })
+            let bytes = (start.len() as u64 <= image_bytes).then_some(start);
+            let bytes = bytes.ok_or_else(|| too_big(path, &size, image_bytes))?;
+            Ok(Found::Image { media_type, bytes })
         }
-        Kind::Binary(what) => Err(ToolFailure::failed(format!(
-            "{path} is {what} ({size}), not text; use bash to look inside."
-        ))),
+        Kind::Binary(what) => Err(binary(path, what, &size)),
         Kind::Text => {
             let page = page(start, file, window, stop).map_err(fail)?.describe(window);
             page.map(Found::Text)
                 .map_err(|what| ToolFailure::failed(format!("{path}: {what}")))
         }
     }
+}
+
+fn not_a_file(path: &str, what: &str, directory: bool) -> ToolFailure {
+    let hint = if directory {
+        "; list it with glob (pattern \"*\") or bash"
+    } else {
+        ""
+    };
+    ToolFailure::failed(format!("{path} is {what}, not a file{hint}."))
+}
+
+fn binary(path: &str, what: &str, size: &str) -> ToolFailure {
+    ToolFailure::failed(format!(
+        "{path} is {what} ({size}), not text; use bash to look inside."
+    ))
 }
 
 fn too_big(path: &str, size: &str, most: u64) -> ToolFailure {

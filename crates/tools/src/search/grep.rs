@@ -1,7 +1,7 @@
 //! `grep`: files by content.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use agentx_runtime::{ToolContext, ToolOutcome};
@@ -55,6 +55,16 @@ enum Mode {
 }
 
 impl GrepInput {
+    fn walk(&self, root: PathBuf, threads: usize) -> Walk {
+        let ignored = self.ignored == Some(true);
+        Walk {
+            root,
+            ignored,
+            file_type: self.file_type.clone(),
+            threads,
+        }
+    }
+
     fn wanted(&self) -> Wanted {
         match self.mode.unwrap_or(Mode::Content) {
             Mode::Content => Wanted::Lines,
@@ -145,13 +155,7 @@ fn search(
         )));
     }
     let threads = if metadata.is_file() { 1 } else { options.threads };
-    let ignored = input.ignored == Some(true);
-    let walk = Walk {
-        root,
-        ignored,
-        file_type: input.file_type.clone(),
-        threads,
-    };
+    let walk = input.walk(root, threads);
     let search = Search {
         walk: &walk,
         glob: input.glob.as_deref().map(PathGlob::filter).transpose()?,
