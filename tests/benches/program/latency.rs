@@ -4,7 +4,9 @@ use std::io::Read;
 use std::process::Stdio;
 
 use crate::process::{Scratch, program};
-use crate::server::{Server, now_us};
+use agentx_tests::model_server::now_us;
+
+use crate::server::Server;
 
 const WORDS: usize = 2_000;
 

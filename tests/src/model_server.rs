@@ -1,0 +1,196 @@
+//! A model server for tests and benchmarks of the whole program: Anthropic Messages over HTTP on a real socket, on threads of
+//! its own, answering each request as a function says.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One answer of the model.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// Calls of `bash`: id and command line.
+    pub calls: Vec<(String, String)>,
+    /// Words of the answer, each a delta.
+    pub words: Vec<String>,
+    /// How long each word waits.
+    pub pace: Duration,
+    /// Whether each word is the time at which it was sent, in microseconds since the epoch.
+    pub stamped: bool,
+}
+
+/// What answers a request body.
+pub type Script = dyn Fn(&[u8]) -> Answer + Send + Sync;
+
+/// A server that is there until the process ends.
+#[derive(Clone, Debug)]
+pub struct ModelServer {
+    address: SocketAddr,
+}
+
+impl ModelServer {
+    /// Starts it on a port of its own.
+    ///
+    /// # Errors
+    /// Where there is no port to be had.
+    pub fn start(script: impl Fn(&[u8]) -> Answer + Send + Sync + 'static) -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let script: Arc<Script> = Arc::new(script);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let script = script.clone();
+                std::thread::spawn(move || serve(stream, script.as_ref()));
+            }
+        });
+        Ok(Self { address })
+    }
+
+    /// What `ANTHROPIC_BASE_URL` is to be.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+/// Answers every request of a connection; a client that goes away ends it.
+fn serve(stream: TcpStream, script: &Script) {
+    let _ = stream.set_nodelay(true);
+    let Ok(reading) = stream.try_clone() else { return };
+    let mut reader = BufReader::new(reading);
+    let mut writer = stream;
+    while let Some(body) = read_request(&mut reader) {
+        if write_answer(&mut writer, &script(&body)).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line == "\r\n" {
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).ok()?;
+            return Some(body);
+        }
+    }
+}
+
+fn write_answer(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+    out.write_all(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+    )?;
+    let usage = r#"{"input_tokens":100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}"#;
+    event(
+        out,
+        "message_start",
+        &format!(
+            r#"{{"type":"message_start","message":{{"id":"msg_served","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{usage}}}}}"#
+        ),
+    )?;
+    let mut index = 0;
+    if !answer.words.is_empty() {
+        write_words(out, answer)?;
+        index += 1;
+    }
+    for (id, command) in &answer.calls {
+        write_call(out, index, id, command)?;
+        index += 1;
+    }
+    let reason = if answer.calls.is_empty() {
+        "end_turn"
+    } else {
+        "tool_use"
+    };
+    event(
+        out,
+        "message_delta",
+        &format!(
+            r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}","stop_sequence":null}},"usage":{{"output_tokens":20}}}}"#
+        ),
+    )?;
+    event(out, "message_stop", r#"{"type":"message_stop"}"#)?;
+    out.write_all(b"0\r\n\r\n")
+}
+
+fn write_words(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+    event(
+        out,
+        "content_block_start",
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+    )?;
+    for word in &answer.words {
+        if !answer.pace.is_zero() {
+            std::thread::sleep(answer.pace);
+        }
+        let word = if answer.stamped {
+            format!("{} ", now_us())
+        } else {
+            word.clone()
+        };
+        let text = serde_json::Value::from(word);
+        event(
+            out,
+            "content_block_delta",
+            &format!(
+                r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":{text}}}}}"#
+            ),
+        )?;
+    }
+    event(
+        out,
+        "content_block_stop",
+        r#"{"type":"content_block_stop","index":0}"#,
+    )
+}
+
+fn write_call(out: &mut TcpStream, index: usize, id: &str, command: &str) -> std::io::Result<()> {
+    event(
+        out,
+        "content_block_start",
+        &format!(
+            r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"tool_use","id":"{id}","name":"bash","input":{{}}}}}}"#
+        ),
+    )?;
+    let input = serde_json::json!({ "command": command }).to_string();
+    let mut middle = input.len() / 2;
+    while !input.is_char_boundary(middle) {
+        middle += 1;
+    }
+    for part in [&input[..middle], &input[middle..]] {
+        let part = serde_json::Value::from(part);
+        event(
+            out,
+            "content_block_delta",
+            &format!(
+                r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"input_json_delta","partial_json":{part}}}}}"#
+            ),
+        )?;
+    }
+    event(
+        out,
+        "content_block_stop",
+        &format!(r#"{{"type":"content_block_stop","index":{index}}}"#),
+    )
+}
+
+/// Microseconds since the epoch, the same clock in every process.
+pub fn now_us() -> u128 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_micros()
+}
+
+/// One chunk of the body for each event, as servers do that flush each.
+fn event(out: &mut TcpStream, name: &str, data: &str) -> std::io::Result<()> {
+    let text = format!("event: {name}\ndata: {data}\n\n");
+    out.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
+}
