@@ -320,7 +320,10 @@ impl Runtime for NodeRuntime {
 
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
         let session = session.clone();
-        Box::pin(async move { Ok(self.log().verify(&session).await?) })
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(self.log().verify(&session).await?)
+        })
     }
 
     fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>> {
