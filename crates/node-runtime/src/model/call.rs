@@ -122,7 +122,7 @@ impl Call {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
-            () = self.parts.pause.sleep(time) => return true,
+            () = self.parts.pause.wait(time) => return true,
         }
         self.say_last(vec![say::stream_end(StopReason::Interrupted)])
             .await;

@@ -98,7 +98,7 @@ impl RetryPolicy {
 /// Waits between attempts. A trait, so that tests neither wait nor roll dice.
 pub trait Pause: Send + Sync {
     /// Ends after `time`.
-    fn sleep(&self, time: Duration) -> BoxFuture<'static, ()>;
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()>;
 
     /// A number from 0 up to 1, another one each time.
     fn jitter(&self) -> f64;
@@ -109,7 +109,7 @@ pub trait Pause: Send + Sync {
 pub struct SystemPause;
 
 impl Pause for SystemPause {
-    fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(time))
     }
 

@@ -56,7 +56,7 @@ impl RecordedPause {
 }
 
 impl Pause for RecordedPause {
-    fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
         self.waits.lock().unwrap().push(time);
         if self.for_ever {
             Box::pin(std::future::pending())
