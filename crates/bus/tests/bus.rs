@@ -1,5 +1,6 @@
 //! What the bus promises its users, promise by promise.
 #![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod support;
 

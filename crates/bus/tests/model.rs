@@ -4,6 +4,7 @@
 //! The model is exact for capacities under 8, where a reader takes one event at a time; for larger ones the
 //! second test holds the bus to its bounds.
 #![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod support;
 
