@@ -1,3 +1,41 @@
-//! Helpers of the tests and benchmarks that span several crates.
+//! Helpers of the tests and benchmarks that span several crates: where the workspace is, where data for tests that is not part of it
+//! may be found, and a model server to talk to.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper of tests fails by panicking, as tests do"
+)]
 
 pub mod model_server;
+
+use std::path::{Path, PathBuf};
+
+/// The top of the workspace.
+pub fn workspace_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests lie below the workspace")
+        .to_owned()
+}
+
+/// The folder `name` of data for tests that is kept outside of the project, or `None` where it is missing.
+///
+/// It is looked for where `AGENTX_TEST_DATA` points, then at `../shared/data` from the workspace. Where it is missing, the
+/// caller says what it did not run: `what` names it.
+///
+/// # Panics
+/// Where the data is missing and `CI` is set: a check that is not run must not look like one that passed.
+pub fn test_data(name: &str, what: &str) -> Option<PathBuf> {
+    let base = std::env::var_os("AGENTX_TEST_DATA")
+        .map_or_else(|| workspace_root().join("../shared/data"), PathBuf::from);
+    let folder = base.join(name);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    let missing = format!("no test data {name} (set AGENTX_TEST_DATA): not run: {what}");
+    if std::env::var_os("CI").is_some() {
+        panic!("{missing}");
+    }
+    eprintln!("{missing}");
+    None
+}
