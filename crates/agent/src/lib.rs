@@ -5,7 +5,8 @@
 //! same agent, byte for byte, and it can be written down and read back between any two steps.
 //!
 //! The contract, in order: build it from the configuration in `session_opened`, then give it every fact of the session that is
-//! addressed to it or to nobody, in `seq` order. While a log is being read again, drop the actions: their results follow in
+//! addressed to it or to nobody, in `seq` order. What answers an action carries the action's id as its `cause`, or it answers
+//! nothing. While a log is being read again, drop the actions: their results follow in
 //! the log. A `writer_attached` fact marks the point where another process takes over; the actions that follow from it settle
 //! what the old one left open.
 //!
