@@ -130,9 +130,22 @@ fn command_lines() {
     }
 }
 
+type Case = (&'static [&'static str], &'static str, Value, &'static str);
+
+fn check_asked(cases: &[Case]) {
+    for (rules, tool, input, expected) in cases {
+        let config = config(ApprovalMode::Ask, rules);
+        assert_eq!(
+            verdict(&config, tool, input.clone()),
+            *expected,
+            "{rules:?} {tool} {input}"
+        );
+    }
+}
+
 #[test]
-fn paths() {
-    let cases: &[(&[&str], &str, Value, &str)] = &[
+fn paths_without_rules() {
+    let cases: &[Case] = &[
         (&[], "look", json!({"path": "a/b"}), "allow"),
         (&[], "look", json!({"path": "/ws/a"}), "allow"),
         (&[], "look", json!({"path": "/ws"}), "allow"),
@@ -145,6 +158,13 @@ fn paths() {
         (&[], "look", json!({"path": "~/.ssh/id"}), "ask"),
         (&[], "change", json!({"path": "a"}), "ask"),
         (&[], "finish", json!({}), "allow"),
+    ];
+    check_asked(cases);
+}
+
+#[test]
+fn paths_with_rules() {
+    let cases: &[Case] = &[
         (
             &["allow look in /etc/*"],
             "look",
@@ -207,14 +227,7 @@ fn paths() {
             "deny",
         ),
     ];
-    for (rules, tool, input, expected) in cases {
-        let config = config(ApprovalMode::Ask, rules);
-        assert_eq!(
-            verdict(&config, tool, input.clone()),
-            *expected,
-            "{rules:?} {tool} {input}"
-        );
-    }
+    check_asked(cases);
 }
 
 #[test]
