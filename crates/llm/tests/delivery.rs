@@ -51,7 +51,7 @@ fn streams(cases: &str) -> Vec<(String, String, Api, Vec<u8>)> {
 
 #[test]
 fn a_byte_at_a_time_and_in_random_pieces_it_is_the_same() {
-    let streams = streams("delivery in pieces");
+    let streams = streams("73 streams in pieces");
     println!("delivered in pieces: {} streams", streams.len());
     for (_, name, api, bytes) in streams {
         let whole = decode(api, [bytes.as_slice()]);
@@ -87,7 +87,7 @@ fn other_line_ends_make_no_difference() {
 fn cut_at_any_byte_it_ends_cleanly() {
     // One stream of each provider: the one with most kinds of events, of those that are not huge.
     let mut chosen: BTreeMap<String, (usize, String, Api, Vec<u8>)> = BTreeMap::new();
-    for (provider, name, api, bytes) in streams("cut at every byte") {
+    for (provider, name, api, bytes) in streams("14 recorded streams cut at every byte") {
         let provider = format!("{provider} {}", api.as_str());
         let kinds = kinds(&decode(api, [bytes.as_slice()]).0);
         let best = chosen.get(&provider).map_or(0, |(kinds, ..)| *kinds);

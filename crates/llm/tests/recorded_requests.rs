@@ -397,7 +397,7 @@ fn echo(body: &Value) -> ReasoningEcho {
 
 #[test]
 fn recorded_requests_are_built_again() {
-    let Some(recordings) = common::recordings("recorded requests") else {
+    let Some(recordings) = common::recordings("114 recorded requests") else {
         return;
     };
     let (mut claude, mut chat) = (0, 0);

@@ -56,7 +56,7 @@ const PROVIDERS: [&str; 14] = [
 
 #[test]
 fn every_stream_is_what_its_golden_file_says() {
-    let counts = count("streams against golden files", |recording| {
+    let counts = count("69 streams against golden files", |recording| {
         let (Some(bytes), Some(golden)) = (recording.bytes("response.sse"), recording.json("golden.json"))
         else {
             return false;
@@ -113,7 +113,7 @@ fn check_shape(name: &str, events: &[EnvironmentEvent]) {
 
 #[test]
 fn streams_that_break_keep_what_came_and_say_why() {
-    let counts = count("streams without golden files", |recording| {
+    let counts = count("4 streams without golden files", |recording| {
         let Some(bytes) = recording.bytes("response.sse") else {
             return false;
         };
@@ -152,7 +152,7 @@ fn streams_that_break_keep_what_came_and_say_why() {
 
 #[test]
 fn every_body_is_what_it_says() {
-    let counts = count("bodies", |recording| {
+    let counts = count("14 bodies", |recording| {
         let Some(whole) = recording.json("response.json") else {
             return false;
         };
@@ -176,7 +176,7 @@ fn every_body_is_what_it_says() {
 
 #[test]
 fn every_error_has_a_code_and_the_providers_words() {
-    let Some(recordings) = common::recordings("error bodies") else {
+    let Some(recordings) = common::recordings("46 error bodies") else {
         return;
     };
     let mut checked = 0;
@@ -253,7 +253,7 @@ fn check_error(name: &str, status: u16, body: &[u8], error: &agentx_llm::ModelEr
 
 #[test]
 fn fixtures_of_chunks_decode_too() {
-    let Some(recordings) = common::recordings("chunk fixtures") else {
+    let Some(recordings) = common::recordings("13 chunk fixtures") else {
         return;
     };
     let mut checked = 0;
