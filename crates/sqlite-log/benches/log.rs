@@ -281,7 +281,7 @@ async fn session_of_100_000() {
     drop((log, writer));
     let mut open = Duration::MAX;
     let mut read = [Duration::MAX; 3];
-    let mut fork = Duration::ZERO;
+    let mut forks = Vec::new();
     let mut attach = Duration::MAX;
     let mut start = Duration::MAX;
     let mut verify = Duration::MAX;
@@ -305,7 +305,7 @@ async fn session_of_100_000() {
             let started = Instant::now();
             let id = SessionId::new(format!("ses_{round}_{at_seq}"));
             log.create(new_log(id, Some((session(), at_seq)))).await.unwrap();
-            fork = fork.max(started.elapsed());
+            forks.push(started.elapsed());
         }
         let started = Instant::now();
         drop(log.attach(&session()).await.unwrap());
@@ -334,5 +334,11 @@ async fn session_of_100_000() {
         "  read: {whole:.1} ms at once, {large:.1} ms in pages of 4096, {small:.1} ms in pages of 512 (bar 25)"
     );
     println!("  verify: {:.1} ms", ms(verify));
-    println!("  fork: {:.2} ms at worst (bar 2)", ms(fork));
+    forks.sort();
+    let (median, worst) = (forks[forks.len() / 2], forks[forks.len() - 1]);
+    println!(
+        "  fork: {:.2} ms, {:.2} ms at worst (bar 2)",
+        ms(median),
+        ms(worst)
+    );
 }
