@@ -91,7 +91,7 @@ docs() { step docs env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-dep
 # The bus on loom's primitives: every interleaving of send, lag, drop and close within the bound.
 model() {
   step loom env RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=target/loom \
-    cargo test -p agentx-bus --release --locked --lib --tests
+    cargo test -p agentx-bus --release --locked --test loom_bus
 }
 
 deny() {
