@@ -14,6 +14,7 @@ WASM=wasm32-unknown-unknown
 failed=()
 notes=()
 mkdir -p "$LOGS"
+rm -f "$LOGS"/*.log
 
 note() { notes+=("$1"); printf -- '-- %s\n' "$1"; }
 

@@ -8,8 +8,6 @@
 
 pub mod model_server;
 
-pub mod model_server;
-
 use std::path::{Path, PathBuf};
 
 /// The top of the workspace.
