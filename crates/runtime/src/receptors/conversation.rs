@@ -58,7 +58,11 @@ impl Receptor for ConversationReceptor {
         use EnvironmentEvent as E;
         match (&fact.event, &fact.agent_state_id) {
             (E::AgentClosed(closed), _) => {
-                self.agents.remove(&closed.agent_state_id);
+                // What runs is stopped, and says so.
+                let talk = self.agents.get_mut(&closed.agent_state_id);
+                if let Some(active) = talk.and_then(|talk| talk.active.as_mut()) {
+                    active.stopping = true;
+                }
             }
             (E::AgentSpawned(spawned), _) => self.meet(&spawned.agent_state_id, &spawned.config),
             (E::SessionOpened(opened), Some(agent)) => self.meet(agent, &opened.config),
@@ -293,7 +297,8 @@ fn last_word(stop_reason: StopReason) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use agentx_types::{
-        ConfigChanged, ErrorOccurred, InterruptRequested, SessionForked, SessionId, WriterAttached,
+        AgentClosed, ConfigChanged, ErrorOccurred, InterruptRequested, SessionForked, SessionId,
+        WriterAttached,
     };
 
     use super::super::testing::*;
@@ -508,6 +513,20 @@ mod tests {
             (None, user("msg_b", InputMode::Queue), vec![start("msg_b")]),
             (Some(10), tool_call("c4", "finish"), vec![]),
             (Some(10), tool_result("c4", "ok"), vec![]),
+        ]);
+    }
+
+    #[test]
+    fn an_agent_that_is_closed_says_how_its_last_run_ended() {
+        let closed = AgentClosed {
+            agent_state_id: AGENT.into(),
+            reason: "done".into(),
+        };
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (None, closed.into(), vec![]),
+            (Some(1), stream_end(StopReason::EndTurn), vec![]),
+            (Some(1), interrupted("done"), vec![stopped("done")]),
         ]);
     }
 

@@ -70,9 +70,6 @@ impl Receptor for StreamReceptor {
                 );
             }
             E::ErrorOccurred(_) => self.of(agent).stop(StopReason::Broken, out),
-            E::AgentClosed(closed) => {
-                self.agents.remove(&closed.agent_state_id);
-            }
             _ => {}
         }
     }

@@ -56,9 +56,6 @@ impl Receptor for ToolReceptor {
         match &fact.event {
             E::ToolCallStart(start) => self.agents.entry(agent.clone()).or_default().announce(start, out),
             E::ToolCall(call) => self.agents.entry(agent.clone()).or_default().ask(call, out),
-            E::AgentClosed(closed) => {
-                self.agents.remove(&closed.agent_state_id);
-            }
             E::ActionStarted(_)
             | E::ToolOutputChunk(_)
             | E::ToolResult(_)
