@@ -18,6 +18,8 @@ pub(crate) struct OpenSession {
     pub(crate) tail: Tail,
     /// Whether the row in `sessions` is known to be behind.
     pub(crate) stale: bool,
+    /// Messages whose words wait for the index.
+    pub(crate) unindexed: models::Unindexed,
 }
 
 impl Core {
@@ -47,7 +49,7 @@ impl Core {
             insert(connection, open.row, row)?;
         }
         blobs::keep_aside(connection, open.row, &aside)?;
-        models::apply(connection, open.row, &batch.projections)?;
+        models::apply(connection, open.row, &batch.projections, &mut open.unindexed)?;
         mark_latest(connection, open, batch)?;
         Ok(Ok(()))
     }
@@ -126,6 +128,7 @@ pub(crate) fn load(connection: &Connection, row: i64, epoch: u64) -> Result<Open
         epoch,
         tail: Tail::new(last_seq, head),
         stale: false,
+        unindexed: models::Unindexed::default(),
     })
 }
 

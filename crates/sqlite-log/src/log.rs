@@ -350,7 +350,18 @@ impl SessionLog for SqliteLog {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>> {
         let (owner, words) = (owner.clone(), words.to_owned());
-        Box::pin(self.read_with(move |connection| search::search(connection, &owner, &words, limit)))
+        Box::pin(async move {
+            // The words of runs under way wait in the writer; a search in this process finds them too.
+            if self.writer.is_running() {
+                self.change(|core| {
+                    core.index_waiting();
+                    Ok(())
+                })
+                .await?;
+            }
+            self.read_with(move |connection| search::search(connection, &owner, &words, limit))
+                .await
+        })
     }
 
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {

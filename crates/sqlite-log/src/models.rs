@@ -29,14 +29,67 @@ pub(crate) fn of_word<T: DeserializeOwned>(word: String) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(word)).ok()
 }
 
-/// Applies changes in order.
-pub(crate) fn apply(connection: &Connection, session: i64, projections: &[Projection]) -> Result<(), Fault> {
-    projections
+/// Applies changes in order. The words of messages wait in `unindexed` until a run ends: FTS5 writes several pages a
+/// transaction, which would be most of what a short turn writes.
+pub(crate) fn apply(
+    connection: &Connection,
+    session: i64,
+    projections: &[Projection],
+    unindexed: &mut Unindexed,
+) -> Result<(), Fault> {
+    // A turn goes through several states; only the last of a batch can be seen.
+    let last_status = projections
         .iter()
-        .try_for_each(|projection| apply_one(connection, session, projection))
+        .rposition(|projection| matches!(projection, Projection::Status(_)));
+    for (index, projection) in projections.iter().enumerate() {
+        if !matches!(projection, Projection::Status(_)) || Some(index) == last_status {
+            apply_one(connection, session, projection, unindexed)?;
+        }
+    }
+    let run_ended =
+        |projection: &Projection| matches!(projection, Projection::Status(status) if status.is_final());
+    if unindexed.bytes > UNINDEXED_BYTES || projections.iter().any(run_ended) {
+        unindexed.flush(connection)?;
+    }
+    Ok(())
 }
 
-fn apply_one(connection: &Connection, session: i64, projection: &Projection) -> Result<(), Fault> {
+/// How many bytes of text may wait for the index.
+const UNINDEXED_BYTES: usize = 256 << 10;
+
+/// Messages whose words are not in the index yet: their rows and texts. Where the process dies first, the next writer
+/// finds them by their absence.
+#[derive(Default)]
+pub(crate) struct Unindexed {
+    waiting: Vec<(i64, String)>,
+    bytes: usize,
+}
+
+impl Unindexed {
+    pub(crate) fn add(&mut self, message: i64, text: &str) {
+        self.bytes += text.len();
+        self.waiting.push((message, text.to_owned()));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn flush(&mut self, connection: &Connection) -> Result<(), Fault> {
+        for (message, text) in &self.waiting {
+            search::index(connection, *message, text)?;
+        }
+        *self = Self::default();
+        Ok(())
+    }
+}
+
+fn apply_one(
+    connection: &Connection,
+    session: i64,
+    projection: &Projection,
+    unindexed: &mut Unindexed,
+) -> Result<(), Fault> {
     match projection {
         Projection::Title(title) => set(
             connection,
@@ -69,7 +122,7 @@ fn apply_one(connection: &Connection, session: i64, projection: &Projection) -> 
                     "UPDATE messages SET seq = ?2, agent_state_id = ?3, role = ?4, preview = ?5 WHERE id = ?1",
                 )?
                 .execute(params![row, int(*seq), agent_state_id.as_str(), word_of(role), preview(text)])?;
-            search::index(connection, row, text)?;
+            unindexed.add(row, text);
             if *role == Role::User {
                 let title = title_from(text);
                 set(
@@ -181,10 +234,12 @@ pub(crate) fn rebuild(
              WHERE id = ?1 RETURNING at_seq",
         )?
         .query_row([session], |row| row.get(0))?;
+    let mut unindexed = Unindexed::default();
     projections.iter().try_for_each(|projection| match projection {
         Projection::Message { seq, .. } | Projection::Spent { seq, .. } if int(*seq) <= at_seq => Ok(()),
-        projection => apply_one(connection, session, projection),
-    })
+        projection => apply_one(connection, session, projection, &mut unindexed),
+    })?;
+    unindexed.flush(connection)
 }
 
 /// Removes up to `limit` messages of a session with their words, and what it spent. Returns how many messages went.

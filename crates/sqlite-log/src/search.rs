@@ -31,6 +31,26 @@ pub(crate) fn index(connection: &Connection, message: i64, text: &str) -> Result
     Ok(())
 }
 
+/// Indexes the latest messages of a session whose writer died before it did.
+pub(crate) fn catch_up(connection: &Connection, session: &SessionId, row: i64) -> Result<(), Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT m.id, m.seq, m.agent_state_id, m.preview,
+           EXISTS (SELECT 1 FROM words_docsize d WHERE d.id = m.id)
+         FROM messages m WHERE m.session = ?1 ORDER BY m.seq DESC, m.number DESC",
+    )?;
+    let mut rows = statement.query([row])?;
+    while let Some(found) = rows.next()? {
+        if found.get(4)? {
+            return Ok(());
+        }
+        let agent = AgentStateId::new(found.get_ref(2)?.as_str().unwrap_or_default());
+        let text = text_of(connection, session, &agent, unsigned(found, 1)?);
+        let text = text.map_or_else(|| found.get(3), Ok)?;
+        index(connection, found.get(0)?, &text)?;
+    }
+    Ok(())
+}
+
 /// Messages of the owner's sessions that have all the words, the best first.
 pub(crate) fn search(
     connection: &Connection,

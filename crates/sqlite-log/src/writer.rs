@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::append::OpenSession;
 use crate::checkpoint::Checkpoints;
 use crate::error::{Fault, Place};
+use crate::models::Unindexed;
 
 /// An append that waits for its commit.
 pub(crate) struct Append {
@@ -115,6 +116,7 @@ impl Core {
                 checkpoints.after_commit(&self.connection);
             }
         }
+        self.index_waiting();
         if let Some(checkpoints) = self.checkpoints.take() {
             checkpoints.close(&self.connection);
         }
@@ -123,8 +125,33 @@ impl Core {
         }
     }
 
+    /// Brings the word index up to date with the messages of all sessions that are attached. Where that fails, the words
+    /// wait on: the next writer finds their messages.
+    pub(crate) fn index_waiting(&mut self) {
+        let mut waiting: Vec<Unindexed> = self
+            .sessions
+            .values_mut()
+            .map(|open| std::mem::take(&mut open.unindexed))
+            .collect();
+        waiting.retain(|unindexed| !unindexed.is_empty());
+        if waiting.is_empty() {
+            return;
+        }
+        let indexed = self.transaction(|connection| {
+            waiting
+                .iter_mut()
+                .try_for_each(|unindexed| unindexed.flush(connection))
+        });
+        if let Err(fault) = indexed {
+            tracing::warn!(?fault, "the words of messages are not in the index yet");
+        }
+    }
+
     fn forget_released(&mut self) {
         let released = std::mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner));
+        if !released.is_empty() {
+            self.index_waiting();
+        }
         for (session, epoch) in released {
             if self
                 .sessions
@@ -241,6 +268,14 @@ impl WriterThread {
             .map_err(|e| Fault::Other(format!("the writer thread cannot be started: {e}")))?;
         *state = State::Running(sender.clone(), thread);
         Ok(sender)
+    }
+
+    /// Whether it has been asked to write anything.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(
+            &*self.state.lock().unwrap_or_else(PoisonError::into_inner),
+            State::Running(..)
+        )
     }
 
     /// Waits until all that was queued is written and the database is closed.

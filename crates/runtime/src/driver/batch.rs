@@ -8,8 +8,9 @@ use agentx_types::{
     Report, Source, ToolResult, ToolStatus,
 };
 
-use super::{BATCH_FACTS, Driver, Reply};
+use super::{BATCH_FACTS, Driver, LINGER, Reply};
 use crate::{Batch, Derived, Fact, LogError, Projection, RuntimeError, SystemEvent};
+use tokio::time::Instant;
 
 /// A fact on its way into the log, and who waits for it.
 pub(super) struct Item {
@@ -35,6 +36,8 @@ impl Item {
 /// What one turn of the sequencer makes.
 #[derive(Default)]
 struct Turn {
+    /// When it was begun; `None` where nothing may be waited for.
+    began: Option<Instant>,
     facts: Vec<Fact>,
     derived: Derived,
     /// How many derived events each fact has.
@@ -47,7 +50,10 @@ impl Driver {
     /// Takes facts in, with all that follows from them at once, and with what else is waiting.
     pub(super) async fn take_in(&mut self, items: Vec<Item>) -> Result<(), LogError> {
         let mut queue = VecDeque::from(items);
-        let mut turn = Turn::default();
+        let mut turn = Turn {
+            began: Some(Instant::now()),
+            ..Turn::default()
+        };
         loop {
             while let Some(item) = queue.pop_front() {
                 self.fold_one(item, &mut turn, &mut queue);
@@ -55,12 +61,28 @@ impl Driver {
             if turn.facts.len() >= BATCH_FACTS {
                 break;
             }
-            match self.inbound.try_recv() {
-                Ok(drafts) => queue.extend(drafts.into_iter().map(Item::fact)),
-                Err(_) => break,
+            match self.more(&turn).await {
+                Some(drafts) => queue.extend(drafts.into_iter().map(Item::fact)),
+                None => break,
             }
         }
         self.finish(turn).await
+    }
+
+    /// What else is to be committed with this turn: what is there already, and, where nobody waits for the commit, what
+    /// comes within a moment. A model's chunks come one by one; a commit for each would cost more than they do.
+    async fn more(&mut self, turn: &Turn) -> Option<Vec<Draft<EnvironmentEvent>>> {
+        if let Ok(drafts) = self.inbound.try_recv() {
+            return Some(drafts);
+        }
+        if !turn.perform.is_empty() || !turn.replies.is_empty() {
+            return None;
+        }
+        let deadline = turn.began? + LINGER;
+        tokio::time::timeout_at(deadline, self.inbound.recv())
+            .await
+            .ok()
+            .flatten()
     }
 
     fn fold_one(&mut self, item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
@@ -92,6 +114,7 @@ impl Driver {
 
     async fn finish(&mut self, turn: Turn) -> Result<(), LogError> {
         let Turn {
+            began: _,
             facts,
             derived,
             derived_counts,

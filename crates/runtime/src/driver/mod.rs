@@ -30,6 +30,8 @@ const INBOUND_CAPACITY: usize = 256;
 const COMMAND_CAPACITY: usize = 64;
 /// How many facts are committed together at most.
 const BATCH_FACTS: usize = 1024;
+/// How long chunks that nobody waits for may wait for others, to be committed together.
+const LINGER: Duration = Duration::from_millis(1);
 /// How long a session that is closed waits for what it has to stop.
 const CLOSE_GRACE: Duration = Duration::from_secs(3);
 
