@@ -69,7 +69,7 @@ impl Session {
             None,
             SessionOpened {
                 owner: "own_1".into(),
-                config,
+                config: Box::new(config),
                 program: "test".into(),
             },
         );

@@ -117,9 +117,11 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
         }
         .into(),
         6 => {
-            let invalid = (b > 200).then(|| InvalidInput {
-                raw: text(a),
-                error: text(b),
+            let invalid = (b > 200).then(|| {
+                Box::new(InvalidInput {
+                    raw: text(a),
+                    error: text(b),
+                })
             });
             let name = pick(&["look", "change", "finish", ""], b).into();
             ToolCall {
@@ -249,7 +251,7 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
     match what % 11 {
         0 => SessionOpened {
             owner: "own_1".into(),
-            config: config(a, b),
+            config: Box::new(config(a, b)),
             program: text(a),
         }
         .into(),
@@ -273,7 +275,7 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
         6 => AgentSpawned {
             agent_state_id: agent.clone(),
             parent: agent,
-            config: config(a, b),
+            config: Box::new(config(a, b)),
         }
         .into(),
         7 => AgentClosed {

@@ -68,7 +68,7 @@ impl Session {
         };
         session.say(SessionOpened {
             owner: "own_1".into(),
-            config,
+            config: Box::new(config),
             program: "test".into(),
         });
         session

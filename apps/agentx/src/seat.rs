@@ -149,7 +149,7 @@ fn changes(
 ) -> Result<Vec<ConfigChange>, CliError> {
     let mut changes = Vec::new();
     if agent.model.is_some() {
-        changes.push(ConfigChange::Model(model(runtime, settings, None)?));
+        changes.push(ConfigChange::Model(Box::new(model(runtime, settings, None)?)));
     }
     if agent.max_iterations.is_some() || agent.max_cost.is_some() || agent.timeout.is_some() {
         changes.push(ConfigChange::Limits(settings.limits));

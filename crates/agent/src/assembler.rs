@@ -17,7 +17,7 @@ pub struct RequestedCall {
     /// Its arguments.
     pub input: Value,
     /// Set where the arguments are not JSON.
-    pub invalid: Option<InvalidInput>,
+    pub invalid: Option<Box<InvalidInput>>,
 }
 
 /// What a stream came to.

@@ -167,7 +167,7 @@ impl Emitter {
         &mut self,
         id: ToolCallId,
         name: String,
-        (input, invalid): (Value, Option<InvalidInput>),
+        (input, invalid): (Value, Option<Box<InvalidInput>>),
         out: &mut Vec<EnvironmentEvent>,
     ) {
         self.open = None;
@@ -207,15 +207,15 @@ impl Emitter {
 
 /// Tool arguments as they were written, parsed. Nothing at all is no arguments, unless the answer was `cut` off by its
 /// length limit: then nobody knows what they would have been.
-pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<InvalidInput>) {
+pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInput>>) {
     let empty = || Value::Object(Map::new());
     let invalid = |error: String| {
         (
             empty(),
-            Some(InvalidInput {
+            Some(Box::new(InvalidInput {
                 raw: raw.to_owned(),
                 error,
-            }),
+            })),
         )
     };
     if raw.trim().is_empty() {

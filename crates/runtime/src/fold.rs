@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use agentx_agent::{Agent, CallStage, Transition};
 use agentx_types::{
-    Action, ActionId, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, RunId,
-    RuntimeEvent, SessionId, Source, ToolCallId,
+    Action, ActionId, AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent,
+    RunId, RuntimeEvent, SessionId, Source, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -74,16 +74,13 @@ impl SessionFold {
         self.receptors.receive(fact, &mut meaning);
         let mut index = 0;
         for event in meaning.drain(..) {
-            out.events.push(fact.derive(index, event));
+            out.events.push(from_fact(fact, index, event));
             index += 1;
         }
+        // One transition goes through all agents: the ids of actions count on from agent to agent.
         let mut transition = Transition::default();
         for (id, agent) in &mut self.agents {
-            if fact
-                .agent_state_id
-                .as_ref()
-                .is_some_and(|addressee| addressee != id)
-            {
+            if !concerns(fact, id) {
                 continue;
             }
             agent.step_into(fact, &mut transition);
@@ -102,8 +99,8 @@ impl SessionFold {
                 out.events.push(from_agent(fact, index, id, run.as_ref(), event));
                 index += 1;
             }
-            out.actions.append(&mut transition.actions);
         }
+        out.actions.append(&mut transition.actions);
     }
 
     /// What the session itself keeps of a fact.
@@ -112,15 +109,17 @@ impl SessionFold {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
                 self.root = Some(id.clone());
-                self.agents
-                    .insert(id.clone(), Agent::new(id.clone(), opened.config.clone()));
+                self.agents.insert(
+                    id.clone(),
+                    Agent::new(id.clone(), AgentConfig::clone(&opened.config)),
+                );
                 out.projections
                     .push(Projection::Model(opened.config.model.id.clone()));
             }
             EnvironmentEvent::AgentSpawned(spawned) => {
                 let id = spawned.agent_state_id.clone();
                 self.agents
-                    .insert(id.clone(), Agent::new(id, spawned.config.clone()));
+                    .insert(id.clone(), Agent::new(id, AgentConfig::clone(&spawned.config)));
             }
             EnvironmentEvent::UserMessage(message) => {
                 if let Some(key) = &message.idempotency_key {
@@ -236,6 +235,29 @@ impl SessionFold {
             context_tokens,
         })
     }
+}
+
+/// The agent that comes or goes with `fact`, whoever the fact is addressed to.
+fn comes_or_goes(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentStateId> {
+    match &fact.event {
+        EnvironmentEvent::AgentSpawned(spawned) => Some(&spawned.agent_state_id),
+        EnvironmentEvent::AgentClosed(closed) => Some(&closed.agent_state_id),
+        _ => None,
+    }
+}
+
+/// Whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
+fn concerns(fact: &Envelope<EnvironmentEvent>, agent: &AgentStateId) -> bool {
+    fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || comes_or_goes(fact) == Some(agent)
+}
+
+/// What a receptor says about `fact`: in the name of the agent that comes or goes, if one does.
+fn from_fact(fact: &Envelope<EnvironmentEvent>, index: u32, event: RuntimeEvent) -> Envelope<RuntimeEvent> {
+    let mut envelope = fact.derive(index, event);
+    if let Some(agent) = comes_or_goes(fact) {
+        envelope.agent_state_id = Some(agent.clone());
+    }
+    envelope
 }
 
 /// What an agent says about `fact`: in its own name, and in its run where the fact names none.

@@ -126,7 +126,7 @@ impl Session for LocalSession {
                 tool_call_id,
                 decision,
                 note,
-                rule,
+                rule: rule.map(Box::new),
             },
             check,
         ))

@@ -37,7 +37,7 @@ impl LogBuilder {
     pub fn opened(config: AgentConfig) -> Self {
         let opened = SessionOpened {
             owner: OwnerId::new("own_test"),
-            config,
+            config: Box::new(config),
             program: "test".into(),
         };
         Self::empty().event(Source::System, opened)

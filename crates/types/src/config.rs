@@ -117,7 +117,7 @@ pub struct Rule {
 #[serde(rename_all = "snake_case")]
 pub enum ConfigChange {
     /// Another model from the next call on.
-    Model(ModelSpec),
+    Model(Box<ModelSpec>),
     /// Other settings from the next call on.
     Params(ModelParams),
     /// Other limits, also for the run that is under way.

@@ -114,7 +114,7 @@ payloads! {
         note: Option<String>,
         /// For `session` and `always`: the rule that is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        rule: Option<Rule>,
+        rule: Option<Box<Rule>>,
     }
     /// A person gives the system a command.
     SystemCommand {
@@ -168,7 +168,7 @@ payloads! {
         input: Value,
         /// Set where the arguments are not JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        invalid: Option<InvalidInput>,
+        invalid: Option<Box<InvalidInput>>,
     }
     /// Something that only the provider understands.
     ProviderPart {
@@ -268,7 +268,7 @@ payloads! {
         /// Whose it is.
         owner: OwnerId,
         /// The agent, resolved.
-        config: AgentConfig,
+        config: Box<AgentConfig>,
         /// The program that opened it, with its version.
         program: String,
     }
@@ -310,7 +310,7 @@ payloads! {
         /// The agent that made it.
         parent: AgentStateId,
         /// What it is.
-        config: AgentConfig,
+        config: Box<AgentConfig>,
     }
     /// An agent is gone.
     AgentClosed {

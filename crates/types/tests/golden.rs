@@ -268,3 +268,13 @@ fn numbers_are_read_back_as_they_were() {
         assert_eq!(read, call);
     }
 }
+
+#[test]
+fn facts_stay_small() {
+    // They are moved through queues and kept in vectors by the million; what is large and rare lies behind a pointer.
+    assert!(
+        size_of::<EnvironmentEvent>() <= 128,
+        "{}",
+        size_of::<EnvironmentEvent>()
+    );
+}

@@ -85,7 +85,7 @@ async fn fill(scratch: &Scratch) -> SessionId {
     say(
         SessionOpened {
             owner: OwnerId::new("own_local"),
-            config,
+            config: Box::new(config),
             program: "bench".into(),
         }
         .into(),

@@ -52,7 +52,7 @@ impl Chat<'_> {
     async fn use_model(&mut self, name: &str) -> Result<String, CliError> {
         let model = seat::model(self.runtime, self.settings, Some(name))?;
         let id = model.id.clone();
-        self.change(ConfigChange::Model(model)).await?;
+        self.change(ConfigChange::Model(Box::new(model))).await?;
         Ok(format!("{} is asked from here on", visible(&id)))
     }
 

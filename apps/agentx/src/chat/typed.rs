@@ -236,7 +236,7 @@ impl Chat<'_> {
                 session.change(change).await?;
             }
             Seat::New(config) => match change {
-                ConfigChange::Model(model) => config.model = model,
+                ConfigChange::Model(model) => config.model = *model,
                 ConfigChange::Approval(mode) => config.approval = mode,
                 _ => {}
             },

@@ -123,7 +123,8 @@ impl ReactAgent {
             if !call.input.is_object() {
                 let raw = call.input.to_string();
                 let error = "the arguments are not an object".to_owned();
-                call.invalid.get_or_insert(InvalidInput { raw, error });
+                call.invalid
+                    .get_or_insert_with(|| Box::new(InvalidInput { raw, error }));
                 call.input = Value::Object(Default::default());
                 part.input = call.input.clone();
             }

@@ -166,7 +166,8 @@ impl ReactAgent {
             Some(CallStage::AwaitingApproval(question)) => Some(question.suggested.clone()),
             _ => None,
         };
-        self.config.rules.extend(approval.rule.clone().or(suggested));
+        let written = approval.rule.as_deref().cloned();
+        self.config.rules.extend(written.or(suggested));
     }
 
     /// Runs a call that waited for a decision.

@@ -291,7 +291,7 @@ impl ReactAgent {
     fn apply(&mut self, change: &ConfigChange) {
         let config = &mut self.config;
         match change.clone() {
-            ConfigChange::Model(model) => config.model = model,
+            ConfigChange::Model(model) => config.model = *model,
             ConfigChange::Params(params) => config.params = params,
             ConfigChange::Limits(limits) => config.limits = limits,
             ConfigChange::Approval(mode) => config.approval = mode,

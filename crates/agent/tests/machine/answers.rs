@@ -102,7 +102,7 @@ fn a_call_is_paid_at_the_prices_of_the_model_that_was_asked() {
     let mut other = session.react().config().model.clone();
     other.id = "other".into();
     other.prices.input = 1_000_000;
-    session.change(ConfigChange::Model(other));
+    session.change(ConfigChange::Model(Box::new(other)));
     session.model(stream([words("a"), usage(10, 0)], StopReason::EndTurn));
     assert_eq!(session.react().totals().1, NanoUsd(10_000));
     assert!(

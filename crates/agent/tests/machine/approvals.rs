@@ -68,7 +68,7 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
         tool_call_id: "c1".into(),
         decision: ApprovalDecision::Session,
         note: None,
-        rule: Some(rule("deny bash: pwd")),
+        rule: Some(Box::new(rule("deny bash: pwd"))),
     });
     assert_eq!(session.running_ids(), ["c1"], "the call itself was approved");
     assert!(!session.react().ledger().is_settled() && !session.react().ledger().awaits_approval());

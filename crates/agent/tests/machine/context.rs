@@ -112,7 +112,7 @@ fn changes_hold_from_the_next_request_on() {
     let mut model = session.react().config().model.clone();
     model.id = "other".into();
     session.change(ConfigChange::Params(params.clone()));
-    session.change(ConfigChange::Model(model));
+    session.change(ConfigChange::Model(Box::new(model)));
     session.change(ConfigChange::Rules(Vec::new()));
     session.looks("c1");
     session.result("c1", "ok");

@@ -35,9 +35,11 @@ fn input(choice: u8) -> Value {
 fn a_call(id: u8, name: u8, arguments: u8) -> Event {
     let id = pick(&["call_0", "call_0", "call_1", "", "call_0_1_0", "x y"], id);
     let name = pick(&["look", "change", "finish", "look", "nonsense", ""], name);
-    let invalid = (arguments % 16 == 15).then(|| InvalidInput {
-        raw: "{".into(),
-        error: "EOF".into(),
+    let invalid = (arguments % 16 == 15).then(|| {
+        Box::new(InvalidInput {
+            raw: "{".into(),
+            error: "EOF".into(),
+        })
     });
     ToolCall {
         tool_call_id: id.into(),
@@ -111,10 +113,10 @@ fn change(a: u8, b: u8, session: &Session) -> ConfigChange {
             max_cost: pick(&[None, None, None, Some(NanoUsd(1_000_000))], b),
             max_wall_ms: pick(&[None, Some(0), Some(50), Some(9_000)], b),
         }),
-        4 => ConfigChange::Model(ModelSpec {
+        4 => ConfigChange::Model(Box::new(ModelSpec {
             context_window: pick(&[0, 700, 100_000], b),
             ..config.model.clone()
-        }),
+        })),
         5 => ConfigChange::Params(ModelParams {
             temperature: Some(0.1),
             ..ModelParams::default()

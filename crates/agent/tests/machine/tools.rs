@@ -98,7 +98,7 @@ fn arguments_that_are_not_json_and_tools_that_do_not_exist_are_answered() {
                 tool_call_id: "c1".into(),
                 name: "look".into(),
                 input: json!({}),
-                invalid: Some(invalid),
+                invalid: Some(Box::new(invalid)),
             }
             .into(),
             call("c2", "lokk", json!({})),

@@ -206,7 +206,7 @@ fn say_chunk(
 fn say_call(
     id: ToolCallId,
     name: String,
-    input: (Value, Option<InvalidInput>),
+    input: (Value, Option<Box<InvalidInput>>),
     extra: Map<String, Value>,
     emitter: &mut Emitter,
     out: &mut Vec<EnvironmentEvent>,

@@ -38,7 +38,7 @@ pub async fn open_session(
     request: OpenRequest,
 ) -> Result<Arc<LocalSession>, RuntimeError> {
     let (writer, fold, first) = match request {
-        OpenRequest::New(config) => create(&parts, &ids, *config).await?,
+        OpenRequest::New(config) => create(&parts, &ids, config).await?,
         OpenRequest::Resume(session, changes) => load(&parts, &session, changes).await?,
     };
     let session_id = writer.session_id.clone();
@@ -78,7 +78,11 @@ pub async fn open_session(
 
 type Opened = (Writer, SessionFold, Vec<Draft<EnvironmentEvent>>);
 
-async fn create(parts: &DriverParts, ids: &SessionIds, config: AgentConfig) -> Result<Opened, RuntimeError> {
+async fn create(
+    parts: &DriverParts,
+    ids: &SessionIds,
+    config: Box<AgentConfig>,
+) -> Result<Opened, RuntimeError> {
     let new = NewLog {
         session_id: ids.session_id.clone(),
         owner: ids.owner.clone(),

@@ -1,5 +1,5 @@
-//! AgentReceptor: agents come into being and go. A fact about an agent is addressed to that agent: the envelope of
-//! `agent_spawned` and `agent_closed` names the agent that they speak of, so what follows from them does too.
+//! AgentReceptor: agents come into being and go. What it says of an agent is said in that agent's name: the fold names the one
+//! that `agent_spawned` and `agent_closed` speak of, whoever they are addressed to.
 
 use agentx_types::{AgentDestroyed, AgentReady, AgentStarted, Envelope, EnvironmentEvent, RuntimeEvent};
 use serde::{Deserialize, Serialize};
@@ -50,10 +50,10 @@ mod tests {
         let spawned = AgentSpawned {
             agent_state_id: child.clone(),
             parent: AgentStateId::new(AGENT),
-            config: agentx_types::AgentConfig {
+            config: Box::new(agentx_types::AgentConfig {
                 name: "scout".into(),
                 ..config()
-            },
+            }),
         };
         check(
             AgentReceptor::default(),

@@ -149,7 +149,7 @@ mod tests {
         };
         let table = vec![
             (
-                config(ConfigChange::Model(testing::config().model)),
+                config(ConfigChange::Model(Box::new(testing::config().model))),
                 changed("model"),
             ),
             (

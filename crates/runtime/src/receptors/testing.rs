@@ -74,7 +74,7 @@ pub(super) fn config() -> AgentConfig {
 pub(super) fn session_opened() -> EnvironmentEvent {
     SessionOpened {
         owner: OwnerId::new("own_1"),
-        config: config(),
+        config: Box::new(config()),
         program: "agentx 1".into(),
     }
     .into()

@@ -30,7 +30,7 @@ fn people() -> Vec<EnvironmentEvent> {
         tool_call_id: "call_1".into(),
         decision: ApprovalDecision::Session,
         note: Some("carefully".into()),
-        rule: Some(rule()),
+        rule: Some(Box::new(rule())),
     };
     vec![
         said.into(),
@@ -52,10 +52,10 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         tool_call_id: "call_1".into(),
         name: "read".into(),
         input: json!({"path": "a.txt", "lines": [1, 20]}),
-        invalid: Some(InvalidInput {
+        invalid: Some(Box::new(InvalidInput {
             raw: "{\"path\":".into(),
             error: "EOF".into(),
-        }),
+        })),
     };
     let failed = AttemptFailed {
         attempt: 2,
@@ -147,7 +147,7 @@ fn system() -> Vec<EnvironmentEvent> {
     vec![
         SessionOpened {
             owner: "own_1".into(),
-            config: config(),
+            config: Box::new(config()),
             program: "agentx 0.1.0".into(),
         }
         .into(),
@@ -173,7 +173,7 @@ fn system() -> Vec<EnvironmentEvent> {
         AgentSpawned {
             agent_state_id: child.clone(),
             parent: agent,
-            config: small_config(),
+            config: Box::new(small_config()),
         }
         .into(),
         AgentClosed {
@@ -202,7 +202,7 @@ fn system() -> Vec<EnvironmentEvent> {
 
 fn every_change() -> Vec<EnvironmentEvent> {
     let changes = [
-        ConfigChange::Model(model()),
+        ConfigChange::Model(Box::new(model())),
         ConfigChange::Params(params()),
         ConfigChange::Limits(limits()),
         ConfigChange::Approval(ApprovalMode::Auto),

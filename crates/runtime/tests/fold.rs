@@ -1,0 +1,122 @@
+//! The fold over several agents: whose events they are, and that no two of their actions have one id.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+
+use agentx_runtime::{Derived, SessionFold};
+use agentx_testing::fixture;
+use agentx_types::*;
+
+/// A session with a parent and a child, fact by fact.
+struct World {
+    fold: SessionFold,
+    last: Derived,
+}
+
+impl World {
+    fn open() -> Self {
+        let mut world = Self {
+            fold: SessionFold::new("ses_1".into()),
+            last: Derived::default(),
+        };
+        let opened = SessionOpened {
+            owner: "own_1".into(),
+            config: Box::new(fixture::config()),
+            program: "test".into(),
+        };
+        world.fact(Some("agt_1"), opened);
+        let spawned = AgentSpawned {
+            agent_state_id: "agt_2".into(),
+            parent: "agt_1".into(),
+            config: Box::new(fixture::config()),
+        };
+        world.fact(Some("agt_1"), spawned);
+        world
+    }
+
+    fn fact(&mut self, to: Option<&str>, event: impl Into<EnvironmentEvent>) {
+        let draft = Draft::new(Source::System, to.map(AgentStateId::from), event);
+        let seq = self.fold.last_seq() + 1;
+        self.last = Derived::default();
+        let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(0));
+        self.fold.apply(&fact, &mut self.last);
+    }
+
+    fn say(&mut self, to: &str) {
+        let said = UserMessage {
+            message_id: MessageId::with_suffix(to),
+            content: vec![ContentPart::text("hello")],
+            mode: InputMode::Queue,
+            idempotency_key: None,
+        };
+        self.fact(Some(to), said);
+    }
+
+    /// Who said what, last.
+    fn said(&self) -> Vec<(&str, String)> {
+        let said = self.last.events.iter().map(|frame| {
+            let agent = frame.agent_state_id.as_ref().unwrap().as_str();
+            (agent, frame.event.tag().to_owned())
+        });
+        said.collect()
+    }
+}
+
+#[test]
+fn two_agents_that_act_on_one_fact_mint_no_id_twice() {
+    let mut world = World::open();
+    world.say("agt_1");
+    world.say("agt_2");
+    world.fact(
+        None,
+        WriterAttached {
+            epoch: 2,
+            program: "test".into(),
+            process: 1,
+        },
+    );
+    let actions = &world.last.actions;
+    let agents: Vec<&str> = actions
+        .iter()
+        .map(|action| action.agent_state_id.as_str())
+        .collect();
+    assert_eq!(agents, ["agt_1", "agt_2"], "both ask their models again");
+    let ids: BTreeSet<&ActionId> = actions.iter().map(|action| &action.action_id).collect();
+    assert_eq!(ids.len(), actions.len(), "{ids:?}");
+    for action in actions {
+        assert!(world.fold.is_open(&action.action_id));
+    }
+    let places: Vec<u32> = world.last.events.iter().filter_map(|frame| frame.index).collect();
+    assert_eq!(places, Vec::from_iter(0..places.len() as u32));
+}
+
+#[test]
+fn a_child_comes_and_goes_in_its_own_name() {
+    let mut world = World::open();
+    let started = ["agent_started", "agent_ready"].map(|tag| ("agt_2", tag.to_owned()));
+    assert_eq!(world.said(), started);
+    world.say("agt_2");
+    for to in [Some("agt_1"), Some("agt_2"), None] {
+        let mut world = World {
+            fold: world.fold.clone(),
+            last: Derived::default(),
+        };
+        let closed = AgentClosed {
+            agent_state_id: "agt_2".into(),
+            reason: "done".into(),
+        };
+        world.fact(to, closed);
+        assert!(
+            world.said().contains(&("agt_2", "agent_destroyed".into())),
+            "{to:?}"
+        );
+        assert!(world.said().iter().all(|(agent, _)| *agent == "agt_2"), "{to:?}");
+        let [action] = &world.last.actions[..] else {
+            panic!("{:?}", world.last.actions)
+        };
+        assert!(
+            matches!(action.body, ActionBody::Cancel(_)),
+            "its model call is stopped"
+        );
+    }
+}
