@@ -71,6 +71,11 @@ impl Effector for ToolEffector {
             events.emit(result).await;
         })
     }
+
+    fn session_closed(&self, session: &SessionId) -> BoxFuture<'static, ()> {
+        let (tools, session) = (self.tools.clone(), session.clone());
+        Box::pin(async move { tools.shutdown(&session).await })
+    }
 }
 
 fn context(

@@ -26,6 +26,12 @@ pub trait Effector: Send + Sync {
         events: EventSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()>;
+
+    /// The session is closed: what was left running for it in the background has ended when the future does.
+    fn session_closed(&self, session: &SessionId) -> BoxFuture<'static, ()> {
+        let _ = session;
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A part of the world that agents act on, and that answers in EnvironmentEvents.

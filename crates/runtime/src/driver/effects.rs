@@ -95,11 +95,16 @@ impl Effects {
     }
 
     /// Cancels everything and waits, within a bound, until it has ended.
-    pub(super) async fn abandon(&mut self) {
+    pub(super) async fn abandon(&mut self, parts: &DriverParts) {
         for running in self.running.values() {
             running.cancel.cancel();
         }
-        let all_ended = async { while self.tasks.join_next().await.is_some() {} };
+        let all_ended = async {
+            while self.tasks.join_next().await.is_some() {}
+            for effector in parts.effectors.values() {
+                effector.session_closed(&self.session_id).await;
+            }
+        };
         if tokio::time::timeout(ABANDON_GRACE, all_ended).await.is_err() {
             self.tasks.abort_all();
         }

@@ -115,7 +115,9 @@ impl Driver {
     /// Takes events until the session is closed or cannot go on.
     pub(crate) async fn run(mut self) {
         let outcome = self.work().await;
-        self.effects.abandon().await;
+        // Whoever still has something to say is told at once that nobody listens.
+        self.inbound.close();
+        self.effects.abandon(&self.parts).await;
         match outcome {
             Ok(reply) => {
                 drop(self.writer);
