@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{LogError, Runtime, RuntimeError};
+use agentx_runtime::{Runtime, RuntimeError};
 
 use crate::error::CliError;
 
 /// The runtime of this process, assembled from the settings. Must be called inside an async runtime.
 pub(crate) fn build_runtime(settings: &Settings) -> Result<Arc<dyn Runtime>, CliError> {
-    std::fs::create_dir_all(&settings.data_dir).map_err(|error| {
-        let (path, what) = (settings.data_dir.display().to_string(), error.to_string());
-        RuntimeError::Log(LogError::Store { path, what })
+    std::fs::create_dir_all(&settings.data_dir).map_err(|error| CliError::DataDir {
+        path: settings.data_dir.display().to_string(),
+        what: error.to_string(),
     })?;
     let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
     let runtime = NodeRuntime::from_settings(settings, program).map_err(RuntimeError::Log)?;

@@ -62,12 +62,6 @@ impl Console {
         }
     }
 
-    /// Other streams.
-    #[cfg(test)]
-    pub(crate) fn new(out: Box<dyn Write>, err: Box<dyn Write>, terminal: Terminal) -> Self {
-        Self { out, err, terminal }
-    }
-
     /// Colours for standard output.
     pub(crate) fn out_style(&self) -> Style {
         Style {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use agentx_config::{ConfigError, Origin};
+use agentx_config::{At, ConfigError, Origin};
 use agentx_runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
@@ -49,6 +49,10 @@ pub(crate) enum CliError {
     Diverged { session: String, first: u64, last: u64 },
     /// A file or a stream that cannot be read or written.
     File { path: String, what: String },
+    /// A directory that was named and cannot be worked in.
+    Directory { path: String, what: String },
+    /// The directory where sessions are kept cannot be made.
+    DataDir { path: String, what: String },
     /// What was given is not what it should be.
     Input { what: String },
     /// Nobody reads what is written any more.
@@ -77,6 +81,8 @@ impl CliError {
             Self::Damaged { .. } => "damaged",
             Self::Diverged { .. } => "diverged",
             Self::File { .. } => "file",
+            Self::Directory { .. } => "directory",
+            Self::DataDir { .. } => "storage",
             Self::Input { .. } => "input",
             Self::ClosedOutput => "closed_output",
         }
@@ -85,7 +91,8 @@ impl CliError {
     /// How the program ends because of it.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage { .. } | Self::Input { .. } => Exit::Usage,
+            Self::Usage { .. } | Self::Input { .. } | Self::Directory { .. } => Exit::Usage,
+            Self::Config(error) if is_typed(error) => Exit::Usage,
             Self::Config(_) => Exit::Config,
             Self::Runtime(error) => runtime_exit(error),
             Self::UnknownModel {
@@ -96,7 +103,7 @@ impl CliError {
             Self::MissingKey { .. } => Exit::Credentials,
             Self::NoSession { .. } => Exit::Session,
             Self::Run { exit, .. } => *exit,
-            Self::Damaged { .. } | Self::Diverged { .. } => Exit::Storage,
+            Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
             Self::File { .. } => Exit::Failed,
             Self::ClosedOutput => Exit::Ok,
         }
@@ -134,6 +141,8 @@ impl CliError {
                 "nothing is lost: the facts are stored; what differs is what this version derives from them"
                     .into(),
             ),
+            Self::DataDir { .. } => Some("name another directory with --data or AGENTX_DATA".into()),
+            Self::Directory { .. } => Some("--cwd names the directory to work in".into()),
             Self::Damaged { .. } | Self::File { .. } | Self::Input { .. } | Self::ClosedOutput => None,
         }
     }
@@ -191,7 +200,8 @@ impl fmt::Display for CliError {
                     "session {session} derives otherwise than it did live, first in the events {first} to {last}"
                 )
             }
-            Self::File { path, what } => write!(f, "{path}: {what}"),
+            Self::File { path, what } | Self::Directory { path, what } => write!(f, "{path}: {what}"),
+            Self::DataDir { path, what } => write!(f, "sessions cannot be kept in {path}: {what}"),
             Self::Input { what } => f.write_str(what),
             Self::ClosedOutput => f.write_str("nobody reads the output any more"),
         }
@@ -276,9 +286,9 @@ fn runtime_hint(error: &RuntimeError) -> Option<String> {
             "free some space and go on with `agentx resume --last`: everything up to the last step is safe"
                 .into()
         }
-        RuntimeError::Log(LogError::Store { path, .. }) => format!(
-            "if the file is damaged, move {path} away to begin anew, and keep it: `agentx sessions verify` may read it"
-        ),
+        RuntimeError::Log(LogError::Store { path, .. }) => {
+            format!("if the file is damaged, keep it, and move {path} away to begin anew")
+        }
         RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),
         RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {
             format!(
@@ -296,8 +306,17 @@ fn runtime_hint(error: &RuntimeError) -> Option<String> {
     Some(hint)
 }
 
+/// Whether all that is wrong was typed just now.
+fn is_typed(error: &ConfigError) -> bool {
+    match error {
+        ConfigError::Mistakes(mistakes) => mistakes.iter().all(|mistake| matches!(mistake.at, At::Flag(_))),
+        _ => false,
+    }
+}
+
 fn config_hint(error: &ConfigError) -> Option<String> {
     match error {
+        ConfigError::Mistakes(_) if is_typed(error) => Some("`agentx help run` explains the options".into()),
         ConfigError::Mistakes(_) => {
             Some("`agentx help settings` lists every key; `agentx config check` reads it again".into())
         }
@@ -320,4 +339,150 @@ fn run_hint(exit: Exit) -> Option<String> {
         _ => return None,
     };
     Some(hint.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx_types::SessionId;
+
+    fn all() -> Vec<CliError> {
+        let session = || SessionId::new("ses_1");
+        let log = |error| CliError::Runtime(RuntimeError::Log(error));
+        let run = |exit, code: &str, message: &str| CliError::Run {
+            exit,
+            code: code.into(),
+            message: message.into(),
+        };
+        vec![
+            CliError::usage("a mistake", "how to do it"),
+            CliError::Config(ConfigError::Mistakes(Vec::new())),
+            CliError::Config(ConfigError::NoHome),
+            CliError::Config(ConfigError::File {
+                path: "config.yaml".into(),
+                what: "permission denied".into(),
+            }),
+            CliError::Config(ConfigError::Edit {
+                path: "config.yaml".into(),
+                what: "the list of rules is written in a way that cannot be added to".into(),
+                text: "rules:\n  - {effect: allow, tool: \"bash\"}\n".into(),
+            }),
+            CliError::UnknownModel {
+                name: "x".into(),
+                nearest: Vec::new(),
+                origin: Origin::Default,
+            },
+            CliError::UnknownModel {
+                name: "sonet".into(),
+                nearest: vec!["sonnet".into()],
+                origin: Origin::Flag("--model".into()),
+            },
+            CliError::MissingKey {
+                model: "opus".into(),
+                variable: "ANTHROPIC_API_KEY".into(),
+                user_file: "config.yaml".into(),
+            },
+            CliError::NoSession {
+                workspace: "/ws".into(),
+            },
+            log(LogError::NotFound("ses_1".into())),
+            log(LogError::NoBlob(agentx_types::BlobId::new("b3_1"))),
+            log(LogError::Exists(session())),
+            log(LogError::Busy {
+                session: session(),
+                process: 42,
+            }),
+            log(LogError::Fenced {
+                session: session(),
+                epoch: 3,
+            }),
+            log(LogError::Corrupt {
+                session: session(),
+                seq: 17,
+                what: "the hash is another one".into(),
+            }),
+            log(LogError::Newer {
+                path: "sessions.db".into(),
+                found: 9,
+                known: 1,
+            }),
+            log(LogError::Full {
+                path: "sessions.db".into(),
+            }),
+            log(LogError::Store {
+                path: "sessions.db".into(),
+                what: "disk I/O error".into(),
+            }),
+            CliError::Runtime(RuntimeError::Ambiguous {
+                prefix: "a".into(),
+                ids: vec!["ses_a1".into(), "ses_a2".into()],
+            }),
+            CliError::Runtime(RuntimeError::UnknownModel {
+                model: "x".into(),
+                nearest: vec!["y".into()],
+            }),
+            CliError::Runtime(RuntimeError::Unavailable {
+                model: "x".into(),
+                what: "set X_KEY".into(),
+            }),
+            CliError::Runtime(RuntimeError::Refused("it is already decided".into())),
+            CliError::Runtime(RuntimeError::Gone {
+                session: session(),
+                why: "the disk is full".into(),
+            }),
+            run(Exit::Failed, "failed", "it went wrong"),
+            run(Exit::Credentials, "unauthorized", "invalid x-api-key"),
+            run(Exit::Provider, "overloaded", "try again later"),
+            run(Exit::Limit, "iteration_limit", "50 rounds are used up"),
+            run(
+                Exit::Denied,
+                "approval_needed",
+                "1 call was refused because nobody could be asked",
+            ),
+            run(Exit::Interrupted, "interrupted", "the run was stopped"),
+            CliError::Damaged {
+                session: "ses_1".into(),
+                problems: vec!["event 18: the hash is another one".into()],
+                good_events: 17,
+            },
+            CliError::Diverged {
+                session: "ses_1".into(),
+                first: 17,
+                last: 20,
+            },
+            CliError::File {
+                path: "file".into(),
+                what: "permission denied".into(),
+            },
+            CliError::Directory {
+                path: "nowhere".into(),
+                what: "no such directory".into(),
+            },
+            CliError::DataDir {
+                path: "/data".into(),
+                what: "read-only file system".into(),
+            },
+            CliError::Input {
+                what: "not what it should be".into(),
+            },
+            CliError::Input {
+                what: "signs \u{1b}[2J that drive a terminal are shown".into(),
+            },
+            CliError::ClosedOutput,
+        ]
+    }
+
+    #[test]
+    fn every_error_says_what_why_and_what_to_do() {
+        let shown = |error: &CliError| {
+            format!(
+                "{}(kind {}, exit {})",
+                error.render(),
+                error.kind(),
+                error.exit().code()
+            )
+        };
+        let all: Vec<String> = all().iter().map(shown).collect();
+        insta::assert_snapshot!("errors", all.join("\n\n"));
+    }
 }

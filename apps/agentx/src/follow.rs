@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agentx_runtime::{Delivery, Session, Subscription, View};
 
 use crate::error::CliError;
+use crate::exit::Exit;
 
 /// A subscription that mends itself. Derived events are told apart by `(seq, index)`, so nothing comes twice.
 pub(crate) struct Follower {
@@ -80,16 +81,22 @@ impl Follower {
         Some(delivery)
     }
 
+    /// Can be dropped while it waits: it is still cut off then.
     async fn subscribe_again(&mut self) -> Result<(), CliError> {
-        let why = self.cut_off.take().unwrap_or_default();
-        if !std::mem::replace(&mut self.progressed, false) {
-            return Err(CliError::Input {
-                what: format!("the session cannot be followed: {why}"),
+        if !self.progressed {
+            let why = self.cut_off.take().unwrap_or_default();
+            let message = format!("the session cannot be followed: {why}");
+            return Err(CliError::Run {
+                exit: Exit::Storage,
+                code: "cut_off".into(),
+                message,
             });
         }
         // The last event may have been delivered in part: it is read again, and what is known of it is left out.
         let after = self.seen.0.saturating_sub(1);
         self.subscription = self.session.subscribe(after, self.view).await?;
+        self.cut_off = None;
+        self.progressed = false;
         Ok(())
     }
 }

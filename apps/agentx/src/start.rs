@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentx_config::{Flag, Loaded, Places, Request, load};
+use agentx_config::{ConfigError, Flag, Loaded, Places, Request, load};
 
 use crate::args::{AgentArgs, Approve, Global};
 use crate::console::Console;
@@ -22,7 +22,13 @@ pub(crate) fn places(global: &Global) -> Result<Places, CliError> {
             what: error.to_string(),
         })?,
     };
-    Ok(Places::find(&cwd, &lookup)?)
+    match Places::find(&cwd, &lookup) {
+        Err(ConfigError::File { path, what }) => Err(CliError::Directory {
+            path: path.display().to_string(),
+            what,
+        }),
+        found => Ok(found?),
+    }
 }
 
 /// All settings for this command line.

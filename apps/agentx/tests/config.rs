@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Sandbox;
+use common::{Sandbox, squeezed};
 
 #[test]
 fn every_value_says_where_it_comes_from() {
@@ -19,8 +19,8 @@ fn every_value_says_where_it_comes_from() {
     );
     let shown = sandbox.run(&["config", "show"]);
     assert!(!shown.to_string().contains("sk-secret"));
-    insta::assert_snapshot!("config_show", shown);
-    insta::assert_snapshot!("config_path", sandbox.run(&["config", "path"]));
+    insta::assert_snapshot!("config_show", squeezed(&shown));
+    insta::assert_snapshot!("config_path", squeezed(sandbox.run(&["config", "path"])));
 }
 
 #[test]

@@ -3,21 +3,32 @@
 use std::collections::VecDeque;
 
 use agentx_runtime::SessionState;
-use agentx_types::{ApprovalRequested, RunId, RuntimeEvent, ToolCallId, TurnResponse};
+use agentx_types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId, TurnResponse};
 
 /// The state of a chat, from the events alone.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     running: Option<RunId>,
+    /// The run that was begun last by a text of this chat.
+    own: Option<RunId>,
     /// The person has asked to stop.
     pub(crate) stopping: bool,
     questions: VecDeque<ApprovalRequested>,
-    /// Texts that were printed when they were sent.
-    printed: VecDeque<String>,
-    /// Texts that wait for the run under way; they are printed when they are taken up.
-    waiting: VecDeque<String>,
+    sent: VecDeque<Sent>,
+    /// Texts that waited already when the session was opened.
+    inherited: usize,
     /// What the last run cost.
     pub(crate) turn: Option<TurnResponse>,
+}
+
+/// A text on its way to the agent.
+#[derive(Debug)]
+struct Sent {
+    text: String,
+    /// The run that it begins; `None` until it is committed.
+    run_id: Option<RunId>,
+    /// It is on the screen already, because nothing was under way.
+    printed: bool,
 }
 
 impl Desk {
@@ -34,19 +45,14 @@ impl Desk {
         Self {
             running: run.map(|run| run.run_id.clone()),
             questions: state.pending_approvals.iter().map(question).collect(),
-            waiting: state.queued.iter().map(|(_, text)| text.clone()).collect(),
+            inherited: state.queued.len(),
             ..Self::default()
         }
     }
 
-    /// Whether the agent works.
-    pub(crate) fn is_running(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// Whether nothing is under way or waits.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.running.is_none() && self.waiting.is_empty() && self.printed.is_empty()
+    /// Whether the agent works, or is about to.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.running.is_some() || !self.sent.is_empty() || self.inherited > 0
     }
 
     /// What the person is asked now.
@@ -55,20 +61,26 @@ impl Desk {
     }
 
     /// A text goes to the agent; returns whether it has to wait.
-    pub(crate) fn sent(&mut self, text: &str) -> bool {
-        let waits = self.is_running() || !self.is_idle();
-        let queue = if waits {
-            &mut self.waiting
-        } else {
-            &mut self.printed
-        };
-        queue.push_back(text.to_owned());
+    pub(crate) fn sending(&mut self, text: &str) -> bool {
+        let waits = self.is_busy();
+        self.sent.push_back(Sent {
+            text: text.to_owned(),
+            run_id: None,
+            printed: !waits,
+        });
         waits
     }
 
-    /// A text could not be sent after all.
+    /// The text is committed with this `seq`.
+    pub(crate) fn sent(&mut self, seq: u64) {
+        if let Some(last) = self.sent.back_mut() {
+            last.run_id = Some(RunId::of_input(seq));
+        }
+    }
+
+    /// The text could not be sent after all.
     pub(crate) fn unsent(&mut self) {
-        self.waiting.pop_back().or_else(|| self.printed.pop_back());
+        self.sent.pop_back();
     }
 
     /// The question is answered.
@@ -76,13 +88,21 @@ impl Desk {
         self.questions.retain(|question| question.tool_call_id != *id);
     }
 
+    /// Whether texts wait although nothing runs: the session knows whether they still count.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.running.is_none() && self.is_busy()
+    }
+
+    /// The session says that nothing waits.
+    pub(crate) fn nothing_waits(&mut self) {
+        self.sent.clear();
+        self.inherited = 0;
+    }
+
     /// Takes an event; returns a text of the person that has to be printed now.
-    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
-        match event {
-            RuntimeEvent::RunStarted(run) => {
-                self.running = Some(run.run_id.clone());
-                self.turn = None;
-            }
+    pub(crate) fn event(&mut self, envelope: &Envelope<RuntimeEvent>) -> Option<String> {
+        match &envelope.event {
+            RuntimeEvent::RunStarted(run) => return self.run_started(&run.run_id),
             RuntimeEvent::RunFinished(run) => {
                 if self.running.as_ref().is_none_or(|running| *running == run.run_id) {
                     self.running = None;
@@ -97,20 +117,30 @@ impl Desk {
             }
             RuntimeEvent::ToolCallAnswered(answered) => self.answered(&answered.tool_call_id),
             RuntimeEvent::ToolExecuting(executing) => self.answered(&executing.tool_call_id),
-            RuntimeEvent::UserMessageAdded(added) => return self.taken_up(added.message.text()),
+            // What this chat did not send, another front end said.
+            RuntimeEvent::UserMessageAdded(added) if self.own.is_none() || envelope.run_id != self.own => {
+                return Some(added.message.text());
+            }
             _ => {}
         }
         None
     }
 
-    fn taken_up(&mut self, text: String) -> Option<String> {
-        for (queue, print) in [(&mut self.printed, false), (&mut self.waiting, true)] {
-            if let Some(at) = queue.iter().position(|sent| *sent == text) {
-                queue.remove(at);
-                return print.then_some(text);
-            }
-        }
-        // Another front end said it.
-        Some(text)
+    fn run_started(&mut self, run_id: &RunId) -> Option<String> {
+        self.running = Some(run_id.clone());
+        self.turn = None;
+        let Some(at) = self
+            .sent
+            .iter()
+            .position(|sent| sent.run_id.as_ref() == Some(run_id))
+        else {
+            self.inherited = self.inherited.saturating_sub(1);
+            return None;
+        };
+        self.own = Some(run_id.clone());
+        self.sent
+            .remove(at)
+            .filter(|sent| !sent.printed)
+            .map(|sent| sent.text)
     }
 }

@@ -125,6 +125,13 @@ impl<'a> Chat<'a> {
         self.desk = Desk::of(&state);
         self.past = Some((state.last_seq, Vec::new()));
         self.seat = Seat::Open { session, events };
+        // What was said last is on the screen before anything is asked.
+        while self.past.is_some() {
+            match next_delivery(&mut self.seat).await? {
+                Some(delivery) => self.delivery(&delivery),
+                None => self.show_past(),
+            }
+        }
         Ok(self)
     }
 
@@ -154,7 +161,7 @@ impl<'a> Chat<'a> {
         loop {
             let wants_input = self.wants_input();
             let flow = tokio::select! {
-                delivery = next_delivery(&mut self.seat) => self.deliveries(delivery?)?,
+                delivery = next_delivery(&mut self.seat) => self.deliveries(delivery?).await?,
                 input = inputs.recv(), if wants_input => self.inputs(input.unwrap_or(Input::End), &mut inputs).await?,
                 exit = signals.next() => self.signal(exit).await?,
             };
@@ -168,7 +175,7 @@ impl<'a> Chat<'a> {
     fn wants_input(&self) -> bool {
         match &self.face {
             _ if self.input_ended => false,
-            Face::Lines { eager: false } => self.desk.is_idle() || self.desk.question().is_some(),
+            Face::Lines { eager: false } => !self.desk.is_busy() || self.desk.question().is_some(),
             _ => true,
         }
     }
@@ -188,7 +195,7 @@ impl<'a> Chat<'a> {
         })
     }
 
-    fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<Flow, CliError> {
+    async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<Flow, CliError> {
         let Some(delivery) = delivery else {
             self.transcript.aside("the session has ended");
             return Ok(Flow::Leave(Exit::Ok));
@@ -197,7 +204,24 @@ impl<'a> Chat<'a> {
         while let Some(delivery) = ready_delivery(&mut self.seat) {
             self.delivery(&delivery);
         }
+        self.ask_what_waits().await?;
         Ok(Flow::On)
+    }
+
+    /// An input that was dropped with a run that was stopped begins none: then nothing is waited for.
+    async fn ask_what_waits(&mut self) -> Result<(), CliError> {
+        let Seat::Open { session, events } = &self.seat else {
+            return Ok(());
+        };
+        if !self.desk.is_in_doubt() {
+            return Ok(());
+        }
+        let state = session.state().await?;
+        let runs = state.run.as_ref().is_some_and(|run| !run.status.is_final());
+        if state.queued.is_empty() && !runs && state.last_seq <= events.seq() {
+            self.desk.nothing_waits();
+        }
+        Ok(())
     }
 
     fn delivery(&mut self, delivery: &Delivery) {
@@ -218,7 +242,7 @@ impl<'a> Chat<'a> {
             self.show_past();
         }
         let asked_before = self.desk.question().map(|question| question.tool_call_id.clone());
-        if let Some(text) = self.desk.event(&envelope.event) {
+        if let Some(text) = self.desk.event(envelope) {
             let said = conversation::said(&text, self.console.out_style());
             self.transcript.aside(&said);
         }
@@ -241,6 +265,9 @@ impl<'a> Chat<'a> {
             Some(question) if Some(&question.tool_call_id) != before => {
                 let text = approval::question(question, self.console.out_style());
                 self.transcript.aside(&text);
+                if matches!(self.face, Face::Lines { .. }) {
+                    self.transcript.aside(approval::PROMPT.trim_end());
+                }
                 self.editor.stash();
             }
             Some(_) => {}
@@ -285,7 +312,7 @@ impl<'a> Chat<'a> {
                 };
                 // While an answer streams and nobody types, there is no line to take away and put back.
                 let hidden =
-                    self.desk.is_running() && self.desk.question().is_none() && self.editor.text().is_empty();
+                    self.desk.is_busy() && self.desk.question().is_none() && self.editor.text().is_empty();
                 let line = Line {
                     prompt: prompt.to_owned(),
                     text: self.editor.text().to_owned(),

@@ -53,12 +53,12 @@ impl Chat<'_> {
         match edited {
             Edited::Nothing | Edited::Changed => Ok(Flow::On),
             Edited::Submit(line) => self.line(&line).await,
-            Edited::Interrupt if !self.editor.text().is_empty() && !self.desk.is_running() => {
+            Edited::Interrupt if !self.editor.text().is_empty() && !self.desk.is_busy() => {
                 self.editor.clear();
                 Ok(Flow::On)
             }
             Edited::Interrupt => self.stop().await,
-            Edited::Escape if self.desk.is_running() && !self.desk.stopping => self.stop().await,
+            Edited::Escape if self.desk.is_busy() && !self.desk.stopping => self.stop().await,
             Edited::Escape => Ok(Flow::On),
             Edited::Leave => Ok(Flow::Leave(Exit::Ok)),
             Edited::Clear => {
@@ -115,7 +115,7 @@ impl Chat<'_> {
 
     /// Says something to the agent.
     async fn say(&mut self, text: &str) -> Result<Flow, CliError> {
-        let waits = self.desk.sent(text);
+        let waits = self.desk.sending(text);
         if waits {
             let style = self.console.out_style();
             let note = if self.desk.question().is_some() {
@@ -138,9 +138,12 @@ impl Chat<'_> {
             Ok(session) => session.send(input).await.map_err(CliError::from),
             Err(error) => Err(error),
         };
-        if let Err(error) = sent {
-            self.desk.unsent();
-            self.complain(&error);
+        match sent {
+            Ok(seq) => self.desk.sent(seq),
+            Err(error) => {
+                self.desk.unsent();
+                self.complain(&error);
+            }
         }
         Ok(Flow::On)
     }
@@ -212,8 +215,8 @@ impl Chat<'_> {
 
     /// Stops what runs; leaves when nothing does, or when the person asks again.
     pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
-        if !self.desk.is_running() || self.desk.stopping {
-            return Ok(Flow::Leave(if self.desk.is_running() {
+        if !self.desk.is_busy() || self.desk.stopping {
+            return Ok(Flow::Leave(if self.desk.is_busy() {
                 Exit::Interrupted
             } else {
                 Exit::Ok

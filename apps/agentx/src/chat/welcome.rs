@@ -23,7 +23,7 @@ pub(crate) fn welcome(
         visible(&model.id),
         visible(workspace)
     );
-    if model.api != Api::Scripted {
+    if model.api != Api::Scripted || !session.is_empty() {
         return format!(
             "{head}{}\n",
             style.dim("/help explains, Ctrl-C stops the agent, Ctrl-D leaves")

@@ -155,6 +155,13 @@ fn trust_workspace(global: &Global, revoke: bool, console: &mut Console) -> Resu
         };
         return console.out(&format!("{} {word}\n", file.display()));
     }
+    if !file.exists() {
+        let message = format!("there is no {} that could be trusted", file.display());
+        return Err(CliError::usage(
+            message,
+            "`agentx config path` shows which files are read",
+        ));
+    }
     let bytes = workspace_bytes(&loaded.places)?;
     trust(&loaded.trust_dir, file, &bytes)?;
     console.out(&format!(

@@ -115,7 +115,13 @@ async fn show(
                     console.out(&text)?;
                 }
             }
-            Delivery::CutOff(why) => return Err(CliError::Input { what: why }),
+            Delivery::CutOff(message) => {
+                return Err(CliError::Run {
+                    exit: Exit::Storage,
+                    code: "cut_off".into(),
+                    message,
+                });
+            }
             Delivery::CaughtUp(_) => break,
             Delivery::Environment(_) => {}
         }

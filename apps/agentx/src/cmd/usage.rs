@@ -1,7 +1,10 @@
 //! What is said when the command line cannot be understood, also to a program that reads results.
 
-use clap::error::ErrorKind;
+use agentx_config::nearest;
+use clap::CommandFactory as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -40,6 +43,14 @@ fn as_usage(error: &clap::Error) -> CliError {
         } else if !line.starts_with("For more information") {
             message.push(line.strip_prefix("error: ").unwrap_or(line).to_owned());
         }
+    }
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        let command = Cli::command();
+        let names: Vec<&str> = command.get_subcommands().map(|sub| sub.get_name()).collect();
+        hints = nearest(word, names, 1)
+            .iter()
+            .map(|near| format!("did you mean `{near}`?"))
+            .collect();
     }
     if hints.is_empty() {
         hints.push("`agentx --help` shows all commands".into());

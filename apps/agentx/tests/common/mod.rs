@@ -75,7 +75,7 @@ impl Sandbox {
 
     fn ran(&self, args: &[&str], output: Output) -> Ran {
         Ran {
-            line: args.join(" "),
+            line: self.normalized(&args.join(" ")),
             code: output.status.code(),
             stdout: self.normalized(&String::from_utf8_lossy(&output.stdout)),
             stderr: self.normalized(&String::from_utf8_lossy(&output.stderr)),
@@ -119,6 +119,15 @@ fn words(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
         }
     }
     out
+}
+
+/// One space where a table has several: how wide it is depends on the length of the temporary directory's name.
+pub(crate) fn squeezed(text: impl std::fmt::Display) -> String {
+    let text = text.to_string();
+    let lines = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// How a run of the program ended.

@@ -147,7 +147,7 @@ impl Headless {
                     if self.signal.replace(exit).is_some() {
                         break;
                     }
-                    self.session.interrupt(Some("the person stopped it".into())).await?;
+                    self.stop().await?;
                 }
             }
             self.print(console)?;
@@ -158,6 +158,13 @@ impl Headless {
         self.transcript.end_line();
         self.print(console)?;
         Ok(self.ending.into_result(self.signal))
+    }
+
+    async fn stop(&self) -> Result<(), CliError> {
+        self.session
+            .interrupt(Some("the person stopped it".into()))
+            .await?;
+        Ok(())
     }
 
     /// Takes a delivery; returns whether the run is over.
@@ -181,6 +188,10 @@ impl Headless {
                 }
             }
             RuntimeEvent::ToolCallAnswered(answered) => self.approver.settled(&answered.tool_call_id),
+            // What was stopped was the run before this one; this one is not wanted either.
+            RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
+                self.stop().await?;
+            }
             _ => {}
         }
         let of_this_run = envelope

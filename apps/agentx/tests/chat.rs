@@ -1,0 +1,144 @@
+//! The chat: in lines, and in a real terminal with a tool, an approval, an interrupt, 中文.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+
+mod common;
+#[path = "common/pty.rs"]
+mod pty;
+#[path = "../src/testing/terminal.rs"]
+#[allow(dead_code, reason = "the tests of the screen use more of it")]
+mod terminal;
+
+use common::Sandbox;
+use pty::Pty;
+
+#[test]
+fn lines_are_taken_one_after_the_other() {
+    let sandbox = Sandbox::new();
+    let input = "hello\nrun echo 你好\nperhaps\ny\n/titel x\n/title A talk\n/model nope\n/approve-mode\n";
+    let ran = sandbox.run_with_input(&["chat"], input);
+    insta::assert_snapshot!("chat_lines", ran);
+}
+
+#[test]
+fn an_open_question_is_refused_when_nobody_can_answer() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run_with_input(&["chat"], "run touch made\n");
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(!sandbox.path("ws/made").exists());
+}
+
+#[test]
+fn a_session_is_gone_on_with() {
+    let sandbox = Sandbox::new();
+    sandbox.run_with_input(&["chat"], "hello\n");
+    let ran = sandbox.run_with_input(&["resume"], "/status\n");
+    assert!(
+        ran.stdout.contains("› hello"),
+        "what was said last is shown: {ran}"
+    );
+    assert_eq!(sandbox.run(&["sessions", "list"]).stdout.lines().count(), 2);
+    let nothing = sandbox.run_with_input(&["chat"], "/status\n");
+    assert_eq!(nothing.code, Some(0), "{nothing}");
+    assert_eq!(
+        sandbox.run(&["sessions", "list"]).stdout.lines().count(),
+        2,
+        "no words, no session"
+    );
+}
+
+#[test]
+fn a_tool_an_approval_and_what_was_typed_meanwhile() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 60, 40);
+    chat.wait_for("offline demo");
+    chat.wait_for_last("›");
+    chat.keys("run echo 你好世界\r");
+    chat.wait_for("bash wants to run");
+    chat.wait_for_last("allow? y once · s session · a always · n no ›");
+    chat.keys("later\r");
+    chat.wait_for("queued (the question is still open): later");
+    chat.keys("a\r");
+    chat.wait_for("│ 你好世界");
+    chat.wait_for("› later");
+    chat.wait_for_last("›");
+    let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    assert_eq!(
+        config,
+        "rules:\n  - {effect: allow, tool: \"bash\", argument: \"echo *\"}\n"
+    );
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let questions = chat
+        .lines()
+        .iter()
+        .filter(|line| line.contains("bash wants to run"))
+        .count();
+    assert_eq!(
+        questions,
+        1,
+        "what has scrolled away is there once:\n{}",
+        chat.lines().join("\n")
+    );
+}
+
+#[test]
+fn an_interrupt_stops_the_tool_and_the_session_goes_on() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["chat", "--yes"], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("run sleep 100\r");
+    chat.wait_for("● bash  sleep 100");
+    chat.keys("and then 中文");
+    chat.wait_for_last("› and then 中文");
+    chat.keys("\u{3}");
+    chat.wait_for("■ stopped");
+    chat.wait_for_last("› and then 中文");
+    chat.keys("\u{7f}\u{7f}hello\r");
+    chat.wait_for("› and then hello");
+    chat.wait_for_last("›");
+    chat.keys("\u{3}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn pasted_lines_are_one_text_and_old_ones_come_back() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("\u{1b}[200~one\ntwo\u{1b}[201~");
+    chat.wait_for_last("  two");
+    chat.keys("\r");
+    chat.wait_for("› one");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let mut chat = Pty::start(&sandbox, &["resume"], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("\u{1b}[A");
+    chat.wait_for_last("  two");
+    chat.keys("\u{3}\u{3}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_session_that_another_process_writes_can_be_read() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("AgentX's built-in demo");
+    chat.wait_for_last("›");
+    let busy = sandbox.run_with_input(&["resume"], "");
+    assert_eq!(busy.code, Some(8), "{busy}");
+    assert!(busy.stderr.contains("is written by process"), "{busy}");
+    assert!(busy.stderr.contains("agentx sessions show"), "{busy}");
+    let list = sandbox.run(&["sessions", "list"]);
+    assert!(list.stdout.contains("open in"), "{list}");
+    let id = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&id.stdout).unwrap();
+    let shown = sandbox.run(&["sessions", "show", list[0]["session_id"].as_str().unwrap()]);
+    assert!(shown.stdout.contains("› hello"), "{shown}");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}

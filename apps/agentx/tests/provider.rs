@@ -1,0 +1,60 @@
+//! What a run says when the model's server says no, against a server on this machine.
+#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+
+use common::Sandbox;
+
+/// Answers every request like this; returns the address.
+fn server(status: &'static str, body: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let _ = reader.read_exact(&mut vec![0; length]);
+            let head =
+                format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
+            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    address
+}
+
+#[test]
+fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
+    for (status, body, code) in [
+        (
+            "401 Unauthorized",
+            r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+            4,
+        ),
+        (
+            "400 Bad Request",
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"no such thing"}}"#,
+            5,
+        ),
+    ] {
+        let address = server(status, body);
+        let sandbox = Sandbox::new()
+            .env("ANTHROPIC_API_KEY", "sk-secret-key")
+            .env("ANTHROPIC_BASE_URL", &address);
+        let ran = sandbox.run(&["run", "--output-format", "json", "hello"]);
+        assert_eq!(ran.code, Some(code), "{ran}");
+        let result = ran.result();
+        assert_eq!(result["status"], "failed", "{ran}");
+        assert_eq!(result["exit_code"], code, "{ran}");
+        assert!(!ran.to_string().contains("sk-secret-key"), "{ran}");
+    }
+}
