@@ -1,14 +1,27 @@
 //! Helpers of the tests and benchmarks that span several crates: where the workspace is, where data for tests that is not part of it
-//! may be found, and a model server to talk to.
+//! may be found, a model server to talk to, and the program in a world of its own.
 #![allow(
     clippy::expect_used,
     clippy::panic,
     reason = "a helper of tests fails by panicking, as tests do"
 )]
 
+mod leash;
+mod model;
 pub mod model_server;
+mod process;
+mod world;
+
+pub use leash::Leash;
+pub use model::Model;
+pub use process::{Ran, Running};
+pub use world::{KEY, World};
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Far longer than anything takes that a test waits for; a bound, not a measure.
+pub const BOUND: Duration = Duration::from_secs(60);
 
 /// The top of the workspace.
 pub fn workspace_root() -> PathBuf {

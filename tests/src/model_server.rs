@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct Answer {
     /// Calls of `bash`: id and command line.
     pub calls: Vec<(String, String)>,
+    /// Calls of any tool: id, name and arguments.
+    pub tools: Vec<(String, String, serde_json::Value)>,
     /// Words of the answer, each a delta.
     pub words: Vec<String>,
     /// How long each word waits.
@@ -19,8 +21,34 @@ pub struct Answer {
     pub stamped: bool,
 }
 
+/// What the server does with one request.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// It answers.
+    Answer(Answer),
+    /// It says these words, then nothing until the client goes away. Without words it does not even begin to answer.
+    Stall(Vec<String>),
+    /// It says these words, then the connection breaks.
+    Cut(Vec<String>),
+    /// It answers with this status line, these headers and this body, and closes.
+    Whole {
+        /// For example `429 Too Many Requests`.
+        status: &'static str,
+        /// Lines, each `name: value`.
+        headers: Vec<String>,
+        /// The body.
+        body: String,
+    },
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(answer)
+    }
+}
+
 /// What answers a request body.
-pub type Script = dyn Fn(&[u8]) -> Answer + Send + Sync;
+pub type Script = dyn Fn(&[u8]) -> Reply + Send + Sync;
 
 /// A server that is there until the process ends.
 #[derive(Clone, Debug)]
@@ -33,10 +61,12 @@ impl ModelServer {
     ///
     /// # Errors
     /// Where there is no port to be had.
-    pub fn start(script: impl Fn(&[u8]) -> Answer + Send + Sync + 'static) -> std::io::Result<Self> {
+    pub fn start<R: Into<Reply>>(
+        script: impl Fn(&[u8]) -> R + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let script: Arc<Script> = Arc::new(script);
+        let script: Arc<Script> = Arc::new(move |body: &[u8]| script(body).into());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let script = script.clone();
@@ -59,10 +89,52 @@ fn serve(stream: TcpStream, script: &Script) {
     let mut reader = BufReader::new(reading);
     let mut writer = stream;
     while let Some(body) = read_request(&mut reader) {
-        if write_answer(&mut writer, &script(&body)).is_err() {
-            return;
+        match reply(&mut writer, &mut reader, script(&body)) {
+            Ok(true) => {}
+            Ok(false) | Err(_) => return,
         }
     }
+}
+
+/// Does what is to be done with a request. `false` where the connection is over with it.
+fn reply(out: &mut TcpStream, reader: &mut BufReader<TcpStream>, reply: Reply) -> std::io::Result<bool> {
+    match reply {
+        Reply::Answer(answer) => write_answer(out, &answer).map(|()| true),
+        Reply::Stall(words) => {
+            begin_to_say(out, words)?;
+            let mut rest = Vec::new();
+            reader.read_to_end(&mut rest).map(|_| false)
+        }
+        Reply::Cut(words) => begin_to_say(out, words).map(|()| false),
+        Reply::Whole {
+            status,
+            headers,
+            body,
+        } => {
+            let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+            let length = body.len();
+            let text = format!(
+                "HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+            out.write_all(text.as_bytes()).map(|()| false)
+        }
+    }
+}
+
+/// The beginning of an answer: its words and no end. Nothing at all where there are no words.
+fn begin_to_say(out: &mut TcpStream, words: Vec<String>) -> std::io::Result<()> {
+    if words.is_empty() {
+        return Ok(());
+    }
+    write_start(out)?;
+    write_words(
+        out,
+        &Answer {
+            words,
+            ..Answer::default()
+        },
+        false,
+    )
 }
 
 fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
@@ -83,7 +155,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     }
 }
 
-fn write_answer(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+fn write_start(out: &mut TcpStream) -> std::io::Result<()> {
     out.write_all(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
     )?;
@@ -94,17 +166,25 @@ fn write_answer(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
         &format!(
             r#"{{"type":"message_start","message":{{"id":"msg_served","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{usage}}}}}"#
         ),
-    )?;
+    )
+}
+
+fn write_answer(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+    write_start(out)?;
     let mut index = 0;
     if !answer.words.is_empty() {
-        write_words(out, answer)?;
+        write_words(out, answer, true)?;
         index += 1;
     }
     for (id, command) in &answer.calls {
-        write_call(out, index, id, command)?;
+        write_call(out, index, id, "bash", &serde_json::json!({ "command": command }))?;
         index += 1;
     }
-    let reason = if answer.calls.is_empty() {
+    for (id, name, input) in &answer.tools {
+        write_call(out, index, id, name, input)?;
+        index += 1;
+    }
+    let reason = if answer.calls.is_empty() && answer.tools.is_empty() {
         "end_turn"
     } else {
         "tool_use"
@@ -120,7 +200,7 @@ fn write_answer(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
     out.write_all(b"0\r\n\r\n")
 }
 
-fn write_words(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+fn write_words(out: &mut TcpStream, answer: &Answer, to_the_end: bool) -> std::io::Result<()> {
     event(
         out,
         "content_block_start",
@@ -144,6 +224,9 @@ fn write_words(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
             ),
         )?;
     }
+    if !to_the_end {
+        return Ok(());
+    }
     event(
         out,
         "content_block_stop",
@@ -151,15 +234,21 @@ fn write_words(out: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
     )
 }
 
-fn write_call(out: &mut TcpStream, index: usize, id: &str, command: &str) -> std::io::Result<()> {
+fn write_call(
+    out: &mut TcpStream,
+    index: usize,
+    id: &str,
+    name: &str,
+    input: &serde_json::Value,
+) -> std::io::Result<()> {
     event(
         out,
         "content_block_start",
         &format!(
-            r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"tool_use","id":"{id}","name":"bash","input":{{}}}}}}"#
+            r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}}}"#
         ),
     )?;
-    let input = serde_json::json!({ "command": command }).to_string();
+    let input = input.to_string();
     let mut middle = input.len() / 2;
     while !input.is_char_boundary(middle) {
         middle += 1;

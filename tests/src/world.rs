@@ -1,0 +1,148 @@
+//! A home, a workspace and an environment of its own for the program as it was built for the tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+
+use serde_json::Value;
+
+use crate::{Ran, Running};
+
+/// The key that the program has; it must turn up nowhere.
+pub const KEY: &str = "sk-ant-made-up-0123456789-do-not-show";
+
+/// Where the program runs.
+#[derive(Debug)]
+pub struct World {
+    home: tempfile::TempDir,
+    url: String,
+    data: Option<PathBuf>,
+}
+
+impl World {
+    /// A new one whose model is at `url`.
+    ///
+    /// # Panics
+    /// Where it cannot be made, or the program cannot be built.
+    pub fn new(url: &str) -> Self {
+        build();
+        let home = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir(home.path().join("ws")).expect("a workspace");
+        Self {
+            home,
+            url: url.to_owned(),
+            data: None,
+        }
+    }
+
+    /// The same with its data somewhere else.
+    #[must_use]
+    pub fn with_data(mut self, data: &Path) -> Self {
+        self.data = Some(data.to_owned());
+        self
+    }
+
+    /// Where the agent works.
+    pub fn workspace(&self) -> PathBuf {
+        self.home.path().join("ws")
+    }
+
+    /// A file of the workspace.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.workspace().join(name)
+    }
+
+    /// Where sessions are kept.
+    pub fn data(&self) -> PathBuf {
+        let usual = || self.home.path().join(".local/share/agentx");
+        self.data.clone().unwrap_or_else(usual)
+    }
+
+    /// Writes the user's configuration.
+    ///
+    /// # Panics
+    /// Where it cannot be written.
+    pub fn config(&self, text: &str) {
+        let folder = self.home.path().join(".config/agentx");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("config.yaml"), text).expect("a file");
+    }
+
+    /// The program with these arguments.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(program());
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home.path())
+            .env("LANG", "C.UTF-8")
+            .env("ANTHROPIC_BASE_URL", &self.url)
+            .env("ANTHROPIC_API_KEY", KEY)
+            .env("AGENTX_DATA", self.data())
+            .current_dir(self.workspace());
+        command
+    }
+
+    /// Starts it.
+    pub fn start(&self, args: &[&str]) -> Running {
+        Running::start(self.command(args))
+    }
+
+    /// Starts it with an input.
+    pub fn talk(&self, args: &[&str]) -> Running {
+        Running::talk(self.command(args))
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        self.start(args).end()
+    }
+
+    /// Starts `agentx run` with all facts on standard output, in a session that exists or a new one.
+    pub fn run_prompt(&self, session: Option<&str>, args: &[&str], prompt: &str) -> Running {
+        let mut all = vec!["run", "--output-format", "stream-json", "--view", "environment"];
+        all.extend(session.iter().flat_map(|session| ["--session", *session]));
+        all.extend(args);
+        all.push(prompt);
+        self.start(&all)
+    }
+
+    /// The facts of a session, as another process reads them.
+    ///
+    /// # Panics
+    /// Where the program cannot read them.
+    pub fn shown(&self, session: &str) -> Vec<Value> {
+        let ran = self.run(&["sessions", "show", "--json", session]).exits(0);
+        ran.frames()
+    }
+
+    /// Fails the test unless the session is as it was written and derives the same as it did live.
+    #[track_caller]
+    pub fn check(&self, session: &str) {
+        self.run(&["sessions", "verify", session]).exits(0);
+        self.run(&["replay", session]).exits(0);
+    }
+}
+
+/// The program as it was built for the tests.
+fn program() -> PathBuf {
+    let mut path = std::env::current_exe().expect("this program");
+    path.pop();
+    path.pop();
+    path.join("agentx")
+}
+
+/// The program has to be there when a test runs alone.
+fn build() {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "agentx-cli"])
+            .status();
+        assert!(
+            built.is_ok_and(|status| status.success()),
+            "the program does not build"
+        );
+    });
+}
