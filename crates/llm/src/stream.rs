@@ -1,8 +1,9 @@
 //! One decoder type over all APIs: bytes of a model's answer in, EnvironmentEvents out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, ToolCallId};
+use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, TakenIds, ToolCallId};
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::SseError;
@@ -17,6 +18,7 @@ pub struct StreamContext {
     pub attempt: u32,
     calls: BTreeSet<ToolCallId>,
     messages: BTreeSet<MessageId>,
+    taken: Arc<TakenIds>,
 }
 
 impl StreamContext {
@@ -27,6 +29,7 @@ impl StreamContext {
             attempt,
             calls: BTreeSet::new(),
             messages: BTreeSet::new(),
+            taken: Arc::default(),
         }
     }
 
@@ -45,12 +48,19 @@ impl StreamContext {
         self
     }
 
+    /// Takes note of ids that the conversation no longer shows: left out of the window, condensed, of an attempt that broke off.
+    #[must_use]
+    pub fn without(mut self, taken: Arc<TakenIds>) -> Self {
+        self.taken = taken;
+        self
+    }
+
     pub(crate) fn has_message(&self, id: &MessageId) -> bool {
-        self.messages.contains(id)
+        self.messages.contains(id) || self.taken.messages.contains(id)
     }
 
     pub(crate) fn has_call(&self, id: &ToolCallId) -> bool {
-        self.calls.contains(id)
+        self.calls.contains(id) || self.taken.calls.contains(id)
     }
 
     pub(crate) fn take_call(&mut self, id: ToolCallId) {

@@ -2,11 +2,12 @@
 //! exactly these facts; there is no second path.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use agentx_agent::{Agent, CallStage, Transition};
 use agentx_types::{
-    Action, ActionId, AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent,
-    RunId, RuntimeEvent, SessionId, Source, ToolCallId,
+    Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope,
+    EnvironmentEvent, RunId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,8 @@ pub struct SessionFold {
     keys: BTreeMap<String, u64>,
     forked_from: Option<SessionId>,
     epoch: u64,
+    /// Ids that models gave, of all agents: no answer may use one again.
+    taken: Arc<TakenIds>,
 }
 
 impl SessionFold {
@@ -63,6 +66,7 @@ impl SessionFold {
             keys: BTreeMap::new(),
             forked_from: None,
             epoch: 0,
+            taken: Arc::default(),
         }
     }
 
@@ -100,7 +104,12 @@ impl SessionFold {
                 index += 1;
             }
         }
-        out.actions.append(&mut transition.actions);
+        for mut action in transition.actions {
+            if let ActionBody::CallModel(call) = &mut action.body {
+                call.taken = self.taken.clone();
+            }
+            out.actions.push(action);
+        }
     }
 
     /// What the session itself keeps of a fact.
@@ -136,6 +145,8 @@ impl SessionFold {
             }
             EnvironmentEvent::SessionForked(forked) => self.forked_from = Some(forked.parent.clone()),
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
+            // Whoever asks a model at this time shares them: they are cloned once for each answer.
+            event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
             _ => {}
         }
     }

@@ -152,6 +152,7 @@ pub fn action(body: ActionBody) -> Arc<Action> {
 pub fn call(request: ModelRequest) -> Arc<Action> {
     action(ActionBody::CallModel(CallModel {
         request: Arc::new(request),
+        taken: Arc::default(),
     }))
 }
 

@@ -1,12 +1,16 @@
 //! What an agent wants done: plain data. An effector performs it on the environment and answers with events whose
 //! `cause` is the action's id.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ActionId, AgentStateId, ContentPart, ModelRequest, RunId, ToolCallId, ToolStatus};
+use crate::{
+    ActionId, AgentStateId, ContentPart, EnvironmentEvent, MessageId, ModelRequest, RunId, ToolCallId,
+    ToolStatus,
+};
 
 /// An action with its context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,6 +80,51 @@ pub enum ActionKind {
 pub struct CallModel {
     /// The whole request.
     pub request: Arc<ModelRequest>,
+    /// Ids that the answer must not use: the session has them already, also where the request no longer does.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub taken: Arc<TakenIds>,
+}
+
+/// Ids that models gave, or that stand for such. Small servers give the same ones again and again; in a session each is used
+/// once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenIds {
+    /// Of tool calls, also of those that a model began and did not end.
+    pub calls: BTreeSet<ToolCallId>,
+    /// Of answers.
+    pub messages: BTreeSet<MessageId>,
+}
+
+impl TakenIds {
+    /// Whether an event gives an id that is not here.
+    pub fn is_news(&self, event: &EnvironmentEvent) -> bool {
+        match event {
+            EnvironmentEvent::StreamStart(start) => !self.messages.contains(&start.message_id),
+            EnvironmentEvent::ToolCallStart(call) => !self.calls.contains(&call.tool_call_id),
+            EnvironmentEvent::ToolCall(call) => !self.calls.contains(&call.tool_call_id),
+            _ => false,
+        }
+    }
+
+    /// Takes note of the id that an event gives.
+    pub fn note(&mut self, event: &EnvironmentEvent) {
+        match event {
+            EnvironmentEvent::StreamStart(start) => self.messages.insert(start.message_id.clone()),
+            EnvironmentEvent::ToolCallStart(call) => self.calls.insert(call.tool_call_id.clone()),
+            EnvironmentEvent::ToolCall(call) => self.calls.insert(call.tool_call_id.clone()),
+            _ => false,
+        };
+    }
+
+    /// Takes all that `other` has.
+    pub fn append(&mut self, mut other: Self) {
+        self.calls.append(&mut other.calls);
+        self.messages.append(&mut other.messages);
+    }
+}
+
+fn is_empty(ids: &Arc<TakenIds>) -> bool {
+    ids.calls.is_empty() && ids.messages.is_empty()
 }
 
 /// Run a tool.

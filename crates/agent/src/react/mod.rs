@@ -225,7 +225,11 @@ impl ReactAgent {
         };
         let request = Arc::new(self.conversation.request(&self.config, &run.input_id));
         run.pending.model = Some(request.model.clone());
-        let action_id = step.act(&run.id, ActionBody::CallModel(CallModel { request }));
+        let action_id = step.act(&run.id, ActionBody::CallModel(CallModel {
+            request,
+            // The session knows all of them, of every agent; its fold puts them in.
+            taken: Arc::default(),
+        }));
         run.pending.model_call = Some(action_id);
         run.bill.model_calls += 1;
         self.set_status(RunStatus::AwaitingLlm, step);

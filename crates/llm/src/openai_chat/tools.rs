@@ -38,7 +38,9 @@ impl Calls {
         let name = function.name.as_deref().unwrap_or_default();
         let arguments = function.arguments.and_then(raw_text).unwrap_or_default();
         let given_id = delta.id.as_deref().unwrap_or_default();
-        let call = self.find(delta.index.map(|index| index.0), given_id, name);
+        let Some(call) = self.find(delta.index.map(|index| index.0), given_id, name, &arguments) else {
+            return;
+        };
         if call.given_id.is_empty() {
             call.given_id.push_str(given_id);
         }
@@ -69,15 +71,18 @@ impl Calls {
         }
     }
 
-    /// The call that a piece belongs to, or a new one.
-    fn find(&mut self, index: Option<u64>, given_id: &str, name: &str) -> &mut Call {
+    /// The call that a piece belongs to, or a new one; none where a server says a whole call again.
+    fn find(&mut self, index: Option<u64>, given_id: &str, name: &str, arguments: &str) -> Option<&mut Call> {
         let position = match index {
             Some(_) => self.0.iter().rposition(|call| call.index == index),
             None if given_id.is_empty() => self.0.len().checked_sub(1),
             None => self.0.iter().rposition(|call| call.given_id == given_id),
         };
-        match position.filter(|position| !self.0[*position].is_over(given_id, name)) {
-            Some(position) => &mut self.0[position],
+        if position.is_some_and(|position| self.0[position].is_said_again(given_id, name, arguments)) {
+            return None;
+        }
+        match position.filter(|position| !self.0[*position].is_over(given_id, name, arguments)) {
+            Some(position) => Some(&mut self.0[position]),
             None => {
                 let call = Call {
                     index,
@@ -87,18 +92,28 @@ impl Calls {
                     id: None,
                 };
                 self.0.push(call);
-                let last = self.0.len() - 1;
-                &mut self.0[last]
+                self.0.last_mut()
             }
         }
     }
 }
 
 impl Call {
-    /// Whether a piece with this id and name begins another call under the same index: a server that numbers all calls
-    /// 0 sends each of them whole.
-    fn is_over(&self, given_id: &str, name: &str) -> bool {
-        let another = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
-        another && !name.is_empty() && serde_json::from_str::<serde::de::IgnoredAny>(&self.json).is_ok()
+    /// Whether a piece with this id and name begins another call under the same index or id: a server that numbers all calls
+    /// 0, or names all of them alike, sends each of them whole.
+    fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
+        let another_id = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
+        let another = another_id || arguments.trim_start().starts_with('{');
+        another && !name.is_empty() && self.is_whole()
+    }
+
+    /// Whether a piece is all of this call once more, under the same id.
+    fn is_said_again(&self, given_id: &str, name: &str, arguments: &str) -> bool {
+        let same = !given_id.is_empty() && given_id == self.given_id && name == self.name;
+        same && arguments == self.json && self.is_whole()
+    }
+
+    fn is_whole(&self) -> bool {
+        serde_json::from_str::<serde::de::IgnoredAny>(&self.json).is_ok()
     }
 }

@@ -1,9 +1,10 @@
 //! One attempt: sends the request, decodes what comes, says it, within limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_llm::{StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
-use agentx_types::{EnvironmentEvent, MessageId};
+use agentx_types::{EnvironmentEvent, MessageId, TakenIds};
 use reqwest::header::HeaderMap;
 use reqwest::{Request, Response};
 use tokio::time::Instant;
@@ -36,6 +37,9 @@ pub(super) struct Attempt<'a> {
     call: &'a Call,
     endpoint: &'a Endpoint,
     number: u32,
+    taken: Arc<TakenIds>,
+    /// Those that its own answer gives.
+    given: TakenIds,
     began: Instant,
     started: bool,
     ended: bool,
@@ -45,11 +49,14 @@ pub(super) struct Attempt<'a> {
 type Step<T> = Result<T, Outcome>;
 
 impl<'a> Attempt<'a> {
-    pub(super) fn new(call: &'a Call, endpoint: &'a Endpoint, number: u32) -> Self {
+    /// Attempt `number`, whose answer must not use the ids in `taken`.
+    pub(super) fn new(call: &'a Call, endpoint: &'a Endpoint, number: u32, taken: Arc<TakenIds>) -> Self {
         Self {
             call,
             endpoint,
             number,
+            taken,
+            given: TakenIds::default(),
             began: Instant::now(),
             started: false,
             ended: false,
@@ -59,6 +66,11 @@ impl<'a> Attempt<'a> {
     /// Whether a stream was begun and not ended.
     pub(super) fn stream_is_open(&self) -> bool {
         self.started && !self.ended
+    }
+
+    /// The ids that its answer gave.
+    pub(super) fn into_given(self) -> TakenIds {
+        self.given
     }
 
     /// Sends `request` and says what comes back.
@@ -216,6 +228,7 @@ impl<'a> Attempt<'a> {
         for event in &events {
             self.started |= matches!(event, EnvironmentEvent::StreamStart(_));
             self.ended |= matches!(event, EnvironmentEvent::StreamEnd(_));
+            self.given.note(event);
         }
         let heard = self.call.events.emit_all(events).await;
         if heard {
@@ -235,7 +248,9 @@ impl<'a> Attempt<'a> {
         let id = self.call.action.action_id.as_str();
         let id = id.strip_prefix("act_").unwrap_or(id);
         let message_id = MessageId::with_suffix(format_args!("{id}_{}", self.number));
-        StreamContext::new(message_id.as_str(), self.number).after(&self.call.request)
+        StreamContext::new(message_id.as_str(), self.number)
+            .after(&self.call.request)
+            .without(self.taken.clone())
     }
 }
 

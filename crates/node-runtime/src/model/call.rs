@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::EventSink;
-use agentx_types::{Action, EnvironmentEvent, ModelRequest, StopReason};
+use agentx_types::{Action, EnvironmentEvent, ModelRequest, StopReason, TakenIds};
 use reqwest::{Method, Request};
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,7 @@ pub(super) struct Call {
     pub(super) clients: Arc<Clients>,
     pub(super) action: Arc<Action>,
     pub(super) request: Arc<ModelRequest>,
+    pub(super) taken: Arc<TakenIds>,
     pub(super) events: EventSink,
     pub(super) cancel: CancellationToken,
 }
@@ -70,10 +71,12 @@ impl Call {
     }
 
     async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
+        let mut taken = self.taken.clone();
         for number in 1.. {
-            let mut attempt = Attempt::new(self, endpoint, number);
+            let mut attempt = Attempt::new(self, endpoint, number, taken.clone());
             let outcome = attempt.run(request).await;
             let broken = attempt.stream_is_open();
+            let given = attempt.into_given();
             match outcome {
                 Outcome::Answered | Outcome::NobodyListens => return,
                 Outcome::Interrupted => {
@@ -89,6 +92,7 @@ impl Call {
                     if !self.after_failure(number, &failure, broken).await {
                         return;
                     }
+                    Arc::make_mut(&mut taken).append(given);
                 }
             }
         }

@@ -142,7 +142,7 @@ impl Effector for ModelEffector {
                 events.emit(not_a_model_call(&action)).await;
             });
         };
-        let request = model_call.request.clone();
+        let (request, taken) = (model_call.request.clone(), model_call.taken.clone());
         let (parts, clients) = (self.parts.clone(), self.clients.clone());
         Box::pin(async move {
             Call {
@@ -150,6 +150,7 @@ impl Effector for ModelEffector {
                 clients,
                 action,
                 request,
+                taken,
                 events,
                 cancel,
             }

@@ -240,6 +240,10 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     let mut bodies = vec![
         ActionBody::CallModel(CallModel {
             request: Arc::new(request()),
+            taken: Arc::new(TakenIds {
+                calls: ["call_0".into()].into(),
+                messages: ["msg_0".into()].into(),
+            }),
         }),
         ActionBody::CallTool(call),
         ActionBody::AnswerCall(answer),
