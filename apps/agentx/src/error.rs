@@ -346,6 +346,7 @@ mod tests {
     use super::*;
     use agentx_types::SessionId;
 
+    #[allow(clippy::too_many_lines, reason = "a list of examples")]
     fn all() -> Vec<CliError> {
         let session = || SessionId::new("ses_1");
         let log = |error| CliError::Runtime(RuntimeError::Log(error));

@@ -90,7 +90,7 @@ pub(crate) fn model(
 ) -> Result<ModelSpec, CliError> {
     let wanted = settings.model_or_default();
     let (name, origin) = match name {
-        Some(name) => (name.to_owned(), Origin::Flag("/model".into())),
+        Some(name) => (name.to_owned(), Origin::Default),
         None => (wanted.value, wanted.origin),
     };
     let known = runtime.models();

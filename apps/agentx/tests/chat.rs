@@ -1,6 +1,6 @@
 //! The chat: in lines, and in a real terminal with a tool, an approval, an interrupt, 中文.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod common;
 #[path = "common/pty.rs"]

@@ -1,5 +1,5 @@
 //! `agentx config`: where values come from, and trust in a workspace.
-#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Every kind of error, as a person reads it: what, why, what to do, and the exit code.
-#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod common;
 

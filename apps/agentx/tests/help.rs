@@ -1,5 +1,5 @@
 //! What the program says about itself.
-#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod common;
 

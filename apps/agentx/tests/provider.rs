@@ -1,5 +1,5 @@
 //! What a run says when the model's server says no, against a server on this machine.
-#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Headless runs on the offline demo: what goes where, how it ends, what is kept.
-#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod common;
 

@@ -93,9 +93,10 @@ impl Desk {
         self.running.is_none() && self.is_busy()
     }
 
-    /// The session says that nothing waits.
-    pub(crate) fn nothing_waits(&mut self) {
-        self.sent.clear();
+    /// The session says that nothing waits or runs. Of a run that is over already, the events are still to come.
+    pub(crate) fn nothing_waits(&mut self, last_run: Option<&RunId>) {
+        self.sent
+            .retain(|sent| sent.run_id.is_some() && sent.run_id.as_ref() == last_run);
         self.inherited = 0;
     }
 

@@ -188,10 +188,10 @@ impl<'a> Chat<'a> {
         if self.desk.question().is_some() {
             return self.refuse("nobody can answer any more").await;
         }
-        Ok(if self.desk.is_idle() {
-            Flow::Leave(Exit::Ok)
-        } else {
+        Ok(if self.desk.is_busy() {
             Flow::On
+        } else {
+            Flow::Leave(Exit::Ok)
         })
     }
 
@@ -210,16 +210,16 @@ impl<'a> Chat<'a> {
 
     /// An input that was dropped with a run that was stopped begins none: then nothing is waited for.
     async fn ask_what_waits(&mut self) -> Result<(), CliError> {
-        let Seat::Open { session, events } = &self.seat else {
+        let Seat::Open { session, .. } = &self.seat else {
             return Ok(());
         };
         if !self.desk.is_in_doubt() {
             return Ok(());
         }
         let state = session.state().await?;
-        let runs = state.run.as_ref().is_some_and(|run| !run.status.is_final());
-        if state.queued.is_empty() && !runs && state.last_seq <= events.seq() {
-            self.desk.nothing_waits();
+        let last_run = state.run.as_ref();
+        if state.queued.is_empty() && last_run.is_none_or(|run| run.status.is_final()) {
+            self.desk.nothing_waits(last_run.map(|run| &run.run_id));
         }
         Ok(())
     }

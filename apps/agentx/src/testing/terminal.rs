@@ -1,5 +1,7 @@
 //! A small terminal: enough of one to see what the bytes of a screen come to.
 
+#![allow(clippy::panic, reason = "what a screen should not write fails its test")]
+
 use unicode_width::UnicodeWidthChar as _;
 
 /// Rows of cells and a cursor; a wide character fills two cells.

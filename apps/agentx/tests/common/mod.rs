@@ -89,6 +89,8 @@ impl Sandbox {
             .replace(&*real.to_string_lossy(), "")
             .replace(&*self.dir.path().to_string_lossy(), "");
         let text = text.replace(env!("CARGO_PKG_VERSION"), "[version]");
+        let text = text.lines().map(without_figures).collect::<Vec<_>>().join("\n")
+            + if text.ends_with('\n') { "\n" } else { "" };
         words(&text, |word| {
             for prefix in ["ses_", "agt_"] {
                 if word.starts_with(prefix) && word.len() > 12 {
@@ -100,6 +102,17 @@ impl Sandbox {
                 .is_some_and(|n| n.contains('.') && n.parse::<f64>().is_ok());
             time.then(|| "[time]".to_owned())
         })
+    }
+}
+
+/// A line without counts of tokens and without the time that a command took.
+fn without_figures(line: &str) -> String {
+    if line.contains(" out · $") {
+        return "[usage]".to_owned();
+    }
+    match line.strip_suffix(" s]").and_then(|rest| rest.rsplit_once(", ")) {
+        Some((before, seconds)) if seconds.parse::<f64>().is_ok() => format!("{before}, [time]]"),
+        _ => line.to_owned(),
     }
 }
 
