@@ -1,6 +1,6 @@
 //! How a run ended, gathered from its events.
 
-use agentx_types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent};
+use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -139,7 +139,7 @@ fn exit_of(code: &str) -> Exit {
         "unauthorized" | "forbidden" | "missing_key" | "billing" => Exit::Credentials,
         "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
         | "bad_request" | "context_window" | "content_filter" | "bad_generation" | "bad_response"
-        | "stream_broken" | "unreachable" | "connect" | "network" => Exit::Provider,
+        | "stream_broken" | "connection_failed" | "connection_lost" | "tls" | "redirected" => Exit::Provider,
         "disk_full" | "storage" => Exit::Storage,
         _ => Exit::Failed,
     }
