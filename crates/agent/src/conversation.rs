@@ -140,13 +140,31 @@ impl Conversation {
 
     /// The whole request for the next model call of the run that answers `input`. Moves the window on where it has become
     /// too small.
-    pub(crate) fn request(&mut self, config: &AgentConfig, input: &MessageId) -> ModelRequest {
+    /// Without `with_messages` only the window moves, and the request has no messages.
+    pub(crate) fn request(
+        &mut self,
+        config: &AgentConfig,
+        input: &MessageId,
+        with_messages: bool,
+    ) -> ModelRequest {
         let Fixed {
             system,
             tokens: fixed,
         } = self.fixed.get_or(|| Fixed::of(config)).clone();
         self.fit(budget(config, fixed), input);
         self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
+        let messages = if with_messages { self.window() } else { Vec::new() };
+        ModelRequest {
+            model: config.model.clone(),
+            params: config.params.clone(),
+            system,
+            messages,
+            tools: config.tools.clone(),
+        }
+    }
+
+    /// The messages that are sent.
+    fn window(&self) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 2);
         if self.window_start > 0 {
             messages.push(Arc::new(Message {
@@ -161,13 +179,7 @@ impl Conversation {
                 .iter()
                 .map(|entry| entry.message.clone()),
         );
-        ModelRequest {
-            model: config.model.clone(),
-            params: config.params.clone(),
-            system,
-            messages,
-            tools: config.tools.clone(),
-        }
+        messages
     }
 
     /// Moves the window on until what is sent is well below `budget`, once it is above.

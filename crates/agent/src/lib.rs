@@ -55,6 +55,19 @@ pub struct Transition {
     pub outputs: Vec<AgentOutput>,
     /// What it wants done.
     pub actions: Vec<Action>,
+    /// Whether only the agent's state is wanted: then the Stream layer and the messages of requests are left out, which are most
+    /// of what a fold over a long log would make and throw away. The state moves the same.
+    pub state_only: bool,
+}
+
+impl Transition {
+    /// For a fold that wants the state alone.
+    pub fn state_only() -> Self {
+        Self {
+            state_only: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// An agent of any kind.

@@ -26,9 +26,20 @@ pub struct Derived {
     pub actions: Vec<Action>,
     /// What changes in the read models.
     pub projections: Vec<Projection>,
+    /// Whether only the state of the fold is wanted, as when a session is opened: then nothing else is made. The state
+    /// moves the same.
+    pub state_only: bool,
 }
 
 impl Derived {
+    /// For a fold that wants the state alone.
+    pub fn state_only() -> Self {
+        Self {
+            state_only: true,
+            ..Self::default()
+        }
+    }
+
     /// Empties it, so that its memory is used again.
     pub fn clear(&mut self) {
         self.events.clear();
@@ -76,6 +87,16 @@ impl SessionFold {
         self.note(fact, out);
         let mut meaning = Vec::new();
         self.receptors.receive(fact, &mut meaning);
+        if out.state_only {
+            let mut transition = Transition::state_only();
+            for (id, agent) in &mut self.agents {
+                if concerns(fact, id) {
+                    agent.step_into(fact, &mut transition);
+                }
+            }
+            out.clear();
+            return;
+        }
         let mut index = 0;
         for event in meaning.drain(..) {
             out.events.push(from_fact(fact, index, event));

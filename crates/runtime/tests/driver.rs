@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, RuntimeError, Session, SessionFold, SessionIds,
-    SystemBus, UserInput, View, open_session,
+    ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, RuntimeError, Session,
+    SessionFold, SessionIds, SystemBus, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
-    Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, ContentPart, EnvironmentEvent, OwnerId, RunStatus,
-    RuntimeEvent, SessionId, ToolResult, ToolStatus, Vocabulary as _,
+    Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, ContentPart,
+    EnvironmentEvent, OwnerId, RunStatus, RuntimeEvent, SessionId, ToolResult, ToolStatus, Vocabulary as _,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -20,9 +20,16 @@ use tokio_util::sync::CancellationToken;
 struct Echo;
 
 impl Effector for Echo {
-    fn perform(&self, action: Arc<Action>, events: EventSink, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let ActionBody::CallTool(call) = &action.body else { return };
+            let ActionBody::CallTool(call) = &action.body else {
+                return;
+            };
             assert!(call.input.get("panic").is_none(), "told to");
             let mut status = ToolStatus::Success;
             if call.input.get("hang").is_some() {
@@ -31,7 +38,13 @@ impl Effector for Echo {
             }
             let result = vec![ContentPart::text(call.input.to_string())];
             let is_error = status != ToolStatus::Success;
-            let said = ToolResult { tool_call_id: call.tool_call_id.clone(), result, is_error, status, details: None };
+            let said = ToolResult {
+                tool_call_id: call.tool_call_id.clone(),
+                result,
+                is_error,
+                status,
+                details: None,
+            };
             events.emit(said).await;
         })
     }
@@ -47,8 +60,10 @@ impl World {
     fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         let log = MemoryLog::new();
         let model = ScriptedModel::new(answers);
-        let effectors: [(ActionKind, Arc<dyn Effector>); 2] =
-            [(ActionKind::CallModel, Arc::new(model.clone())), (ActionKind::CallTool, Arc::new(Echo))];
+        let effectors: [(ActionKind, Arc<dyn Effector>); 2] = [
+            (ActionKind::CallModel, Arc::new(model.clone())),
+            (ActionKind::CallTool, Arc::new(Echo)),
+        ];
         let parts = DriverParts {
             log: Arc::new(log.clone()),
             effectors: Arc::new(BTreeMap::from(effectors)),
@@ -71,17 +86,30 @@ impl World {
     }
 
     async fn new_session(&self, approval: ApprovalMode) -> Arc<dyn Session> {
-        let config = AgentConfig { approval, ..fixture::config() };
+        let config = AgentConfig {
+            approval,
+            ..fixture::config()
+        };
         self.open(OpenRequest::New(Box::new(config))).await.unwrap()
     }
 
     fn tags(&self, session: &SessionId) -> Vec<String> {
-        self.log.facts(session).iter().map(|fact| fact.event.tag().to_owned()).collect()
+        self.log
+            .facts(session)
+            .iter()
+            .map(|fact| fact.event.tag().to_owned())
+            .collect()
     }
 }
 
 async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
-    session.send(UserInput { content: vec![ContentPart::text(text)], ..UserInput::default() }).await.unwrap()
+    session
+        .send(UserInput {
+            content: vec![ContentPart::text(text)],
+            ..UserInput::default()
+        })
+        .await
+        .unwrap()
 }
 
 /// Reads until a run has ended; returns how, and the tags that came.
@@ -108,7 +136,14 @@ async fn an_answer_goes_through_the_log() {
     assert_eq!(status, RunStatus::Completed);
     assert!(tags.contains(&"text_delta".to_owned()), "{tags:?}");
     let expected = [
-        "session_opened", "writer_attached", "user_message", "action_started", "stream_start", "text_chunk", "usage", "stream_end",
+        "session_opened",
+        "writer_attached",
+        "user_message",
+        "action_started",
+        "stream_start",
+        "text_chunk",
+        "usage",
+        "stream_end",
     ];
     assert_eq!(world.tags(session.id()), expected);
 }
@@ -116,22 +151,42 @@ async fn an_answer_goes_through_the_log() {
 #[tokio::test]
 async fn tools_run_and_their_results_go_back() {
     let world = World::new([
-        Answer::call("call_1", "read", json!({"path": "a"})).then_call("call_2", "read", json!({"path": "b"})),
+        Answer::call("call_1", "read", json!({"path": "a"})).then_call(
+            "call_2",
+            "read",
+            json!({"path": "b"}),
+        ),
         Answer::text("done"),
     ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     say(&session, "go").await;
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
-    let results = world.tags(session.id()).iter().filter(|tag| *tag == "tool_result").count();
+    let results = world
+        .tags(session.id())
+        .iter()
+        .filter(|tag| *tag == "tool_result")
+        .count();
     assert_eq!(results, 2);
     let requests = world.model.requests();
-    let ids = |index: usize| requests[index].messages.iter().map(|m| m.message_id.to_string()).collect::<Vec<_>>();
-    assert!(ids(1).starts_with(&ids(0)), "the same context after a tool as before");
+    let ids = |index: usize| {
+        requests[index]
+            .messages
+            .iter()
+            .map(|m| m.message_id.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        ids(1).starts_with(&ids(0)),
+        "the same context after a tool as before"
+    );
 }
 
 #[tokio::test]
 async fn replay_equals_live_to_the_byte() {
-    let world = World::new([Answer::call("call_1", "read", json!({"path": "a"})), Answer::text("done")]);
+    let world = World::new([
+        Answer::call("call_1", "read", json!({"path": "a"})),
+        Answer::text("done"),
+    ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "go").await;
@@ -148,25 +203,58 @@ async fn replay_equals_live_to_the_byte() {
     for fact in world.log.facts(session.id()) {
         let mut derived = agentx_runtime::Derived::default();
         fold.apply(&fact, &mut derived);
-        again.extend(derived.events.iter().map(|event| serde_json::to_string(event).unwrap()));
+        again.extend(
+            derived
+                .events
+                .iter()
+                .map(|event| serde_json::to_string(event).unwrap()),
+        );
     }
     assert_eq!(frames, again);
 }
 
 #[tokio::test]
+async fn a_fold_for_the_state_alone_has_the_same_state() {
+    let calls = Answer::call("call_1", "read", json!({"path": "a"}));
+    let world = World::new([calls, Answer::text("done"), Answer::text("again")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    say(&session, "go").await;
+    say(&session, "and on").await;
+    until_finished(&session).await;
+    session.close().await;
+    let mut whole = SessionFold::new(session.id().clone());
+    let mut state = whole.clone();
+    let mut nothing = agentx_runtime::Derived::state_only();
+    for fact in world.log.facts(session.id()) {
+        whole.apply(&fact, &mut agentx_runtime::Derived::default());
+        state.apply(&fact, &mut nothing);
+        assert_eq!(state, whole, "after event {}", fact.seq);
+    }
+    assert!(nothing.actions.is_empty() && nothing.events.is_empty());
+}
+
+#[tokio::test]
 async fn a_panicking_tool_is_an_outcome() {
-    let world = World::new([Answer::call("call_1", "read", json!({"path": "a", "panic": 1})), Answer::text("sorry")]);
+    let world = World::new([
+        Answer::call("call_1", "read", json!({"path": "a", "panic": 1})),
+        Answer::text("sorry"),
+    ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     say(&session, "go").await;
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
     let facts = world.log.facts(session.id());
-    let failed = facts.iter().any(|fact| matches!(&fact.event, EnvironmentEvent::ToolResult(r) if r.status == ToolStatus::Failed));
+    let failed = facts
+        .iter()
+        .any(|fact| matches!(&fact.event, EnvironmentEvent::ToolResult(r) if r.status == ToolStatus::Failed));
     assert!(failed);
 }
 
 #[tokio::test]
 async fn approvals_are_asked_and_answered() {
-    let world = World::new([Answer::call("call_1", "read", json!({"path": "/etc/passwd"})), Answer::text("ok")]);
+    let world = World::new([
+        Answer::call("call_1", "read", json!({"path": "/etc/passwd"})),
+        Answer::text("ok"),
+    ]);
     let session = world.new_session(ApprovalMode::Ask).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "go").await;
@@ -180,7 +268,12 @@ async fn approvals_are_asked_and_answered() {
             _ => continue,
         }
     };
-    let decide = |decision| ApprovalInput { tool_call_id: asked.tool_call_id.clone(), decision, note: None, rule: None };
+    let decide = |decision| ApprovalInput {
+        tool_call_id: asked.tool_call_id.clone(),
+        decision,
+        note: None,
+        rule: None,
+    };
     session.approve(decide(ApprovalDecision::Once)).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
     let refused = session.approve(decide(ApprovalDecision::Once)).await.unwrap_err();
@@ -201,7 +294,9 @@ async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
         let mut facts = session.subscribe(0, View::Environment).await.unwrap();
         let mut started = 0;
         loop {
-            let Some(Delivery::Environment(fact)) = facts.next().await else { continue };
+            let Some(Delivery::Environment(fact)) = facts.next().await else {
+                continue;
+            };
             started += u32::from(fact.event.tag() == tag);
             if started == if tag == "text_chunk" { 1 } else { 3 } {
                 break;
@@ -210,7 +305,9 @@ async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
         let seq = session.interrupt(None).await.unwrap();
         let mut facts = session.subscribe(seq, View::Environment).await.unwrap();
         loop {
-            let Some(delivery) = facts.next().await else { panic!("closed") };
+            let Some(delivery) = facts.next().await else {
+                panic!("closed")
+            };
             if matches!(delivery, Delivery::Environment(fact) if fact.event.tag() == "interrupted") {
                 break;
             }
@@ -219,7 +316,9 @@ async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
     let seq = say(&session, "and now?").await;
     let mut events = session.subscribe(seq, View::Runtime).await.unwrap();
     loop {
-        let Some(delivery) = events.next().await else { panic!("closed") };
+        let Some(delivery) = events.next().await else {
+            panic!("closed")
+        };
         if let Delivery::Runtime(event) = delivery
             && let RuntimeEvent::RunFinished(finished) = &event.event
         {
@@ -236,24 +335,34 @@ async fn a_full_disk_stops_the_session_and_claims_nothing() {
     let session = world.new_session(ApprovalMode::Auto).await;
     let mut events = session.subscribe(0, View::Environment).await.unwrap();
     say(&session, "go").await;
-    while !matches!(events.next().await, Some(Delivery::Environment(fact)) if fact.event.tag() == "text_chunk") {}
+    while !matches!(events.next().await, Some(Delivery::Environment(fact)) if fact.event.tag() == "text_chunk")
+    {
+    }
     world.log.set_full(true);
     gate.open();
     let last = loop {
         match events.next().await {
             Some(Delivery::CutOff(why)) => break why,
-            Some(Delivery::Environment(fact)) => assert!(fact.event.tag() != "stream_end", "published without a commit"),
+            Some(Delivery::Environment(fact)) => {
+                assert!(fact.event.tag() != "stream_end", "published without a commit")
+            }
             Some(_) => {}
             None => panic!("ended without a reason"),
         }
     };
     assert!(last.contains("no space"), "{last}");
-    assert!(matches!(session.interrupt(None).await, Err(RuntimeError::Gone { .. })));
+    assert!(matches!(
+        session.interrupt(None).await,
+        Err(RuntimeError::Gone { .. })
+    ));
     // With space again the session goes on: the model call is made anew.
     world.log.set_full(false);
     world.model.push(Answer::text("again"));
     drop(session);
-    let session = world.open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new())).await.unwrap();
+    let session = world
+        .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
+        .await
+        .unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
 }
 
@@ -261,20 +370,39 @@ async fn a_full_disk_stops_the_session_and_claims_nothing() {
 async fn one_writer_at_a_time() {
     let world = World::new([]);
     let session = world.new_session(ApprovalMode::Auto).await;
-    let second = world.open(OpenRequest::Resume(session.id().clone(), Vec::new())).await;
-    assert!(matches!(second, Err(RuntimeError::Log(agentx_runtime::LogError::Busy { .. }))));
+    let second = world
+        .open(OpenRequest::Resume(session.id().clone(), Vec::new()))
+        .await;
+    assert!(matches!(
+        second,
+        Err(RuntimeError::Log(agentx_runtime::LogError::Busy { .. }))
+    ));
     session.close().await;
-    world.open(OpenRequest::Resume(session.id().clone(), Vec::new())).await.unwrap();
+    world
+        .open(OpenRequest::Resume(session.id().clone(), Vec::new()))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn the_same_input_twice_is_one_input() {
     let world = World::new([Answer::text("once")]);
     let session = world.new_session(ApprovalMode::Auto).await;
-    let input = UserInput { content: vec![ContentPart::text("hi")], idempotency_key: Some("k".into()), ..UserInput::default() };
+    let input = UserInput {
+        content: vec![ContentPart::text("hi")],
+        idempotency_key: Some("k".into()),
+        ..UserInput::default()
+    };
     let first = session.send(input.clone()).await.unwrap();
     assert_eq!(session.send(input).await.unwrap(), first);
-    assert_eq!(world.tags(session.id()).iter().filter(|tag| *tag == "user_message").count(), 1);
+    assert_eq!(
+        world
+            .tags(session.id())
+            .iter()
+            .filter(|tag| *tag == "user_message")
+            .count(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -300,7 +428,9 @@ async fn collect(session: &Arc<dyn Session>, after: u64, view: View, head: u64) 
     let mut all = Vec::new();
     loop {
         match events.next().await.unwrap() {
-            Delivery::Environment(fact) => all.push((fact.seq, serde_json::to_string(fact.as_ref()).unwrap())),
+            Delivery::Environment(fact) => {
+                all.push((fact.seq, serde_json::to_string(fact.as_ref()).unwrap()))
+            }
             Delivery::Runtime(event) => all.push((event.seq, serde_json::to_string(event.as_ref()).unwrap())),
             Delivery::CaughtUp(seq) => {
                 assert_eq!(seq, head);

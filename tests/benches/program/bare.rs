@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// Works through one conversation with the server at `url`.
-pub fn run(url: &str) {
+pub(crate) fn run(url: &str) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -7,7 +7,7 @@ use crate::process::{Scratch, agentx};
 
 const SECONDS: u64 = 10;
 
-pub fn measure() {
+pub(crate) fn measure() {
     let scratch = Scratch::new("idle");
     // `script` gives it a terminal; the chat waits for a line that never comes.
     let line = format!("{} chat", agentx().display());

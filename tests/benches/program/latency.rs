@@ -10,7 +10,7 @@ use crate::server::Server;
 
 const WORDS: usize = 2_000;
 
-pub fn measure() {
+pub(crate) fn measure() {
     let server = Server::start(0, WORDS, 1_000);
     let scratch = Scratch::new("latency");
     let mut child = program(&scratch, &server.url, &["run", "--yes", "go"])

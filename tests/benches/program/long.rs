@@ -11,7 +11,7 @@ use crate::process::{Scratch, median, run};
 const EVENTS: u64 = 100_000;
 const RUNS: usize = 15;
 
-pub fn measure() {
+pub(crate) fn measure() {
     let scratch = Scratch::new("open");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

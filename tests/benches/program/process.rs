@@ -8,14 +8,14 @@ use nix::sys::resource::{UsageWho, getrusage};
 
 /// What one run took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Cost {
-    pub wall_s: f64,
-    pub cpu_s: f64,
-    pub peak_mib: f64,
+pub(crate) struct Cost {
+    pub(crate) wall_s: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) peak_mib: f64,
 }
 
 /// The program under measurement.
-pub fn agentx() -> PathBuf {
+pub(crate) fn agentx() -> PathBuf {
     std::env::var_os("AGENTX_BIN").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/release/agentx"),
         PathBuf::from,
@@ -23,10 +23,10 @@ pub fn agentx() -> PathBuf {
 }
 
 /// A directory that is gone with the value.
-pub struct Scratch(pub PathBuf);
+pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("agentx-bench-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(path.join("ws")).expect("a scratch directory");
@@ -36,12 +36,15 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        // To look into what was measured.
+        if std::env::var_os("AGENTX_BENCH_KEEP").is_none() {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
     }
 }
 
 /// The program with an environment of its own, against the server at `url`.
-pub fn program(scratch: &Scratch, url: &str, args: &[&str]) -> Command {
+pub(crate) fn program(scratch: &Scratch, url: &str, args: &[&str]) -> Command {
     let mut command = Command::new(agentx());
     command.args(args);
     hermetic(&mut command, scratch, url);
@@ -49,12 +52,12 @@ pub fn program(scratch: &Scratch, url: &str, args: &[&str]) -> Command {
 }
 
 /// Runs the program to its end, below a process that measures it.
-pub fn run(scratch: &Scratch, url: &str, args: &[&str]) -> Cost {
+pub(crate) fn run(scratch: &Scratch, url: &str, args: &[&str]) -> Cost {
     measured(scratch, url, &agentx(), args)
 }
 
 /// Runs any program the same way. Stops the benchmark where it fails.
-pub fn measured(scratch: &Scratch, url: &str, program: &Path, args: &[&str]) -> Cost {
+pub(crate) fn measured(scratch: &Scratch, url: &str, program: &Path, args: &[&str]) -> Cost {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.arg("measure").arg(program).args(args);
     hermetic(&mut command, scratch, url);
@@ -93,7 +96,7 @@ fn hermetic(command: &mut Command, scratch: &Scratch, url: &str) {
 }
 
 /// The process that measures: runs one program, whose children then are this process's only ones, and prints what they took.
-pub fn measure(args: &[String]) {
+pub(crate) fn measure(args: &[String]) {
     let began = Instant::now();
     let output = Command::new(&args[0])
         .args(&args[1..])
@@ -116,7 +119,7 @@ pub fn measure(args: &[String]) {
 }
 
 /// The middle of some values.
-pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

@@ -8,14 +8,14 @@ use std::time::Duration;
 use agentx_tests::model_server::{Answer, ModelServer};
 
 /// A server in a process of its own; gone with the value.
-pub struct Server {
-    pub url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     child: Child,
 }
 
 impl Server {
     /// With a pace, each word waits so long and is the time at which it is sent.
-    pub fn start(rounds: usize, words: usize, pace_us: u64) -> Self {
+    pub(crate) fn start(rounds: usize, words: usize, pace_us: u64) -> Self {
         let me = std::env::current_exe().expect("this program");
         let args = [rounds.to_string(), words.to_string(), pace_us.to_string()];
         let mut child = Command::new(me)
@@ -43,7 +43,7 @@ impl Drop for Server {
 }
 
 /// The process that serves.
-pub fn serve(args: &[String]) {
+pub(crate) fn serve(args: &[String]) {
     let number = |index: usize| args[index].parse::<usize>().expect("a number");
     let (rounds, words, pace_us) = (number(0), number(1), number(2));
     let server = ModelServer::start(move |body| {

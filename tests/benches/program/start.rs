@@ -7,7 +7,7 @@ use crate::process::{Scratch, median, program, run};
 
 const RUNS: usize = 31;
 
-pub fn measure() {
+pub(crate) fn measure() {
     let scratch = Scratch::new("start");
     let version = median((0..RUNS).map(|_| run(&scratch, "http://127.0.0.1:9", &["--version"]).wall_s * 1e3));
     println!("--version                 {version:.2} ms (median of {RUNS})");

@@ -5,7 +5,7 @@ use crate::server::Server;
 
 const RUNS: usize = 9;
 
-pub fn measure() {
+pub(crate) fn measure() {
     let server = Server::start(50, 2_000, 0);
     let scratch = Scratch::new("turns");
     let me = std::env::current_exe().expect("this program");

@@ -223,13 +223,19 @@ impl ReactAgent {
         let Some(run) = self.run.as_mut().filter(|run| !run.status.is_final()) else {
             return;
         };
-        let request = Arc::new(self.conversation.request(&self.config, &run.input_id));
+        let request = self
+            .conversation
+            .request(&self.config, &run.input_id, !step.out.state_only);
+        let request = Arc::new(request);
         run.pending.model = Some(request.model.clone());
-        let action_id = step.act(&run.id, ActionBody::CallModel(CallModel {
-            request,
-            // The session knows all of them, of every agent; its fold puts them in.
-            taken: Arc::default(),
-        }));
+        let action_id = step.act(
+            &run.id,
+            ActionBody::CallModel(CallModel {
+                request,
+                // The session knows all of them, of every agent; its fold puts them in.
+                taken: Arc::default(),
+            }),
+        );
         run.pending.model_call = Some(action_id);
         run.bill.model_calls += 1;
         self.set_status(RunStatus::AwaitingLlm, step);

@@ -32,12 +32,16 @@ impl ReactAgent {
                     message_id: start.message_id.clone(),
                 });
             }
-            EnvironmentEvent::TextChunk(chunk) => step.stream(StreamOutput::TextDelta {
-                text: chunk.text.clone(),
-            }),
-            EnvironmentEvent::ThinkingChunk(chunk) => step.stream(StreamOutput::ThinkingDelta {
-                text: chunk.text.clone(),
-            }),
+            EnvironmentEvent::TextChunk(chunk) if !step.out.state_only => {
+                step.stream(StreamOutput::TextDelta {
+                    text: chunk.text.clone(),
+                })
+            }
+            EnvironmentEvent::ThinkingChunk(chunk) if !step.out.state_only => {
+                step.stream(StreamOutput::ThinkingDelta {
+                    text: chunk.text.clone(),
+                })
+            }
             EnvironmentEvent::ToolCallStart(call) => {
                 step.stream(StreamOutput::ToolUseStart {
                     tool_call_id: call.tool_call_id.clone(),

@@ -142,18 +142,27 @@ pub async fn fold_until(
     last: u64,
 ) -> Result<SessionFold, RuntimeError> {
     let mut fold = SessionFold::new(session.clone());
-    let mut derived = Derived::default();
-    loop {
-        let facts = log.read(session, fold.last_seq(), PAGE).await?;
-        if facts.is_empty() {
-            return Ok(fold);
+    let mut derived = Derived::state_only();
+    let mut page = log.read(session, 0, PAGE).await?;
+    while let Some(end) = page
+        .last()
+        .map(|fact| fact.seq)
+        .filter(|_| fold.last_seq() < last)
+    {
+        // The next page is read while this one is folded.
+        let mut next = log.read(session, end, PAGE);
+        let early = tokio::select! {
+            biased;
+            read = &mut next => Some(read),
+            () = std::future::ready(()) => None,
+        };
+        for fact in page.iter().filter(|fact| fact.seq <= last) {
+            fold.apply(fact, &mut derived);
         }
-        for fact in facts {
-            if fact.seq > last {
-                return Ok(fold);
-            }
-            derived.clear();
-            fold.apply(&fact, &mut derived);
-        }
+        page = match early {
+            Some(read) => read?,
+            None => next.await?,
+        };
     }
+    Ok(fold)
 }
