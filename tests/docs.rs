@@ -1,0 +1,22 @@
+//! The documents keep their word: what README and docs/ show is what the program does, their tables are those of the code, their
+//! links lead somewhere. Blocks marked `console` are run, line by line, and compared with what stands there.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "docs/commands.rs"]
+mod commands;
+#[path = "docs/console.rs"]
+mod console;
+#[path = "docs/links.rs"]
+mod links;
+#[path = "docs/markdown.rs"]
+mod markdown;
+#[path = "docs/protocol.rs"]
+mod protocol;
+#[path = "docs/settings.rs"]
+mod settings;
+
+/// Fails with everything that is wrong, a line each.
+#[track_caller]
+fn none(wrong: &[String], rule: &str) {
+    assert!(wrong.is_empty(), "{rule}:\n  {}", wrong.join("\n  "));
+}
