@@ -9,7 +9,13 @@ use agentx_types::{
 };
 use serde_json::{Map, Value};
 
-use crate::StreamContext;
+use crate::{StreamContext, StreamError};
+
+/// How deep values may be nested. What is read back is nested in messages, frames and states, and JSON readers refuse what is
+/// deeper than 128.
+pub(crate) const MAX_DEPTH: usize = 64;
+/// How long the arguments of all calls of one answer may be together.
+pub(crate) const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
 /// Kinds of parts that chunks belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +34,8 @@ pub(crate) struct Emitter {
     /// Whether the next chunk begins another part even if its kind is the open one.
     fresh: bool,
     minted: usize,
+    argument_bytes: usize,
+    too_deep: bool,
     ended: bool,
 }
 
@@ -39,6 +47,8 @@ impl Emitter {
             open: None,
             fresh: false,
             minted: 0,
+            argument_bytes: 0,
+            too_deep: false,
             ended: false,
         }
     }
@@ -102,6 +112,9 @@ impl Emitter {
 
     /// Says data that belongs to the part before it.
     pub(crate) fn attach(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
+        if self.is_too_deep(&data) {
+            return;
+        }
         out.push(
             ProviderPart {
                 api: api.to_owned(),
@@ -115,6 +128,9 @@ impl Emitter {
     /// Says a part that only its provider understands.
     pub(crate) fn opaque(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
         self.open = None;
+        if self.is_too_deep(&data) {
+            return;
+        }
         out.push(
             ProviderPart {
                 api: api.to_owned(),
@@ -123,6 +139,31 @@ impl Emitter {
             }
             .into(),
         );
+    }
+
+    /// Counts arguments that are put together.
+    pub(crate) fn count_arguments(&mut self, bytes: usize) {
+        self.argument_bytes = self.argument_bytes.saturating_add(bytes);
+    }
+
+    /// Whether all that was said so far is within the limits.
+    pub(crate) fn check(&self) -> Result<(), StreamError> {
+        if self.argument_bytes > MAX_ARGUMENT_BYTES {
+            return Err(StreamError::ArgumentsTooLong {
+                limit: MAX_ARGUMENT_BYTES,
+            });
+        }
+        if self.too_deep {
+            let detail = format!("a part is nested deeper than {MAX_DEPTH} levels");
+            return Err(StreamError::Malformed { detail });
+        }
+        Ok(())
+    }
+
+    fn is_too_deep(&mut self, data: &Value) -> bool {
+        let deep = is_deeper(data, MAX_DEPTH);
+        self.too_deep |= deep;
+        deep
     }
 
     /// The id to use for a call: the given one, unless it is missing or already taken.
@@ -186,14 +227,14 @@ impl Emitter {
         out.push(UsageReport { usage }.into());
     }
 
-    /// Says `stream_end`, once.
+    /// Says `stream_end`, once, unless a limit was broken.
     pub(crate) fn end(
         &mut self,
         stop_reason: StopReason,
         raw: Option<String>,
         out: &mut Vec<EnvironmentEvent>,
     ) {
-        if !self.ended {
+        if !self.ended && self.check().is_ok() {
             self.ended = true;
             out.push(StreamEnd { stop_reason, raw }.into());
         }
@@ -227,9 +268,33 @@ pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInp
     }
     match serde_json::from_str(raw) {
         Ok(Value::Null) => (empty(), None),
+        Ok(input) if is_deeper(&input, MAX_DEPTH) => {
+            invalid(format!("the arguments are nested deeper than {MAX_DEPTH} levels"))
+        }
         Ok(input @ Value::Object(_)) => (input, None),
         Ok(_) => invalid("the arguments are JSON, but not an object".into()),
         Err(error) => invalid(error.to_string()),
+    }
+}
+
+/// Tool arguments that came as a value.
+pub(crate) fn parse_given(input: Value) -> (Value, Option<Box<InvalidInput>>) {
+    if is_deeper(&input, MAX_DEPTH) {
+        parse_input(&input.to_string(), false)
+    } else {
+        (input, None)
+    }
+}
+
+/// Whether a value has more than `levels` levels of objects and arrays.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else {
+        return value.is_object() || value.is_array();
+    };
+    match value {
+        Value::Object(object) => object.values().any(|value| is_deeper(value, below)),
+        Value::Array(items) => items.iter().any(|value| is_deeper(value, below)),
+        _ => false,
     }
 }
 

@@ -89,6 +89,12 @@ pub enum StreamError {
         /// What is wrong, and with what.
         detail: String,
     },
+    /// The arguments of the calls are too long to be meant.
+    #[error("the arguments of the tool calls are longer than {limit} bytes")]
+    ArgumentsTooLong {
+        /// How long those of one answer may be together.
+        limit: usize,
+    },
     /// A line or an event is too long.
     #[error("{0}")]
     Sse(#[from] SseError),
@@ -113,7 +119,7 @@ impl StreamError {
             Self::Provider(error) => return error.clone(),
             Self::Truncated => (ErrorCode::StreamBroken, true),
             Self::NotAStream { .. } | Self::Malformed { .. } => (ErrorCode::BadResponse, true),
-            Self::Sse(_) => (ErrorCode::BadResponse, false),
+            Self::Sse(_) | Self::ArgumentsTooLong { .. } => (ErrorCode::BadResponse, false),
         };
         ModelError {
             code,

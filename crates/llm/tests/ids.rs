@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 
 /// A call as a server streams it: index, id, name, arguments.
 type Piece = (Option<u64>, &'static str, &'static str, &'static str);
+/// Names and arguments of the calls that were meant.
+type Meant<'a> = &'a [(&'static str, Value)];
 
 fn chat(pieces: &[Piece]) -> String {
     let chunk = |delta: Value, reason: Value| {
@@ -105,7 +107,7 @@ fn the_same_answer_again_and_again_gives_new_ids_each_time() {
 
 #[test]
 fn whole_calls_under_one_id_are_told_apart() {
-    let table: [(&[Piece], &[(&str, Value)]); 5] = [
+    let table: [(&[Piece], Meant<'_>); 5] = [
         (
             &[(None, "c", "f", r#"{"x":1}"#), (None, "c", "g", r#"{"x":2}"#)],
             &[("f", json!({"x": 1})), ("g", json!({"x": 2}))],

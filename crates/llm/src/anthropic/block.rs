@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::API;
 use super::wire::Delta;
-use crate::emit::{Emitter, Kind, parse_input};
+use crate::emit::{Emitter, Kind, parse_given, parse_input};
 
 /// The block that is open.
 #[derive(Clone, Debug)]
@@ -127,11 +127,14 @@ impl Block {
             }
             (Self::Tool { id, json, .. }, Some("input_json_delta")) => {
                 let piece = delta.partial_json.take().unwrap_or_default();
+                emitter.count_arguments(piece.len());
                 emitter.tool_chunk(id, &piece, out);
                 json.push_str(&piece);
             }
             (Self::Whole { json, .. }, Some("input_json_delta")) => {
-                json.push_str(&delta.partial_json.take().unwrap_or_default());
+                let piece = delta.partial_json.take().unwrap_or_default();
+                emitter.count_arguments(piece.len());
+                json.push_str(&piece);
             }
             _ => return false,
         }
@@ -171,7 +174,7 @@ impl Block {
             } => {
                 let input = match given {
                     Value::Object(object) if json.trim().is_empty() && !object.is_empty() => {
-                        (Value::Object(object), None)
+                        parse_given(Value::Object(object))
                     }
                     _ if json.trim().is_empty() => return Some(HeldCall { id, name, extra }),
                     _ => parse_input(&json, false),

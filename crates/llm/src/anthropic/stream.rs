@@ -122,7 +122,7 @@ pub fn decode_body(
     };
     answer.message_delta(&delta, body.usage, out);
     answer.stop(out);
-    Ok(())
+    answer.emitter.check()
 }
 
 /// The state of the answer that is being read.
@@ -172,7 +172,7 @@ impl Answer {
             Some(_) => {}
             None => return self.untyped(data),
         }
-        Ok(())
+        self.emitter.check()
     }
 
     /// An event that is not of the usual shape: noise of a gateway, something new, or garbage.

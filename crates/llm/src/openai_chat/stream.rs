@@ -80,7 +80,9 @@ impl Decoder {
             return result;
         }
         self.answer.give_up(out);
-        result.and(Err(self.head.broken()))
+        result
+            .and_then(|()| self.answer.emitter.check())
+            .and(Err(self.head.broken()))
     }
 
     /// Whether `stream_end` was said.
@@ -118,7 +120,7 @@ pub fn decode_body(
     answer.delta(message, out);
     answer.note(&chunk);
     answer.end(out);
-    Ok(())
+    answer.emitter.check()
 }
 
 /// The state of the answer that is being read.
@@ -155,7 +157,7 @@ impl Answer {
                 });
             }
             self.end(out);
-            return Ok(());
+            return self.emitter.check();
         }
         if name == "error" {
             return Err(StreamError::Provider(error::from_stream(data)));
@@ -186,7 +188,7 @@ impl Answer {
                 self.delta(delta, out);
             }
         }
-        Ok(())
+        self.emitter.check()
     }
 
     /// Opens the stream, unless this is Azure's first chunk, which has neither an id nor anything else.

@@ -47,6 +47,7 @@ impl Calls {
         if !name.is_empty() {
             name.clone_into(&mut call.name);
         }
+        emitter.count_arguments(arguments.len());
         call.json.push_str(&arguments);
         match &call.id {
             Some(id) => emitter.tool_chunk(id, &arguments, out),
