@@ -1,11 +1,11 @@
 //! From the moment at which the model's server sends a word to the moment at which a reader of the program's output has it.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::Stdio;
 
-use crate::process::{Scratch, program};
 use agentx_tests::model_server::now_us;
 
+use crate::process::{Scratch, program};
 use crate::server::Server;
 
 const WORDS: usize = 2_000;
@@ -13,10 +13,13 @@ const WORDS: usize = 2_000;
 pub(crate) fn measure() {
     let server = Server::start(0, WORDS, 1_000);
     let scratch = Scratch::new("latency");
-    let mut child = program(&scratch, &server.url, &["run", "--yes", "go"])
+    let mut child = program(&scratch, &server.url, &["chat", "--yes"])
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"go\n").expect("its input");
     let mut out = child.stdout.take().expect("a pipe");
     let (mut buffer, mut rest, mut delays) = ([0; 4096], String::new(), Vec::new());
     loop {
@@ -32,7 +35,12 @@ pub(crate) fn measure() {
             }
             rest = after.to_owned();
         }
+        if delays.len() >= WORDS {
+            break;
+        }
     }
+    drop(input);
+    let _ = child.kill();
     let _ = child.wait();
     delays.sort_by(f64::total_cmp);
     let at = |percent: usize| {

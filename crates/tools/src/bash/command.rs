@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use nix::unistd::Pid;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
+use super::direct::{Direct, direct};
 use super::events::Events;
 use super::group::Group;
 use super::pump::{Pump, Record};
@@ -83,9 +84,7 @@ impl Shell {
     ) -> Result<Running, ToolFailure> {
         let mark = mark();
         let mut child = self
-            .command(command, workspace, options)
-            .env(MARK, &mark)
-            .spawn()
+            .start(command, workspace, options, &mark)
             .map_err(|error| spawn_failure(command, workspace, &error))?;
         let leader = child
             .id()
@@ -104,21 +103,59 @@ impl Shell {
         ))
     }
 
-    /// Nothing in it needs code between fork and exec, so that the standard library can use posix_spawn.
-    fn command(&self, line: &str, workspace: &Path, options: &BashOptions) -> Command {
+    /// Starts the program that the line names, where that is all that it says, else the shell.
+    fn start(
+        &self,
+        line: &str,
+        workspace: &Path,
+        options: &BashOptions,
+        mark: &str,
+    ) -> std::io::Result<Child> {
+        if let Some(direct) = self.direct(line, workspace) {
+            let mut command = Command::new(&direct.program);
+            command.arg0(direct.words[0]).args(&direct.words[1..]);
+            // A file that only a shell can run (a script without its first line) is left to the shell.
+            if let Ok(child) = prepare(&mut command, workspace, options, mark)
+                .env("PWD", workspace)
+                .spawn()
+            {
+                return Ok(child);
+            }
+        }
         let mut command = Command::new(&self.program);
-        command
-            .arg("-c")
-            .arg(line)
-            .current_dir(workspace)
-            .env_clear()
-            .envs(environment(std::env::vars_os(), &options.keep_env))
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
+        command.arg("-c").arg(line);
+        prepare(&mut command, workspace, options, mark).spawn()
     }
+
+    /// bash reads a file first where it is told to, and knows functions that it inherits: then it has to be bash.
+    fn direct<'a>(&self, line: &'a str, workspace: &Path) -> Option<Direct<'a>> {
+        let own_words = |(name, _): (OsString, OsString)| {
+            let name = name.to_string_lossy();
+            name == "BASH_ENV" || name.starts_with("BASH_FUNC_")
+        };
+        if self.name() != "bash" || std::env::vars_os().any(own_words) {
+            return None;
+        }
+        direct(line, workspace, &std::env::var("PATH").ok()?)
+    }
+}
+
+/// Nothing in it needs code between fork and exec, so that the standard library can use posix_spawn.
+fn prepare<'c>(
+    command: &'c mut Command,
+    workspace: &Path,
+    options: &BashOptions,
+    mark: &str,
+) -> &'c mut Command {
+    command
+        .current_dir(workspace)
+        .env_clear()
+        .envs(environment(std::env::vars_os(), &options.keep_env))
+        .process_group(0)
+        .env(MARK, mark)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
 }
 
 fn spawn_failure(command: &str, workspace: &Path, error: &std::io::Error) -> ToolFailure {

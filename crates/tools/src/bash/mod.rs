@@ -7,6 +7,7 @@
 mod backlog;
 mod capture;
 mod command;
+mod direct;
 mod events;
 mod group;
 mod job;
