@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agentx_config::Settings;
-use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{Runtime, RuntimeError};
+use agentx::config::Settings;
+use agentx::node::NodeRuntime;
+use agentx::runtime::{Runtime, RuntimeError};
 
 use crate::error::CliError;
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use agentx_config::{At, ConfigError, Origin};
-use agentx_runtime::{LogError, RuntimeError};
+use agentx::config::{At, ConfigError, Origin};
+use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -344,7 +344,7 @@ fn run_hint(exit: Exit) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentx_types::SessionId;
+    use agentx::types::SessionId;
 
     #[allow(clippy::too_many_lines, reason = "a list of examples")]
     fn all() -> Vec<CliError> {
@@ -387,7 +387,7 @@ mod tests {
                 workspace: "/ws".into(),
             },
             log(LogError::NotFound("ses_1".into())),
-            log(LogError::NoBlob(agentx_types::BlobId::new("b3_1"))),
+            log(LogError::NoBlob(agentx::types::BlobId::new("b3_1"))),
             log(LogError::Exists(session())),
             log(LogError::Busy {
                 session: session(),

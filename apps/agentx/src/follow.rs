@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Delivery, Session, Subscription, View};
+use agentx::runtime::{Delivery, Session, Subscription, View};
 
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentx_config::Settings;
+use agentx::config::Settings;
 use tracing::level_filters::LevelFilter;
 
 use crate::error::CliError;

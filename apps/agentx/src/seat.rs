@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agentx_config::{ModelOffer, Origin, Settings};
-use agentx_runtime::{ModelInfo, OpenRequest, Runtime, RuntimeError, Session, SessionQuery};
-use agentx_types::{Api, ConfigChange, ModelSpec, SessionId};
+use agentx::config::{ModelOffer, Origin, Settings};
+use agentx::runtime::{ModelInfo, OpenRequest, Runtime, RuntimeError, Session, SessionQuery};
+use agentx::types::{Api, ConfigChange, ModelSpec, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::error::CliError;

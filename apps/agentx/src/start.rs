@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentx_config::{ConfigError, Flag, Loaded, Places, Request, load};
+use agentx::config::{ConfigError, Flag, Loaded, Places, Request, load};
 
 use crate::args::{AgentArgs, Approve, Global};
 use crate::console::Console;

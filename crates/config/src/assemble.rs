@@ -36,26 +36,14 @@ pub(crate) fn settings(
             temperature: get.number("params.temperature"),
             thinking_tokens: get.count("params.thinking_tokens"),
         },
-        limits: Limits {
-            max_iterations: get
-                .count("limits.max_iterations")
-                .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
-            max_tokens: get.count("limits.max_tokens"),
-            max_cost: get.money(&KeyPath::dotted("limits.max_cost")),
-            max_wall_ms: get.millis("limits.timeout"),
-        },
+        limits: get.limits(),
         approval: match get.text("approval").as_deref() {
             Some("auto") => ApprovalMode::Auto,
             Some("deny") => ApprovalMode::Deny,
             _ => ApprovalMode::Ask,
         },
         rules: get.rules(),
-        tools: ToolSettings {
-            enabled: get.names(&KeyPath::dotted("tools.enabled")),
-            disabled: get.names(&KeyPath::dotted("tools.disabled")).unwrap_or_default(),
-            timeout_ms: get.millis("tools.timeout"),
-            max_output_bytes: get.count("tools.max_output_bytes"),
-        },
+        tools: get.tools(),
         catalog,
         providers,
         data_dir: data_dir(merged, places),
@@ -143,6 +131,26 @@ impl Getter<'_> {
         match self.merged.get(path) {
             Some(Value::Names(names)) => Some(names.clone()),
             _ => None,
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            max_iterations: self
+                .count("limits.max_iterations")
+                .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+            max_tokens: self.count("limits.max_tokens"),
+            max_cost: self.money(&KeyPath::dotted("limits.max_cost")),
+            max_wall_ms: self.millis("limits.timeout"),
+        }
+    }
+
+    fn tools(&self) -> ToolSettings {
+        ToolSettings {
+            enabled: self.names(&KeyPath::dotted("tools.enabled")),
+            disabled: self.names(&KeyPath::dotted("tools.disabled")).unwrap_or_default(),
+            timeout_ms: self.millis("tools.timeout"),
+            max_output_bytes: self.count("tools.max_output_bytes"),
         }
     }
 

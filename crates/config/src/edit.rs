@@ -9,7 +9,7 @@ use crate::origin::FileLayer;
 use crate::read;
 use crate::trust::replace_file;
 use crate::value::Value;
-use crate::yaml::{Node, Yaml, parse};
+use crate::yaml::{Key, Node, Yaml, parse};
 
 /// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is there
 /// already is not added again; returns whether the file changed.
@@ -92,30 +92,31 @@ fn insert(text: &str, rule: &str) -> Option<String> {
     else {
         return None;
     };
-    let Some((key, node)) = map.iter().find(|(key, _)| key.name == "rules") else {
-        let gap = if text.is_empty() || text.ends_with('\n') {
-            ""
-        } else {
-            "\n"
-        };
-        return Some(format!("{text}{gap}rules:\n  - {rule}\n"));
-    };
-    let key_line = usize::try_from(key.at.line).ok()?.checked_sub(1)?;
-    let first = match &node.value {
+    match map.iter().find(|(key, _)| key.name == "rules") {
+        Some((key, node)) => insert_first(text, rule, key, node),
+        None => Some(format!("{}rules:\n  - {rule}\n", with_newline(text))),
+    }
+}
+
+/// The text with the rule in front of those that the list has.
+fn insert_first(text: &str, rule: &str, key: &Key, list: &Node) -> Option<String> {
+    let line_of = |number: usize| text.split_inclusive('\n').nth(number);
+    let key_line = index_of(key.at.line)?;
+    let first = match &list.value {
         Yaml::List(items) => items.first(),
         Yaml::Null => None,
         _ => return None,
     };
-    let line_of = |number: usize| text.split_inclusive('\n').nth(number);
     let after_key = line_of(key_line)?.split_once(':')?.1.split('#').next()?.trim();
     match (after_key, first) {
         ("", Some(item)) => {
-            let item_line = usize::try_from(item.at.line).ok()?.checked_sub(1)?;
+            let item_line = index_of(item.at.line)?;
             let indent = line_of(item_line)?.split_once('-')?.0;
+            let line = format!("{indent}- {rule}\n");
             indent
                 .trim()
                 .is_empty()
-                .then(|| insert_line(text, item_line, &format!("{indent}- {rule}\n")))
+                .then(|| insert_line(text, item_line, &line))
         }
         ("", None) => Some(insert_line(
             &with_newline(text),
@@ -132,8 +133,13 @@ fn insert(text: &str, rule: &str) -> Option<String> {
     }
 }
 
+/// Lines count from 1 in positions, from 0 here.
+fn index_of(line: u64) -> Option<usize> {
+    usize::try_from(line).ok()?.checked_sub(1)
+}
+
 fn with_newline(text: &str) -> String {
-    if text.ends_with('\n') {
+    if text.is_empty() || text.ends_with('\n') {
         text.to_owned()
     } else {
         format!("{text}\n")

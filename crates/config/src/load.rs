@@ -48,10 +48,8 @@ pub struct FileStatus {
     pub path: PathBuf,
     /// Which layer it is.
     pub layer: &'static str,
-    /// Whether it exists.
+    /// Whether it exists and is read as this layer.
     pub exists: bool,
-    /// Whether everything in it counts; for the workspace's file: whether the person trusts it as it is.
-    pub trusted: bool,
 }
 
 /// Reads all layers.
@@ -69,49 +67,23 @@ pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
     let user = found.read(FileLayer::User(places.user_file.clone()), places.user_file_named)?;
     let environment = read::environment(&catalog, lookup, &mut found.mistakes);
     let flags = read::flags(&flags, &mut found.mistakes);
-    let workspace_is_user = same_file(&places.user_file, &places.workspace_file);
-    let workspace = match workspace_is_user {
+    // In a home directory that is a workspace both may be the same file: then it is the user's.
+    let workspace = match same_file(&places.user_file, &places.workspace_file) {
         true => None,
         false => found.read(FileLayer::Workspace(places.workspace_file.clone()), false)?,
     };
-    let mut merged = Merged::of([
-        read::defaults(&catalog),
-        user.as_ref().map(|file| file.layer.clone()).unwrap_or_default(),
-    ]);
+    let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
+    let mut merged = Merged::of([read::defaults(&catalog), user_layer]);
     let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
-    let data_dir = assemble::data_dir(&own, &places);
-    let (layer, ignored, trusted) = match &workspace {
-        None => (Layer::default(), Vec::new(), true),
-        Some(file) if trust::is_trusted(&data_dir, &places.workspace_file, &file.bytes) => {
-            (file.layer.clone(), Vec::new(), true)
-        }
-        Some(file) => {
-            let (layer, ignored) = trust::restrict(file.layer.clone(), &merged, &places);
-            let harmless = ignored.is_empty();
-            (layer, ignored, harmless)
-        }
-    };
+    let trust_dir = assemble::data_dir(&own, &places);
+    let files = files(&places, user.is_some(), workspace.is_some());
+    let (layer, ignored) = admitted(workspace, &trust_dir, &merged, &places);
     for layer in [layer, environment, flags] {
         merged.lay(layer);
     }
     let settings = assemble::settings(catalog, &merged, &places, lookup, &mut found.mistakes);
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
-    }
-    let status = |path: &Path, layer, exists, trusted| FileStatus {
-        path: path.to_owned(),
-        layer,
-        exists,
-        trusted,
-    };
-    let mut files = vec![status(&places.user_file, "user", user.is_some(), true)];
-    if !workspace_is_user {
-        files.push(status(
-            &places.workspace_file,
-            "workspace",
-            workspace.is_some(),
-            trusted,
-        ));
     }
     Ok(Loaded {
         settings,
@@ -120,8 +92,38 @@ pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
         ignored,
         files,
         places,
-        trust_dir: data_dir,
+        trust_dir,
     })
+}
+
+/// What of the workspace's file counts: all of it where the person trusts it as it is.
+fn admitted(
+    workspace: Option<ReadFile>,
+    trust_dir: &Path,
+    below: &Merged,
+    places: &Places,
+) -> (Layer, Vec<Ignored>) {
+    match workspace {
+        None => (Layer::default(), Vec::new()),
+        Some(file) if trust::is_trusted(trust_dir, &places.workspace_file, &file.bytes) => {
+            (file.layer, Vec::new())
+        }
+        Some(file) => trust::restrict(file.layer, below, places),
+    }
+}
+
+fn files(places: &Places, user: bool, workspace: bool) -> Vec<FileStatus> {
+    let user = FileStatus {
+        path: places.user_file.clone(),
+        layer: "user",
+        exists: user,
+    };
+    let workspace = FileStatus {
+        path: places.workspace_file.clone(),
+        layer: "workspace",
+        exists: workspace,
+    };
+    vec![user, workspace]
 }
 
 /// The bytes of the workspace's file, checked, for a person who is about to trust them.

@@ -28,92 +28,71 @@ pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<Mis
 }
 
 fn with_provider(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Catalog {
-    let path = |key: &str| KeyPath::dotted("providers").child(name).child(key);
-    let base_url = get.text_at(&path("base_url"));
-    let Some(base_url) = base_url else {
-        let what = format!("provider `{name}` has no `base_url`");
+    let mut wrong = |what: String, near: Option<String>| {
+        mistakes.push(mistake(&get.merged.any_below("providers", name), "", what, near));
+    };
+    let base_url = KeyPath::dotted("providers").child(name).child("base_url");
+    let Some(base_url) = get.text_at(&base_url) else {
         let known = catalog.providers().iter().map(|provider| provider.name.as_str());
         let near = nearest(name, known, 1)
             .first()
             .map(|near| format!("providers.{near}"));
-        mistakes.push(mistake(&get.merged.any_below("providers", name), "", what, near));
+        wrong(format!("provider `{name}` has no `base_url`"), near);
         return catalog;
     };
-    let known = catalog.provider(name).is_some();
+    let is_new = catalog.provider(name).is_none();
+    let config = provider_config(name, get, is_new.then(|| base_url.clone()));
+    let providers = BTreeMap::from([(name.to_owned(), config)]);
+    let extended = catalog.clone().extended(&CatalogConfig {
+        providers,
+        models: Vec::new(),
+    });
+    extended
+        .and_then(|catalog| catalog.with_base_url(name, &base_url))
+        .unwrap_or_else(|error| {
+            wrong(error.to_string(), None);
+            catalog
+        })
+}
+
+fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> ProviderConfig {
+    let path = |key: &str| KeyPath::dotted("providers").child(name).child(key);
+    let api = |word: String| {
+        if word == "anthropic" {
+            Api::Anthropic
+        } else {
+            Api::OpenaiChat
+        }
+    };
+    let auth = |word: String| match word.as_str() {
+        "x-api-key" => AuthStyle::XApiKey,
+        "none" => AuthStyle::None,
+        _ => AuthStyle::Bearer,
+    };
     let key_env = match get.merged.get(&path("api_key")) {
         Some(Value::Key(KeyReference::Env(variable))) => Some(variable.clone()),
         _ => None,
     };
-    let config = ProviderConfig {
-        api: get.text_at(&path("api")).map(|api| {
-            if api == "anthropic" {
-                Api::Anthropic
-            } else {
-                Api::OpenaiChat
-            }
-        }),
-        base_url: (!known).then(|| base_url.clone()),
+    ProviderConfig {
+        api: get.text_at(&path("api")).map(api),
+        base_url,
         key_env,
-        auth: get.text_at(&path("auth")).map(|auth| match auth.as_str() {
-            "x-api-key" => AuthStyle::XApiKey,
-            "none" => AuthStyle::None,
-            _ => AuthStyle::Bearer,
-        }),
+        auth: get.text_at(&path("auth")).map(auth),
         default_model: get.text_at(&path("default_model")),
         ..ProviderConfig::default()
-    };
-    let config = CatalogConfig {
-        providers: BTreeMap::from([(name.to_owned(), config)]),
-        models: Vec::new(),
-    };
-    let extended = catalog
-        .clone()
-        .extended(&config)
-        .and_then(|catalog| catalog.with_base_url(name, &base_url));
-    extended.unwrap_or_else(|error| {
-        mistakes.push(mistake(
-            &get.merged.any_below("providers", name),
-            "",
-            error.to_string(),
-            None,
-        ));
-        catalog
-    })
+    }
 }
 
 fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Catalog {
-    let path = |key: &str| KeyPath::dotted("models").child(name).child(key);
     let mut wrong = |what: String, near: Option<String>| {
         mistakes.push(mistake(&get.merged.any_below("models", name), "", what, near));
     };
-    let id = get.text_at(&path("id")).unwrap_or_else(|| name.to_owned());
-    let listed = catalog.models().iter().find(|entry| entry.spec.id == id);
-    let Some(provider) = get
-        .text_at(&path("provider"))
-        .or_else(|| listed.map(|entry| entry.spec.provider.clone()))
-    else {
+    let Some(config) = model_config(name, get, &catalog) else {
         wrong(
             format!("model `{name}` is not in the catalog and names no `provider`"),
             None,
         );
         return catalog;
-    };
-    let mut aliases = get.names(&path("aliases"));
-    if id != name {
-        aliases.get_or_insert_default().push(name.to_owned());
-    }
-    let present = listed
-        .filter(|entry| entry.spec.provider == provider)
-        .map(|entry| entry.spec.prices);
-    let config = ModelConfig {
-        id,
-        provider,
-        aliases,
-        context_window: get.count_at(&path("context_window")),
-        max_output_tokens: get.count_at(&path("max_output_tokens")),
-        prices: prices(&path("prices"), get, present.unwrap_or_default()),
-        snapshots: None,
-        wire: None,
     };
     let config = CatalogConfig {
         providers: BTreeMap::new(),
@@ -123,6 +102,37 @@ fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec
         let near = error.nearest().first().cloned();
         wrong(format!("model `{name}`: {error}"), near);
         catalog
+    })
+}
+
+/// `None` where nothing says who serves it.
+fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<ModelConfig> {
+    let path = |key: &str| KeyPath::dotted("models").child(name).child(key);
+    let id = get.text_at(&path("id")).unwrap_or_else(|| name.to_owned());
+    let listed = catalog
+        .models()
+        .iter()
+        .find(|entry| entry.spec.id == id)
+        .map(|entry| &entry.spec);
+    let provider = get
+        .text_at(&path("provider"))
+        .or_else(|| listed.map(|spec| spec.provider.clone()))?;
+    let mut aliases = get.names(&path("aliases"));
+    if id != name {
+        aliases.get_or_insert_default().push(name.to_owned());
+    }
+    let present = listed
+        .filter(|spec| spec.provider == provider)
+        .map(|spec| spec.prices);
+    Some(ModelConfig {
+        id,
+        provider,
+        aliases,
+        context_window: get.count_at(&path("context_window")),
+        max_output_tokens: get.count_at(&path("max_output_tokens")),
+        prices: prices(&path("prices"), get, present.unwrap_or_default()),
+        snapshots: None,
+        wire: None,
     })
 }
 

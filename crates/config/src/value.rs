@@ -109,12 +109,16 @@ impl fmt::Display for Value {
     }
 }
 
+/// What is wrong with a value, and the nearest right word if there is one.
+pub(crate) type Wrong = (String, Option<String>);
+
 /// Reads a value of a kind from words, as flags and variables have it.
 ///
 /// # Errors
 /// What is wrong, and the nearest right word if there is one.
-pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, (String, Option<String>)> {
+pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, Wrong> {
     let wrong = || (format!("expected {}, found {words:?}", kind.expects()), None);
+    let usd = || number(words.trim_start_matches('$'));
     match kind {
         Kind::Text => Ok(Value::Text(words.to_owned())),
         Kind::Path if !words.is_empty() => Ok(Value::Text(words.to_owned())),
@@ -128,40 +132,36 @@ pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, (String, Opti
             .filter(|n| *n <= 2.0)
             .map(Value::Number)
             .ok_or_else(wrong),
-        Kind::Money => number(words.trim_start_matches('$'))
-            .and_then(money)
-            .map(Value::Money)
-            .ok_or_else(wrong),
-        Kind::Price => number(words.trim_start_matches('$'))
-            .and_then(price)
-            .map(Value::Money)
-            .ok_or_else(wrong),
+        Kind::Money => usd().and_then(money).map(Value::Money).ok_or_else(wrong),
+        Kind::Price => usd().and_then(price).map(Value::Money).ok_or_else(wrong),
         Kind::Duration => duration(words).map(Value::Millis).ok_or_else(|| {
             let unit = words.parse::<u64>().ok().map(|seconds| format!("{seconds}s"));
             (wrong().0, unit)
         }),
-        Kind::Choice(choices) => match choices.iter().find(|choice| **choice == words) {
-            Some(choice) => Ok(Value::Text((*choice).to_owned())),
-            None => Err((
-                wrong().0,
-                nearest(words, choices.iter().copied(), 1)
-                    .first()
-                    .map(|w| (*w).to_owned()),
-            )),
-        },
-        Kind::Names => Ok(Value::Names(
-            words
-                .split(',')
-                .map(|w| w.trim().to_owned())
-                .filter(|w| !w.is_empty())
-                .collect(),
-        )),
+        Kind::Choice(choices) => choice(choices, words).ok_or_else(|| {
+            let near = nearest(words, choices.iter().copied(), 1);
+            (wrong().0, near.first().map(|word| (*word).to_owned()))
+        }),
+        Kind::Names => Ok(Value::Names(names(words))),
         Kind::Key => Ok(Value::Key(key(words))),
         Kind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),
         // What was written here may be the key itself: it is not repeated.
         Kind::KeyVariable => Err((format!("expected {}", kind.expects()), None)),
         Kind::Path | Kind::Rules => Err(wrong()),
     }
+}
+
+fn choice(choices: &[&str], word: &str) -> Option<Value> {
+    choices.contains(&word).then(|| Value::Text(word.to_owned()))
+}
+
+fn names(words: &str) -> Vec<String> {
+    words
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn number(words: &str) -> Option<f64> {

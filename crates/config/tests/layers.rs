@@ -1,4 +1,10 @@
 //! Configuration as a person meets it: files on disk, variables, flags; what wins, what is said, what is refused.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot start fails"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -244,10 +250,6 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
             "data_dir",
             "system_prompt"
         ]
-    );
-    assert_eq!(
-        loaded.files.iter().map(|file| file.trusted).collect::<Vec<_>>(),
-        [true, false]
     );
 
     // Trust is for the bytes that were seen.

@@ -1,7 +1,7 @@
 //! What the commands of a chat do.
 
-use agentx_runtime::{SessionQuery, SessionState};
-use agentx_types::{ApprovalMode, ConfigChange};
+use agentx::runtime::{SessionQuery, SessionState};
+use agentx::types::{ApprovalMode, ConfigChange};
 
 use super::slash::{HELP, Slash};
 use super::{Chat, Seat};

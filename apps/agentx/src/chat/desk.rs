@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use agentx_runtime::SessionState;
-use agentx_types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId, TurnResponse};
+use agentx::runtime::SessionState;
+use agentx::types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId, TurnResponse};
 
 /// The state of a chat, from the events alone.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Desk {
     /// As a session stands that is opened again.
     pub(crate) fn of(state: &SessionState) -> Self {
         let run = state.run.as_ref().filter(|run| !run.status.is_final());
-        let question = |asked: &agentx_runtime::PendingApproval| ApprovalRequested {
+        let question = |asked: &agentx::runtime::PendingApproval| ApprovalRequested {
             tool_call_id: asked.tool_call_id.clone(),
             name: asked.name.clone(),
             input: asked.input.clone(),

@@ -14,9 +14,9 @@ pub(crate) mod welcome;
 
 use std::sync::Arc;
 
-use agentx_config::Settings;
-use agentx_runtime::{Delivery, OpenRequest, Runtime, Session, View};
-use agentx_types::{AgentConfig, RuntimeEvent};
+use agentx::config::Settings;
+use agentx::runtime::{Delivery, OpenRequest, Runtime, Session, View};
+use agentx::types::{AgentConfig, RuntimeEvent};
 use tokio::sync::mpsc;
 
 use crate::console::Console;
@@ -198,7 +198,7 @@ impl<'a> Chat<'a> {
     async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<Flow, CliError> {
         let Some(delivery) = delivery else {
             self.transcript.aside("the session has ended");
-            return Ok(Flow::Leave(Exit::Ok));
+            return Ok(Flow::Leave(Exit::Storage));
         };
         self.delivery(&delivery);
         while let Some(delivery) = ready_delivery(&mut self.seat) {
@@ -260,7 +260,7 @@ impl<'a> Chat<'a> {
     }
 
     /// Prints the question that is open, if it was not open before.
-    pub(crate) fn ask_if_new(&mut self, before: Option<&agentx_types::ToolCallId>) {
+    pub(crate) fn ask_if_new(&mut self, before: Option<&agentx::types::ToolCallId>) {
         match self.desk.question() {
             Some(question) if Some(&question.tool_call_id) != before => {
                 let text = approval::question(question, self.console.out_style());

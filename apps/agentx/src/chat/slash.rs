@@ -1,7 +1,7 @@
 //! Commands of a chat: lines that begin with `/`.
 
-use agentx_config::nearest;
-use agentx_types::ApprovalMode;
+use agentx::config::nearest;
+use agentx::types::ApprovalMode;
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]

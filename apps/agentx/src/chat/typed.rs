@@ -1,7 +1,7 @@
 //! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
 
-use agentx_runtime::{ApprovalInput, UserInput};
-use agentx_types::{ApprovalDecision, ConfigChange, ContentPart};
+use agentx::runtime::{ApprovalInput, UserInput};
+use agentx::types::{ApprovalDecision, ConfigChange, ContentPart};
 use tokio::sync::mpsc;
 
 use super::editor::Edited;
@@ -191,10 +191,10 @@ impl Chat<'_> {
     }
 
     /// `always` holds for later sessions too: the rule goes into the person's own file.
-    fn keep_rule(&mut self, rule: &agentx_types::Rule) {
+    fn keep_rule(&mut self, rule: &agentx::types::Rule) {
         let file = &self.settings.user_file;
-        let words = crate::render::clean::visible(&agentx_config::show_rule(rule));
-        match agentx_config::add_rule(file, rule) {
+        let words = crate::render::clean::visible(&agentx::config::show_rule(rule));
+        match agentx::config::add_rule(file, rule) {
             Ok(true) => {
                 let note = format!("  kept in {}: {words}", file.display());
                 self.transcript.aside(&self.console.out_style().dim(&note));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentx_types::{Api, ModelSpec};
+use agentx::types::{Api, ModelSpec};
 
 use crate::render::clean::visible;
 use crate::render::style::Style;

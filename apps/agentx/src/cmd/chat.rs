@@ -1,13 +1,14 @@
 //! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there is none.
 
-use agentx_config::{Loaded, Settings};
-use agentx_runtime::{OpenRequest, Runtime};
+use agentx::config::{Loaded, Settings};
+use agentx::runtime::{OpenRequest, Runtime};
+use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
 use crate::chat::editor::Editor;
 use crate::chat::history::History;
 use crate::chat::screen::Screen;
-use crate::chat::terminal::{RawMode, keys, lines};
+use crate::chat::terminal::{Input, RawMode, keys, lines};
 use crate::chat::welcome::welcome;
 use crate::chat::{Chat, Face};
 use crate::cmd::block_on;
@@ -68,25 +69,7 @@ async fn chat(
         console.out_style(),
     );
     console.out(&text)?;
-    let terminal = console.terminal;
-    let (face, inputs, history) = if terminal.input && terminal.output && terminal.capable {
-        let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-        let screen = Screen::new(columns.into(), rows.into());
-        let raw = Some(RawMode::enter()?);
-        (
-            Face::Editor { raw, screen },
-            keys(),
-            History::load(&settings.data_dir),
-        )
-    } else {
-        (
-            Face::Lines {
-                eager: terminal.input,
-            },
-            lines(),
-            History::default(),
-        )
-    };
+    let (face, inputs, history) = face(console, settings)?;
     let chat = Chat::new(runtime, settings, console, face, Editor::new(history), config);
     let mut chat = match session {
         Some(session) => chat.resumed(session).await?,
@@ -98,10 +81,32 @@ async fn chat(
     Ok((closed?, exit))
 }
 
+/// An editor where the terminal can do that, else lines; who reads them; and what was typed before.
+fn face(console: &Console, settings: &Settings) -> Result<(Face, mpsc::Receiver<Input>, History), CliError> {
+    let terminal = console.terminal;
+    if !(terminal.input && terminal.output && terminal.capable) {
+        return Ok((
+            Face::Lines {
+                eager: terminal.input,
+            },
+            lines(),
+            History::default(),
+        ));
+    }
+    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+    let screen = Screen::new(columns.into(), rows.into());
+    let raw = Some(RawMode::enter()?);
+    Ok((
+        Face::Editor { raw, screen },
+        keys(),
+        History::load(&settings.data_dir),
+    ))
+}
+
 fn new_config(
     runtime: &dyn Runtime,
     settings: &Settings,
-) -> Result<Box<agentx_types::AgentConfig>, CliError> {
+) -> Result<Box<agentx::types::AgentConfig>, CliError> {
     match seat::new_request(runtime, settings)? {
         OpenRequest::New(config) => Ok(config),
         OpenRequest::Resume(..) => Err(CliError::Input {

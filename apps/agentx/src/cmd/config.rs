@@ -1,6 +1,6 @@
 //! `agentx config`: what is set, where it comes from, whether it is right, and whether a workspace is trusted.
 
-use agentx_config::{Loaded, Origin, ProviderKey, Row, distrust, trust, workspace_bytes};
+use agentx::config::{FileStatus, Loaded, Origin, ProviderKey, Row, distrust, trust, workspace_bytes};
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, ConfigCommand, Global};
@@ -82,7 +82,7 @@ fn is_told(loaded: &Loaded, row: &Row) -> bool {
 
 /// Whether a key that is given by reference is there.
 fn key_note(loaded: &Loaded, row: &Row) -> &'static str {
-    let of_row = |provider: &&agentx_config::ProviderSettings| {
+    let of_row = |provider: &&agentx::config::ProviderSettings| {
         row.key == format!("providers.{}.api_key", provider.name)
     };
     match loaded
@@ -104,7 +104,7 @@ fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
         let files: Vec<Value> = loaded
             .files
             .iter()
-            .map(|file| json!({ "layer": file.layer, "path": file.path, "exists": file.exists, "trusted": file.trusted }))
+            .map(|file| json!({ "layer": file.layer, "path": file.path, "exists": file.exists, "trusted": counts(loaded, file) }))
             .collect();
         return console.out_pretty(
             &json!({ "files": files, "data_dir": data, "workspace": loaded.settings.workspace }),
@@ -112,7 +112,7 @@ fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     }
     let mut rows = Vec::new();
     for file in &loaded.files {
-        let state = match (file.exists, file.trusted) {
+        let state = match (file.exists, counts(loaded, file)) {
             (false, _) => "does not exist",
             (true, true) => "",
             (true, false) => "not trusted",
@@ -125,6 +125,11 @@ fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     }
     rows.push(vec!["data".into(), data.display().to_string(), String::new()]);
     console.out(&table(&rows, usize::MAX))
+}
+
+/// Whether everything in a file counts.
+fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
+    file.layer != "workspace" || loaded.ignored.is_empty()
 }
 
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {

@@ -1,6 +1,6 @@
 //! `agentx context`: the exact request that the model got at a point of a session, to the byte.
 
-use agentx_runtime::Runtime;
+use agentx::runtime::Runtime;
 
 use crate::args::ContextArgs;
 use crate::console::Console;

@@ -3,8 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use agentx_llm::{Accumulator, StreamContext, StreamDecoder, StreamError, decode_body};
-use agentx_types::{Api, EnvironmentEvent};
+use agentx::llm::{Accumulator, StreamContext, StreamDecoder, StreamError, decode_body};
+use agentx::types::{Api, EnvironmentEvent};
 use serde_json::json;
 
 use crate::args::{ApiArg, DebugCommand};

@@ -1,6 +1,6 @@
 //! `agentx fork`: a copy of a session, to try another way. Standard output gets its id.
 
-use agentx_runtime::Runtime;
+use agentx::runtime::Runtime;
 use serde_json::json;
 
 use crate::args::ForkArgs;

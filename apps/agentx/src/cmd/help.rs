@@ -1,6 +1,6 @@
 //! `agentx help`: a command explained, or one of the tables that are made from the code.
 
-use agentx_config::{KEYS, Trust, VARIABLES};
+use agentx::config::{KEYS, Trust, VARIABLES};
 use clap::CommandFactory as _;
 
 use crate::args::Cli;
@@ -30,7 +30,7 @@ fn command(words: &[String]) -> Result<String, CliError> {
             .map(|sub| sub.get_name().to_owned())
             .collect();
         let topics = known.iter().map(String::as_str).chain(["exit-codes", "settings"]);
-        let near: Vec<&str> = agentx_config::nearest(word, topics, 1);
+        let near: Vec<&str> = agentx::config::nearest(word, topics, 1);
         let hint = near
             .first()
             .map_or("`agentx --help` shows all commands".into(), |near| {

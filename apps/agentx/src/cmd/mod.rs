@@ -15,8 +15,8 @@ pub(crate) mod usage;
 
 use std::future::Future;
 
-use agentx_config::Loaded;
-use agentx_runtime::Runtime;
+use agentx::config::Loaded;
+use agentx::runtime::Runtime;
 
 use crate::args::{AgentArgs, Cli, Command, Global, SessionArgs};
 use crate::compose::build_runtime;
@@ -68,7 +68,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
         }
         Command::Run(mut args) => {
             args.agent = args.agent.or(agent);
-            run::run(&global, &args, console)
+            run::run(&global, &mut args, console)
         }
         other => {
             only_for_agents(&agent)?;

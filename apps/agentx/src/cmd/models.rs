@@ -1,7 +1,7 @@
 //! `agentx models`: the models that can be asked, and what is missing for the others.
 
-use agentx_config::Loaded;
-use agentx_runtime::{ModelInfo, Runtime};
+use agentx::config::Loaded;
+use agentx::runtime::{ModelInfo, Runtime};
 
 use crate::console::Console;
 use crate::error::CliError;

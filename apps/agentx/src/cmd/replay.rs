@@ -1,6 +1,6 @@
 //! `agentx replay`: derives everything of a session again without any model and compares it to what was live.
 
-use agentx_runtime::Runtime;
+use agentx::runtime::Runtime;
 
 use crate::args::IdArgs;
 use crate::console::Console;

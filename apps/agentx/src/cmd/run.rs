@@ -14,7 +14,10 @@ use crate::exit::Exit;
 use crate::render::result::RunResult;
 
 /// Runs the prompt. A result object ends every machine-readable output, whatever happened.
-pub(crate) fn run(global: &Global, args: &RunArgs, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) -> Result<Exit, CliError> {
+    if global.json && args.output_format == OutputFormat::Text {
+        args.output_format = OutputFormat::Json;
+    }
     let result = match block_on(headless::run(global, args, console)) {
         Err(CliError::ClosedOutput) => return Err(CliError::ClosedOutput),
         Err(error) => RunResult::failed(error),

@@ -2,9 +2,9 @@
 
 use std::io::BufRead as _;
 
-use agentx_config::Loaded;
-use agentx_runtime::{Delivery, Runtime, SessionInfo, SessionQuery, View};
-use agentx_types::SessionId;
+use agentx::config::Loaded;
+use agentx::runtime::{Delivery, Runtime, SessionInfo, SessionQuery, View};
+use agentx::types::SessionId;
 use serde_json::json;
 
 use crate::args::SessionsCommand;
@@ -87,8 +87,8 @@ pub(crate) fn render_list(sessions: &[SessionInfo], width: usize) -> String {
     table(&rows, width)
 }
 
-fn status_word(status: agentx_types::RunStatus) -> &'static str {
-    use agentx_types::RunStatus as S;
+fn status_word(status: agentx::types::RunStatus) -> &'static str {
+    use agentx::types::RunStatus as S;
     match status {
         S::Completed => "completed",
         S::Failed => "failed",

@@ -1,7 +1,7 @@
 //! `agentx tools`: what an agent can do here, and what each tool touches.
 
-use agentx_runtime::Runtime;
-use agentx_types::Access;
+use agentx::runtime::Runtime;
+use agentx::types::Access;
 
 use crate::console::Console;
 use crate::error::CliError;

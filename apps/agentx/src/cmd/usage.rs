@@ -1,6 +1,6 @@
 //! What is said when the command line cannot be understood, also to a program that reads results.
 
-use agentx_config::nearest;
+use agentx::config::nearest;
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -69,7 +69,8 @@ fn wants_result(typed: &[String]) -> bool {
         .iter()
         .filter_map(|word| word.strip_prefix("--output-format="))
         .any(wanted);
-    is_run && (apart || joined)
+    let short = typed.iter().any(|word| word == "--json");
+    is_run && (apart || joined || short)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The question about a tool call, and the answers that a person may type.
 
-use agentx_config::show_rule;
-use agentx_types::{ApprovalDecision, ApprovalRequested};
+use agentx::config::show_rule;
+use agentx::types::{ApprovalDecision, ApprovalRequested};
 use serde_json::Value;
 
 use super::clean::visible;

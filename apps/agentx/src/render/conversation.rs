@@ -1,6 +1,6 @@
 //! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
 
-use agentx_types::{ContentPart, MediaPart, Message, Role, RuntimeEvent};
+use agentx::types::{ContentPart, MediaPart, Message, Role, RuntimeEvent};
 
 use super::clean::{clean, visible};
 use super::style::Style;

@@ -1,7 +1,7 @@
 //! The object that ends every machine-readable output, in failure too.
 
-use agentx_runtime::SessionState;
-use agentx_types::{NanoUsd, RunId, RunStatus, SessionId, Usage};
+use agentx::runtime::SessionState;
+use agentx::types::{NanoUsd, RunId, RunStatus, SessionId, Usage};
 use serde_json::{Value, json};
 
 use crate::error::CliError;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use agentx_types::{RunStatus, RuntimeEvent, ToolCallId, ToolStatus};
+use agentx::types::{RunStatus, RuntimeEvent, ToolCallId, ToolStatus};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::clean::{Cleaner, clean, visible};
@@ -216,7 +216,7 @@ impl Transcript {
         self.aside(&format!("  └ {label}{ended}{details}"));
     }
 
-    fn error(&mut self, error: &agentx_types::ErrorRaised) {
+    fn error(&mut self, error: &agentx::types::ErrorRaised) {
         let message = clean(&error.message).replace('\n', " ");
         let line = match error.retry_in_ms {
             Some(wait) => {

@@ -1,6 +1,6 @@
 //! Figures as people read them: tokens, money, times.
 
-use agentx_types::{NanoUsd, Timestamp, Usage};
+use agentx::types::{NanoUsd, Timestamp, Usage};
 
 /// `950`, `12.3k`, `1.2M`.
 pub(crate) fn count(n: u64) -> String {

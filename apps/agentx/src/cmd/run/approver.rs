@@ -1,7 +1,7 @@
 //! Who answers when a call needs an approval in a headless run: nobody, a person at the terminal, or `--yes`.
 
-use agentx_runtime::ApprovalInput;
-use agentx_types::{ApprovalDecision, ApprovalRequested, ToolCallId};
+use agentx::runtime::ApprovalInput;
+use agentx::types::{ApprovalDecision, ApprovalRequested, ToolCallId};
 use tokio::sync::mpsc;
 
 use crate::console::Console;

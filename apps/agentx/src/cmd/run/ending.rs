@@ -83,53 +83,53 @@ impl Ending {
     }
 
     fn error(&self, signal: Option<Exit>) -> Option<CliError> {
-        let said = |otherwise: &str| {
-            let last = self.last_error.as_ref().map(|(_, message)| message.clone());
-            last.or_else(|| self.reason.clone())
-                .unwrap_or_else(|| otherwise.to_owned())
-        };
-        let code = |otherwise: &str| {
-            self.last_error
-                .as_ref()
-                .map_or(otherwise, |(code, _)| code)
-                .to_owned()
-        };
-        let run = |exit, code, message| Some(CliError::Run { exit, code, message });
-        match self.result.status {
-            Some(RunStatus::Completed) if self.refused > 0 => {
+        let stopped = |exit| error(exit, "interrupted", "the run was stopped");
+        Some(match (self.result.status, signal) {
+            (Some(RunStatus::Completed), _) if self.refused > 0 => {
                 let calls = if self.refused == 1 {
                     "1 call was".into()
                 } else {
                     format!("{} calls were", self.refused)
                 };
-                run(
-                    Exit::Denied,
-                    "approval_needed".into(),
-                    format!("{calls} refused because nobody could be asked"),
-                )
+                let message = format!("{calls} refused because nobody could be asked");
+                error(Exit::Denied, "approval_needed", &message)
             }
-            Some(RunStatus::Completed) => None,
-            Some(RunStatus::TimedOut) => {
-                run(Exit::Limit, code("limit"), said("a limit of the run was reached"))
-            }
-            Some(RunStatus::Interrupted) => run(
-                signal.unwrap_or(Exit::Interrupted),
-                "interrupted".into(),
-                "the run was stopped".into(),
+            (Some(RunStatus::Completed), _) => return None,
+            (Some(RunStatus::TimedOut), _) => error(
+                Exit::Limit,
+                self.code("limit"),
+                self.said("a limit of the run was reached"),
             ),
-            Some(_) => {
-                let code = code("failed");
-                run(exit_of(&code), code, said("the run failed"))
-            }
-            None => match signal {
-                Some(exit) => run(exit, "interrupted".into(), "the run was stopped".into()),
-                None => run(
-                    Exit::Storage,
-                    "session_gone".into(),
-                    "the session ended before the run did".into(),
-                ),
-            },
-        }
+            (Some(RunStatus::Interrupted), signal) => stopped(signal.unwrap_or(Exit::Interrupted)),
+            (Some(_), _) => error(
+                exit_of(self.code("failed")),
+                self.code("failed"),
+                self.said("the run failed"),
+            ),
+            (None, Some(signal)) => stopped(signal),
+            (None, None) => error(
+                Exit::Storage,
+                "session_gone",
+                "the session ended before the run did",
+            ),
+        })
+    }
+
+    fn code<'a>(&'a self, otherwise: &'a str) -> &'a str {
+        self.last_error.as_ref().map_or(otherwise, |(code, _)| code)
+    }
+
+    fn said<'a>(&'a self, otherwise: &'a str) -> &'a str {
+        let last = self.last_error.as_ref().map(|(_, message)| message.as_str());
+        last.or(self.reason.as_deref()).unwrap_or(otherwise)
+    }
+}
+
+fn error(exit: Exit, code: &str, message: &str) -> CliError {
+    CliError::Run {
+        exit,
+        code: code.to_owned(),
+        message: message.to_owned(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Delivery, Runtime, Session, UserInput, View};
-use agentx_types::{ApprovalMode, ContentPart, RunId, RuntimeEvent};
+use agentx::runtime::{Delivery, Runtime, Session, UserInput, View};
+use agentx::types::{ApprovalMode, ContentPart, RunId, RuntimeEvent};
 
 use super::approver::Approver;
 use super::ending::Ending;
@@ -43,7 +43,7 @@ pub(crate) async fn run(
 
 async fn open(
     runtime: &dyn Runtime,
-    settings: &agentx_config::Settings,
+    settings: &agentx::config::Settings,
     args: &RunArgs,
     target: &Target,
 ) -> Result<Arc<dyn Session>, CliError> {
@@ -81,20 +81,7 @@ pub(crate) async fn with_session(
         ..UserInput::default()
     };
     let run_id = RunId::of_input(session.send(input).await?);
-    let style = console.err_style();
-    let headless = Headless {
-        session: session.clone(),
-        transcript: Transcript::new(style, console.terminal.width),
-        ending: Ending::new(run_id.clone()),
-        run_id,
-        format: args.output_format,
-        frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
-        // Words go to a terminal as they come; anything else gets the last answer, once.
-        live: args.output_format == OutputFormat::Text && console.terminal.output,
-        quiet: args.quiet,
-        approver,
-        signal: None,
-    };
+    let headless = Headless::new(session.clone(), run_id, args, approver, console);
     let mut result = headless.follow(events, facts, signals, console).await?;
     result.session_id = Some(session.id().clone());
     if let Ok(state) = session.state().await {
@@ -121,6 +108,28 @@ struct Headless {
 }
 
 impl Headless {
+    fn new(
+        session: Arc<dyn Session>,
+        run_id: RunId,
+        args: &RunArgs,
+        approver: Approver,
+        console: &Console,
+    ) -> Self {
+        Self {
+            session,
+            transcript: Transcript::new(console.err_style(), console.terminal.width),
+            ending: Ending::new(run_id.clone()),
+            run_id,
+            format: args.output_format,
+            frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
+            // Words go to a terminal as they come; anything else gets the last answer, once.
+            live: args.output_format == OutputFormat::Text && console.terminal.output,
+            quiet: args.quiet,
+            approver,
+            signal: None,
+        }
+    }
+
     async fn follow(
         mut self,
         mut events: Follower,
