@@ -1,11 +1,10 @@
 //! The tool ledger: every call of the answer that is being worked on, and how far each has come. Each call gets exactly
 //! one result, in whatever order results come, and only from the action that performs it; any other is passed over.
 
-use agentx_types::{ActionId, ContentPart, ToolCallId, ToolResult, ToolStatus};
+use agentx_types::{ActionId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
-use crate::assembler::RequestedCall;
 
 /// How far a call has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

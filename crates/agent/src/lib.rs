@@ -28,7 +28,6 @@
 //! ```
 
 pub mod approval;
-mod assembler;
 mod cache;
 pub mod command;
 mod conversation;
@@ -42,7 +41,6 @@ mod react;
 use agentx_types::{Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent};
 use serde::{Deserialize, Serialize};
 
-pub use assembler::{Answer, Assembler, RequestedCall};
 pub use conversation::estimate_text;
 pub use inputs::Input;
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};

@@ -122,6 +122,7 @@ fn anthropic_part(block: &Value) -> ContentPart {
             .collect();
         (!data.is_empty()).then(|| ProviderData {
             api: "anthropic".into(),
+            model: None,
             data: Value::Object(data),
         })
     };
@@ -151,6 +152,7 @@ fn anthropic_part(block: &Value) -> ContentPart {
         _ => ContentPart::Opaque(OpaquePart {
             provider: ProviderData {
                 api: "anthropic".into(),
+                model: None,
                 data: block.clone(),
             },
         }),
@@ -272,6 +274,7 @@ fn from_chat(body: &Value) -> ModelRequest {
                     parts.push(ContentPart::Opaque(OpaquePart {
                         provider: ProviderData {
                             api: "openai-chat".into(),
+                            model: None,
                             data,
                         },
                     }));

@@ -52,6 +52,7 @@ fn result(id: &str, content: Vec<ContentPart>, is_error: bool) -> Arc<Message> {
 fn thinking(text: &str, api: Option<(&str, Value)>) -> ContentPart {
     let provider = api.map(|(api, data)| ProviderData {
         api: api.into(),
+        model: None,
         data,
     });
     ContentPart::Thinking(ThinkingPart {
@@ -64,6 +65,7 @@ fn opaque(api: &str, data: Value) -> ContentPart {
     ContentPart::Opaque(OpaquePart {
         provider: ProviderData {
             api: api.into(),
+            model: None,
             data,
         },
     })

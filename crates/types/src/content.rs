@@ -161,11 +161,19 @@ pub struct OpaquePart {
 pub struct ProviderData {
     /// The API that it belongs to, for example `anthropic`.
     pub api: String,
+    /// The model that was asked when it came, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// As it came.
     pub data: Value,
 }
 
 impl ProviderData {
+    /// Whether another model than this one made it. What is signed or encrypted is not sent back to any other.
+    pub fn is_of_another(&self, model: &str) -> bool {
+        self.model.as_deref().is_some_and(|own| own != model)
+    }
+
     /// Joins data that came later for the same part: objects by key, arrays end to end, anything else replaced.
     pub fn merge(&mut self, later: Value) {
         merge_values(&mut self.data, later);
@@ -198,6 +206,7 @@ mod tests {
     fn provider_data_merges_objects_and_arrays() {
         let mut data = ProviderData {
             api: "anthropic".into(),
+            model: None,
             data: json!({"citations": [1], "a": 1}),
         };
         data.merge(json!({"citations": [2], "signature": "x", "a": 2}));

@@ -2,8 +2,8 @@
 //!
 //! Everything that more than one crate speaks of is here: [ids](SessionId), the three event vocabularies
 //! ([`EnvironmentEvent`], [`RuntimeEvent`], [`AgentOutput`]), the [`Envelope`] around an event, [messages](Message),
-//! [actions](Action) and the resolved [configuration](AgentConfig) of an agent. The crate is pure: plain data, no I/O,
-//! no clock, no randomness.
+//! [actions](Action) and the resolved [configuration](AgentConfig) of an agent, and the one [`Assembler`] that makes a message
+//! of a stream. The crate is pure: plain data, no I/O, no clock, no randomness.
 //!
 //! ```
 //! use agentx_types::{Draft, EnvironmentEvent, SessionId, Source, TextChunk, Timestamp};
@@ -18,6 +18,7 @@
 //! ```
 
 mod action;
+mod assembler;
 mod config;
 mod content;
 pub mod envelope;
@@ -34,6 +35,7 @@ mod usage;
 mod vocabulary;
 
 pub use action::*;
+pub use assembler::{Answer, Assembler, RequestedCall};
 pub use config::*;
 pub use content::*;
 pub use envelope::{Draft, Envelope, Source};

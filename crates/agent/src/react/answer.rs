@@ -1,13 +1,13 @@
 //! What becomes of an answer once it is whole.
 
 use agentx_types::{
-    ActionBody, AnswerCall, ContentPart, InvalidInput, Message, RunStatus, StopReason, ToolCallId, ToolStatus,
+    ActionBody, Answer, AnswerCall, ContentPart, InvalidInput, Message, RequestedCall, RunStatus, StopReason,
+    ToolCallId, ToolStatus,
 };
 use serde_json::Value;
 
 use super::ReactAgent;
 use super::run::{Step, StopCause};
-use crate::assembler::{Answer, RequestedCall};
 use crate::ledger::CallStage;
 use crate::limits;
 

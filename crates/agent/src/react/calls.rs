@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, ContentPart, Envelope, EnvironmentEvent,
-    Message, MessageId, MessageOutput, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
+    Message, MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
     ToolResultPart, ToolStatus,
 };
 
 use super::ReactAgent;
 use super::run::Step;
 use crate::approval::{self, Verdict};
-use crate::assembler::RequestedCall;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
 

@@ -13,7 +13,7 @@ mod stream;
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, ActionId, AgentConfig, AgentStateId, CallModel, Cancel, ConfigChange, Envelope,
+    ActionBody, ActionId, AgentConfig, AgentStateId, Assembler, CallModel, Cancel, ConfigChange, Envelope,
     EnvironmentEvent, InputMode, Message, MessageOutput, NanoUsd, Role, RunId, RunStatus, StateOutput,
     ToolSpec, TurnOutput, Usage, UserMessage,
 };
@@ -23,7 +23,6 @@ use run::Step;
 pub use run::{Bill, Pending, Record, Run, StopCause};
 
 use crate::Transition;
-use crate::assembler::Assembler;
 use crate::conversation::Conversation;
 use crate::inputs::{Input, InputQueue};
 use crate::ledger::ToolLedger;
@@ -227,6 +226,7 @@ impl ReactAgent {
             .conversation
             .request(&self.config, &run.input_id, !step.out.state_only);
         let request = Arc::new(request);
+        self.assembler.asks(&request.model.id);
         run.pending.model = Some(request.model.clone());
         let action_id = step.act(
             &run.id,

@@ -1,6 +1,7 @@
 //! Answers without tools: plain, empty, cut short, paused.
 
 use agentx_types::*;
+use serde_json::json;
 
 use crate::harness::*;
 
@@ -140,11 +141,44 @@ fn parts_of_an_answer_stay_apart_and_keep_what_the_provider_attached() {
     let message = session.react().messages().last().unwrap().clone();
     let json = serde_json::to_value(&message.content).unwrap();
     let expected = serde_json::json!([
-        {"type": "thinking", "text": "hm", "provider": {"api": "anthropic", "data": {"signature": "s"}}},
+        {"type": "thinking", "text": "hm", "provider": {"api": "anthropic", "model": "fixture-1", "data": {"signature": "s"}}},
         {"type": "text", "text": "a"},
         {"type": "text", "text": "b"},
-        {"type": "opaque", "provider": {"api": "anthropic", "data": {"type": "server_tool_use"}}},
+        {"type": "opaque", "provider": {"api": "anthropic", "model": "fixture-1", "data": {"type": "server_tool_use"}}},
         {"type": "text", "text": "c"},
     ]);
     assert_eq!(json, expected);
+}
+
+#[test]
+fn what_a_provider_attached_names_the_model_that_was_asked() {
+    let signature = |session: &mut Session| {
+        let data = json!({"signature": "c2ln"});
+        let part = ProviderPart {
+            api: "anthropic".into(),
+            attach: true,
+            data,
+        };
+        let thought = ThinkingChunk { text: "hm".into() };
+        session.model(stream(
+            [thought.into(), part.into(), words("a")],
+            StopReason::EndTurn,
+        ));
+    };
+    let mut session = Session::started(|_| {});
+    let first = session.react().config().model.id.clone();
+    let mut other = session.react().config().model.clone();
+    other.id = "other".into();
+    session.change(ConfigChange::Model(Box::new(other)));
+    signature(&mut session);
+    session.say("more");
+    signature(&mut session);
+    let models = session.react().messages().flat_map(|message| &message.content);
+    let models: Vec<_> = models
+        .filter_map(|part| match part {
+            ContentPart::Thinking(part) => part.provider.as_ref()?.model.as_deref(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(models, [first.as_str(), "other"]);
 }

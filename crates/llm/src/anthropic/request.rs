@@ -53,12 +53,12 @@ const SMALLEST_BUDGET: u64 = 1_024;
 /// The body of the request, with `stream: true`.
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
-/// - Parts of another API, thinking without a signature, and text without anything but whitespace are left out.
+/// - Parts of another API, thinking of another model or without a signature, and text without anything but whitespace are left out.
 /// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there is no room
 ///   for it, or where a tool call that is being answered was made without thinking, none is asked for.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Value {
-    let mut messages = messages(&request.messages, blobs);
+    let mut messages = messages(request, blobs);
     let mut system: Vec<Value> = request
         .system
         .iter()
@@ -158,12 +158,13 @@ fn tool(tool: &ToolSpec) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
 }
 
-fn messages(conversation: &[std::sync::Arc<Message>], blobs: &dyn BlobSource) -> Vec<Value> {
+fn messages(request: &ModelRequest, blobs: &dyn BlobSource) -> Vec<Value> {
+    let (conversation, model) = (&request.messages, request.model.id.as_str());
     let mut sides: Vec<(&'static str, Vec<Value>)> = Vec::new();
     for (index, message) in conversation.iter().enumerate() {
         let is_last = index + 1 == conversation.len();
         let (side, blocks) = match message.role {
-            Role::Assistant => ("assistant", assistant_blocks(message, is_last)),
+            Role::Assistant => ("assistant", assistant_blocks(message, model, is_last)),
             Role::User | Role::Tool | Role::System => ("user", user_blocks(&message.content, blobs)),
         };
         match sides.last_mut() {
@@ -192,7 +193,7 @@ fn messages(conversation: &[std::sync::Arc<Message>], blobs: &dyn BlobSource) ->
         .collect()
 }
 
-fn assistant_blocks(message: &Message, is_last: bool) -> Vec<Value> {
+fn assistant_blocks(message: &Message, model: &str, is_last: bool) -> Vec<Value> {
     let answered = answered_server_calls(message);
     let mut blocks: Vec<Value> = message
         .content
@@ -203,9 +204,9 @@ fn assistant_blocks(message: &Message, is_last: bool) -> Vec<Value> {
                 json!({"type": "text", "text": part.text}),
                 part.provider.as_ref(),
             )),
-            ContentPart::Thinking(part) => thinking(part),
+            ContentPart::Thinking(part) => thinking(part, model),
             ContentPart::ToolCall(part) => Some(tool_use(part)),
-            ContentPart::Opaque(part) if part.provider.api == API => Some(part.provider.data.clone()),
+            ContentPart::Opaque(part) => opaque(&part.provider, model),
             _ => None,
         })
         // A server's tool call that broke off before its result is refused, unless the turn goes on with it.
@@ -237,8 +238,17 @@ fn text_of<'v>(block: &'v Value, key: &str) -> &'v str {
     block[key].as_str().unwrap_or_default()
 }
 
-fn thinking(part: &ThinkingPart) -> Option<Value> {
+/// A part as it came, unless it is another API's, or hides what another model thought.
+fn opaque(provider: &ProviderData, model: &str) -> Option<Value> {
+    let hides = provider.data["type"] == "redacted_thinking" && provider.is_of_another(model);
+    (provider.api == API && !hides).then(|| provider.data.clone())
+}
+
+fn thinking(part: &ThinkingPart, model: &str) -> Option<Value> {
     let data = part.provider.as_ref().filter(|provider| provider.api == API)?;
+    if data.is_of_another(model) {
+        return None;
+    }
     data.data.get("signature")?;
     Some(with_provider_data(
         json!({"type": "thinking", "thinking": part.text}),

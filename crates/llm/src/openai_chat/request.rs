@@ -151,7 +151,7 @@ fn messages(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -
         match message.role {
             Role::System => out.push(json!({"role": "system", "content": message.text()})),
             Role::User | Role::Tool => user_side(message, options, blobs, &mut waiting, &mut out),
-            Role::Assistant => out.extend(assistant(message, options)),
+            Role::Assistant => out.extend(assistant(message, request.model.id.as_str(), options)),
         }
     }
     flush(&mut waiting, &mut out);
@@ -243,7 +243,7 @@ fn tool_result(result: &ToolResultPart, blobs: &dyn BlobSource) -> (String, Vec<
 }
 
 /// The model's own message; `None` where nothing in it can be sent.
-fn assistant(message: &Message, options: &Options) -> Option<Value> {
+fn assistant(message: &Message, model: &str, options: &Options) -> Option<Value> {
     let text = message.text();
     let calls: Vec<Value> = message
         .content
@@ -276,7 +276,7 @@ fn assistant(message: &Message, options: &Options) -> Option<Value> {
     {
         out.insert(key.into(), Value::String(reasoning));
     }
-    if let Some(details) = reasoning_details(message) {
+    if let Some(details) = reasoning_details(message, model) {
         out.insert("reasoning_details".into(), details);
     }
     if !calls.is_empty() {
@@ -313,12 +313,13 @@ fn reasoning(message: &Message) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
-fn reasoning_details(message: &Message) -> Option<Value> {
+/// What is signed or encrypted in them is its own model's.
+fn reasoning_details(message: &Message, model: &str) -> Option<Value> {
     let details: Vec<Value> = message
         .content
         .iter()
         .filter_map(|part| match part {
-            ContentPart::Opaque(part) if part.provider.api == API => {
+            ContentPart::Opaque(part) if part.provider.api == API && !part.provider.is_of_another(model) => {
                 part.provider.data.get("reasoning_details")?.as_array().cloned()
             }
             _ => None,

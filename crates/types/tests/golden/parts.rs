@@ -36,6 +36,7 @@ pub(crate) fn small_rule() -> Rule {
 fn provider_data() -> ProviderData {
     ProviderData {
         api: "anthropic".into(),
+        model: Some("claude-x".into()),
         data: json!({"signature": "c2ln"}),
     }
 }

@@ -1,6 +1,7 @@
-//! Puts a model's answer together from the chunks of its stream, by the rules that `agentx_types::EnvironmentEvent` states.
+//! Puts a model's answer together from the chunks of its stream, by the rules that [`EnvironmentEvent`] states. It is here, beside
+//! the rules, because the agents and the codecs both need it and must not differ.
 
-use agentx_types::{
+use crate::{
     ContentPart, EnvironmentEvent, InvalidInput, Message, MessageId, OpaquePart, ProviderData, ProviderPart,
     Role, TextPart, ThinkingPart, ToolCall, ToolCallId, ToolCallPart, Usage,
 };
@@ -34,8 +35,7 @@ pub struct Answer {
 /// Assembles one answer at a time.
 ///
 /// ```
-/// use agentx_agent::Assembler;
-/// use agentx_types::{EnvironmentEvent, MessageId, StreamStart, TextChunk};
+/// use agentx_types::{Assembler, MessageId, StreamStart, TextChunk};
 ///
 /// let mut assembler = Assembler::default();
 /// assembler.feed(&StreamStart { message_id: MessageId::new("msg_1"), model: "m".into(), attempt: 1 }.into());
@@ -52,9 +52,17 @@ pub struct Assembler {
     open: bool,
     calls: Vec<RequestedCall>,
     usage: Usage,
+    /// The model that is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<String>,
 }
 
 impl Assembler {
+    /// Says which model is asked from here on: its provider's data is marked with it, because other models may refuse it.
+    pub fn asks(&mut self, model: &str) {
+        self.asked = Some(model.to_owned());
+    }
+
     /// Takes the next event of the stream; events that are not part of a stream are passed over.
     pub fn feed(&mut self, event: &EnvironmentEvent) {
         if !self.is_open() && !matches!(event, EnvironmentEvent::StreamStart(_)) {
@@ -62,10 +70,8 @@ impl Assembler {
         }
         match event {
             EnvironmentEvent::StreamStart(start) => {
-                *self = Self {
-                    message_id: Some(start.message_id.clone()),
-                    ..Self::default()
-                };
+                self.take();
+                self.message_id = Some(start.message_id.clone());
             }
             EnvironmentEvent::TextChunk(chunk) => self.text(&chunk.text),
             EnvironmentEvent::ThinkingChunk(chunk) => self.thinking(&chunk.text),
@@ -84,14 +90,19 @@ impl Assembler {
 
     /// The whole answer; the assembler is empty afterwards. Text of white space alone is left out.
     pub fn finish(&mut self) -> Answer {
+        self.parts.retain(|part| !is_blank(part));
+        self.finish_verbatim()
+    }
+
+    /// The same with all that was said, white space too.
+    pub fn finish_verbatim(&mut self) -> Answer {
         let Self {
             message_id,
-            mut parts,
+            parts,
             calls,
             usage,
             ..
-        } = std::mem::take(self);
-        parts.retain(|part| !is_blank(part));
+        } = self.take();
         let message = message_id
             .filter(|_| !parts.is_empty())
             .map(|message_id| Message {
@@ -104,6 +115,14 @@ impl Assembler {
             calls,
             usage,
         }
+    }
+
+    fn take(&mut self) -> Self {
+        let empty = Self {
+            asked: self.asked.clone(),
+            ..Self::default()
+        };
+        std::mem::replace(self, empty)
     }
 
     /// What a stream that broke off came to: its calls are left out, because the model may not have meant them yet, and so are
@@ -159,21 +178,18 @@ impl Assembler {
         });
     }
 
+    /// What belongs to the part before it, but to another API than what that has, becomes a part of its own.
     fn provider_part(&mut self, part: &ProviderPart) {
-        let attached = if part.attach {
-            self.parts.last_mut().and_then(provider_slot)
-        } else {
-            None
+        let provider = ProviderData {
+            api: part.api.clone(),
+            model: self.asked.clone(),
+            data: part.data.clone(),
         };
-        match attached {
-            Some(Some(present)) if present.api == part.api => present.merge(part.data.clone()),
-            Some(slot @ None) => *slot = Some(provider_data(part)),
-            _ => self.push(
-                ContentPart::Opaque(OpaquePart {
-                    provider: provider_data(part),
-                }),
-                false,
-            ),
+        let before = self.parts.last_mut().filter(|_| part.attach);
+        match before.and_then(provider_slot) {
+            Some(Slot::Filled(present)) if present.api == part.api => present.merge(provider.data),
+            Some(Slot::Empty(slot)) => *slot = Some(provider),
+            _ => self.push(ContentPart::Opaque(OpaquePart { provider }), false),
         }
     }
 
@@ -183,20 +199,26 @@ impl Assembler {
     }
 }
 
-fn provider_data(part: &ProviderPart) -> ProviderData {
-    ProviderData {
-        api: part.api.clone(),
-        data: part.data.clone(),
-    }
+/// Where a part keeps what its provider attached.
+enum Slot<'a> {
+    Empty(&'a mut Option<ProviderData>),
+    Filled(&'a mut ProviderData),
 }
 
-fn provider_slot(part: &mut ContentPart) -> Option<&mut Option<ProviderData>> {
-    match part {
-        ContentPart::Text(part) => Some(&mut part.provider),
-        ContentPart::Thinking(part) => Some(&mut part.provider),
-        ContentPart::ToolCall(part) => Some(&mut part.provider),
-        _ => None,
-    }
+fn provider_slot(part: &mut ContentPart) -> Option<Slot<'_>> {
+    let slot = match part {
+        ContentPart::Text(part) => &mut part.provider,
+        ContentPart::Thinking(part) => &mut part.provider,
+        ContentPart::ToolCall(part) => &mut part.provider,
+        ContentPart::Opaque(part) => return Some(Slot::Filled(&mut part.provider)),
+        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) | ContentPart::ToolResult(_) => {
+            return None;
+        }
+    };
+    Some(match slot {
+        Some(_) => Slot::Filled(slot.as_mut()?),
+        None => Slot::Empty(slot),
+    })
 }
 
 fn is_blank(part: &ContentPart) -> bool {

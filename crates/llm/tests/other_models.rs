@@ -1,0 +1,123 @@
+//! A session whose model changed: what another model signed or hid is left out of the request, the rest is sent back verbatim.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
+use agentx_types::{
+    ContentPart, Message, ModelParams, ModelRequest, OpaquePart, ProviderData, Role, ThinkingPart,
+    ToolCallPart, ToolResultPart,
+};
+use serde_json::{Value, json};
+
+fn provider(api: &str, model: Option<&str>, data: Value) -> ProviderData {
+    ProviderData {
+        api: api.into(),
+        model: model.map(str::to_owned),
+        data,
+    }
+}
+
+/// What a model thought, by each API, and the call that it made.
+fn answer(model: Option<&str>) -> Message {
+    let opaque = |api, data| {
+        ContentPart::Opaque(OpaquePart {
+            provider: provider(api, model, data),
+        })
+    };
+    let thinking = ThinkingPart {
+        text: "hm".into(),
+        provider: Some(provider("anthropic", model, json!({"signature": "c2ln"}))),
+    };
+    let call = ToolCallPart {
+        tool_call_id: "c1".into(),
+        name: "look".into(),
+        input: json!({}),
+        provider: None,
+    };
+    let found = json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": []});
+    Message {
+        message_id: "msg_1".into(),
+        role: Role::Assistant,
+        content: vec![
+            ContentPart::Thinking(thinking),
+            opaque("anthropic", json!({"type": "redacted_thinking", "data": "x"})),
+            opaque("anthropic", found),
+            opaque(
+                "openai-chat",
+                json!({"reasoning_details": [{"type": "reasoning.encrypted"}]}),
+            ),
+            ContentPart::ToolCall(call),
+        ],
+    }
+}
+
+fn body(name: &str, written_by: Option<&str>) -> Value {
+    let result = ToolResultPart {
+        tool_call_id: "c1".into(),
+        name: "look".into(),
+        content: vec![ContentPart::text("ok")],
+        is_error: false,
+    };
+    let result = Message {
+        message_id: "msg_result_c1".into(),
+        role: Role::Tool,
+        content: vec![ContentPart::ToolResult(result)],
+    };
+    let request = ModelRequest {
+        model: Catalog::builtin().resolve(name).unwrap(),
+        params: ModelParams {
+            thinking_tokens: Some(2_000),
+            ..ModelParams::default()
+        },
+        system: Vec::new(),
+        messages: vec![answer(written_by).into(), result.into()],
+        tools: [].into(),
+    };
+    serde_json::from_slice(&build(&request, &WireOptions::default(), &NoBlobs)).unwrap()
+}
+
+fn kinds(body: &Value) -> Vec<&str> {
+    let messages = body["messages"].as_array().unwrap();
+    let answer = messages
+        .iter()
+        .find(|message| message["role"] == "assistant")
+        .unwrap();
+    let blocks = answer["content"].as_array().unwrap();
+    blocks
+        .iter()
+        .map(|block| block["type"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn thinking_of_another_model_is_left_out() {
+    let asked = Catalog::builtin().resolve("claude-sonnet-4-5").unwrap().id;
+    let all = [
+        "thinking",
+        "redacted_thinking",
+        "web_search_tool_result",
+        "tool_use",
+    ];
+    for own in [Some(asked.as_str()), None] {
+        let body = body("claude-sonnet-4-5", own);
+        assert_eq!(kinds(&body), all, "{own:?}");
+        assert_eq!(body["thinking"]["type"], "enabled");
+    }
+    let body = body("claude-sonnet-4-5", Some("claude-opus-4-1"));
+    assert_eq!(kinds(&body), ["web_search_tool_result", "tool_use"]);
+    assert!(
+        body.get("thinking").is_none(),
+        "a call that was made without thinking is answered without it"
+    );
+}
+
+#[test]
+fn encrypted_reasoning_of_another_model_is_left_out() {
+    let asked = Catalog::builtin().resolve("ollama/m").unwrap().id;
+    let details = |own| {
+        body("ollama/m", own)["messages"][0]
+            .get("reasoning_details")
+            .cloned()
+    };
+    assert!(details(Some(asked.as_str())).is_some() && details(None).is_some());
+    assert!(details(Some("another")).is_none());
+}
