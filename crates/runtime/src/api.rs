@@ -330,7 +330,7 @@ pub enum RuntimeError {
     /// It cannot be done as the session stands.
     #[error("{0}")]
     Refused(String),
-    /// The session has ended or cannot go on.
+    /// The session has ended. (One that its log let down says what the log said.)
     #[error("session {session} cannot go on: {why}")]
     Gone {
         /// Which session.

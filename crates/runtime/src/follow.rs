@@ -24,12 +24,15 @@ const PAGE: usize = 1024;
 const POLL: Duration = Duration::from_millis(100);
 
 /// What a follower of a session of this process needs.
+#[derive(Clone)]
 pub(crate) struct Live {
     pub(crate) session: SessionId,
     pub(crate) log: Arc<dyn SessionLog>,
     pub(crate) bus: SystemBus,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) status: watch::Receiver<DriverStatus>,
+    /// How the session stood some time before it was opened: followers that want only what is later begin here.
+    pub(crate) remembered: Option<Arc<SessionFold>>,
 }
 
 /// Follows a session of this process from after `after_seq`.
@@ -41,6 +44,7 @@ pub(crate) fn live(live: Live, after_seq: u64, view: View) -> Subscription {
             log: live.log.clone(),
             view,
             sent: after_seq,
+            remembered: live.remembered.clone(),
             last: (after_seq, u32::MAX),
             out,
         };
@@ -66,6 +70,7 @@ pub fn watch_log(
             log,
             view,
             sent: after_seq,
+            remembered: None,
             last: (after_seq, u32::MAX),
             out,
         };
@@ -98,6 +103,8 @@ struct Follower {
     view: View,
     /// Everything up to this `seq` was delivered.
     sent: u64,
+    /// A fold to begin with, where it is not later than what was delivered.
+    remembered: Option<Arc<SessionFold>>,
     /// The last derived event that was delivered: what comes again after a cut is passed over up to here.
     last: (u64, u32),
     out: mpsc::Sender<Delivery>,
@@ -226,8 +233,11 @@ impl Follower {
     }
 
     async fn replay_meaning(&mut self, head: u64) -> Result<(), End> {
-        let mut fold = SessionFold::new(self.session.clone());
-        let mut derived = Derived::default();
+        let remembered = self
+            .remembered
+            .as_deref()
+            .filter(|fold| fold.last_seq() <= self.sent);
+        let mut fold = remembered.map_or_else(|| SessionFold::new(self.session.clone()), SessionFold::clone);
         while fold.last_seq() < head {
             let facts = self
                 .log
@@ -238,14 +248,16 @@ impl Follower {
                 break;
             }
             for fact in facts.iter().filter(|fact| fact.seq <= head) {
-                derived.clear();
-                fold.apply(fact, &mut derived);
-                if fact.seq > self.sent {
-                    for event in derived.events.drain(..) {
-                        self.send_meaning(Arc::new(event)).await?;
-                    }
-                    self.sent = fact.seq;
+                if fact.seq <= self.sent {
+                    fold.apply(fact, &mut Derived::state_only());
+                    continue;
                 }
+                let mut derived = Derived::default();
+                fold.apply(fact, &mut derived);
+                for event in derived.events {
+                    self.send_meaning(Arc::new(event)).await?;
+                }
+                self.sent = fact.seq;
             }
         }
         Ok(())
@@ -288,7 +300,7 @@ async fn ended(status: &mut watch::Receiver<DriverStatus>) -> End {
         .await
         .as_deref()
     {
-        Ok(DriverStatus::Failed(why)) => End::Failed(why.clone()),
+        Ok(DriverStatus::Failed(why)) => End::Failed(why.to_string()),
         _ => End::Closed,
     }
 }

@@ -286,7 +286,7 @@ pub struct VerifyReport {
 }
 
 /// What can go wrong with a log.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// There is no such session.
     #[error("no session {0}")]

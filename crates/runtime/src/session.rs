@@ -5,44 +5,29 @@ use agentx_types::{
     InterruptRequested, MediaSource, MessageId, SessionId, SessionTitled, Source, UserMessage,
 };
 use base64::Engine as _;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::driver::{Check, Command, Reply};
 use crate::follow::{self, Live};
 use crate::{
-    ApprovalInput, BoxFuture, DriverParts, DriverStatus, RuntimeError, Session, SessionState, Subscription,
-    UserInput, View,
+    ApprovalInput, BoxFuture, DriverStatus, RuntimeError, Session, SessionState, Subscription, UserInput,
+    View,
 };
 
 /// A session that this process writes.
 pub struct LocalSession {
-    id: SessionId,
     root: Option<AgentStateId>,
-    parts: DriverParts,
-    commands: mpsc::Sender<Command>,
-    status: watch::Receiver<DriverStatus>,
+    live: Live,
 }
 
 impl LocalSession {
-    pub(crate) fn new(
-        id: SessionId,
-        root: Option<AgentStateId>,
-        parts: DriverParts,
-        commands: mpsc::Sender<Command>,
-        status: watch::Receiver<DriverStatus>,
-    ) -> Self {
-        Self {
-            id,
-            root,
-            parts,
-            commands,
-            status,
-        }
+    pub(crate) fn new(root: Option<AgentStateId>, live: Live) -> Self {
+        Self { root, live }
     }
 
     async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, RuntimeError> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.commands.send(command(reply)).await.is_ok();
+        let sent = self.live.commands.send(command(reply)).await.is_ok();
         match answer.await {
             Ok(answer) if sent => answer,
             _ => Err(self.gone()),
@@ -55,13 +40,12 @@ impl LocalSession {
     }
 
     fn gone(&self) -> RuntimeError {
-        let why = match &*self.status.borrow() {
-            DriverStatus::Failed(why) => why.clone(),
-            DriverStatus::Open | DriverStatus::Closed => "it was closed".to_owned(),
-        };
-        RuntimeError::Gone {
-            session: self.id.clone(),
-            why,
+        match &*self.live.status.borrow() {
+            DriverStatus::Failed(error) => error.clone().into(),
+            DriverStatus::Open | DriverStatus::Closed => RuntimeError::Gone {
+                session: self.live.session.clone(),
+                why: "it was closed".into(),
+            },
         }
     }
 
@@ -80,7 +64,7 @@ impl LocalSession {
                 .map_err(|error| {
                     RuntimeError::Refused(format!("the {} is not valid base64: {error}", media.media_type))
                 })?;
-            media.source = MediaSource::Blob(self.parts.log.put_blob(bytes).await?);
+            media.source = MediaSource::Blob(self.live.log.put_blob(bytes).await?);
         }
         Ok(content)
     }
@@ -88,7 +72,7 @@ impl LocalSession {
 
 impl Session for LocalSession {
     fn id(&self) -> &SessionId {
-        &self.id
+        &self.live.session
     }
 
     fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>> {
@@ -141,20 +125,14 @@ impl Session for LocalSession {
     }
 
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
-        let live = Live {
-            session: self.id.clone(),
-            log: self.parts.log.clone(),
-            bus: self.parts.bus.clone(),
-            commands: self.commands.clone(),
-            status: self.status.clone(),
-        };
+        let live = self.live.clone();
         Box::pin(async move { Ok(follow::live(live, after_seq, view)) })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (reply, closed) = oneshot::channel();
-            if self.commands.send(Command::Close { reply }).await.is_ok() {
+            if self.live.commands.send(Command::Close { reply }).await.is_ok() {
                 let _ = closed.await;
             }
         })

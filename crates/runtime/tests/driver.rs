@@ -1,5 +1,6 @@
 //! The driver over a log in memory and a scripted model: what is published is what is committed, what follows follows at once,
 //! and whatever fails ends in an event.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -353,7 +354,7 @@ async fn a_full_disk_stops_the_session_and_claims_nothing() {
     assert!(last.contains("no space"), "{last}");
     assert!(matches!(
         session.interrupt(None).await,
-        Err(RuntimeError::Gone { .. })
+        Err(RuntimeError::Log(agentx_runtime::LogError::Full { .. }))
     ));
     // With space again the session goes on: the model call is made anew.
     world.log.set_full(false);

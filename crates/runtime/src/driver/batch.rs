@@ -9,7 +9,7 @@ use agentx_types::{
 };
 
 use super::{BATCH_FACTS, Driver, LINGER, Reply};
-use crate::{Batch, Derived, Fact, LogError, Projection, RuntimeError, SystemEvent};
+use crate::{Batch, Derived, Fact, LogError, Projection, SystemEvent};
 use tokio::time::Instant;
 
 /// A fact on its way into the log, and who waits for it.
@@ -128,13 +128,8 @@ impl Driver {
             projections,
         };
         if let Err(error) = self.parts.log.append(&self.writer, batch).await {
-            let why = error.to_string();
             for (reply, _) in replies {
-                let session = self.writer.session_id.clone();
-                let _ = reply.send(Err(RuntimeError::Gone {
-                    session,
-                    why: why.clone(),
-                }));
+                let _ = reply.send(Err(error.clone().into()));
             }
             return Err(error);
         }

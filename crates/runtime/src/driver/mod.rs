@@ -60,7 +60,7 @@ pub enum DriverStatus {
     /// It was closed; all that it published is committed.
     Closed,
     /// It cannot go on.
-    Failed(String),
+    Failed(LogError),
 }
 
 /// What a front end wants of a session.
@@ -128,9 +128,8 @@ impl Driver {
             }
             Err(error) => {
                 tracing::error!(session = %self.writer.session_id, %error, "the session cannot go on");
-                let why = error.to_string();
                 drop(self.writer);
-                self.status.send_replace(DriverStatus::Failed(why));
+                self.status.send_replace(DriverStatus::Failed(error));
             }
         }
     }

@@ -11,9 +11,12 @@ use tokio::sync::{mpsc, watch};
 use super::batch::Item;
 use super::effects::Effects;
 use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACITY};
+use crate::follow::Live;
 use crate::session::LocalSession;
 use crate::{Derived, DerivedDigest, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer};
 
+/// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
+const LOOK_BACK: u64 = 4096;
 /// Facts are read in pages of so many while a session is loaded.
 const PAGE: usize = 4096;
 
@@ -37,7 +40,12 @@ pub async fn open_session(
     ids: SessionIds,
     request: OpenRequest,
 ) -> Result<Arc<LocalSession>, RuntimeError> {
-    let (writer, fold, first) = match request {
+    let Opened {
+        writer,
+        fold,
+        remembered,
+        first,
+    } = match request {
         OpenRequest::New(config) => create(&parts, &ids, config).await?,
         OpenRequest::Resume(session, changes) => load(&parts, &session, changes).await?,
     };
@@ -67,16 +75,26 @@ pub async fn open_session(
     driver.take_in(items).await?;
     let root = driver.fold.root().cloned();
     tokio::spawn(driver.run());
-    Ok(Arc::new(LocalSession::new(
-        session_id,
-        root,
-        shared,
-        commands_in,
-        status_out,
-    )))
+    let live = Live {
+        session: session_id,
+        log: shared.log,
+        bus: shared.bus,
+        commands: commands_in,
+        status: status_out,
+        remembered: remembered.map(Arc::new),
+    };
+    Ok(Arc::new(LocalSession::new(root, live)))
 }
 
-type Opened = (Writer, SessionFold, Vec<Draft<EnvironmentEvent>>);
+/// A session as it stands when its writer has it.
+struct Opened {
+    writer: Writer,
+    fold: SessionFold,
+    /// How it stood some time before its end.
+    remembered: Option<SessionFold>,
+    /// What is put on record first.
+    first: Vec<Draft<EnvironmentEvent>>,
+}
 
 async fn create(
     parts: &DriverParts,
@@ -98,7 +116,12 @@ async fn create(
         program: parts.program.clone(),
     };
     let draft = Draft::new(Source::System, Some(ids.agent_state_id.clone()), opened);
-    Ok((writer, SessionFold::new(ids.session_id.clone()), vec![draft]))
+    Ok(Opened {
+        writer,
+        fold: SessionFold::new(ids.session_id.clone()),
+        remembered: None,
+        first: vec![draft],
+    })
 }
 
 async fn load(
@@ -107,7 +130,8 @@ async fn load(
     changes: Vec<ConfigChange>,
 ) -> Result<Opened, RuntimeError> {
     let writer = parts.log.attach(session).await?;
-    let fold = fold_until(parts.log.as_ref(), session, u64::MAX).await?;
+    let remember = writer.last_seq.saturating_sub(LOOK_BACK);
+    let (fold, remembered) = fold_and_remember(parts.log.as_ref(), session, u64::MAX, remember).await?;
     let mut drafts = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
@@ -121,7 +145,12 @@ async fn load(
             .into_iter()
             .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change })),
     );
-    Ok((writer, fold, drafts))
+    Ok(Opened {
+        writer,
+        fold,
+        remembered,
+        first: drafts,
+    })
 }
 
 /// What shapes a decision is in the log before it: the session's tools as this program has them, where they differ.
@@ -141,7 +170,18 @@ pub async fn fold_until(
     session: &SessionId,
     last: u64,
 ) -> Result<SessionFold, RuntimeError> {
+    Ok(fold_and_remember(log, session, last, u64::MAX).await?.0)
+}
+
+/// The same, and the fold as it stood after the event `remember`, where there are later ones.
+async fn fold_and_remember(
+    log: &dyn SessionLog,
+    session: &SessionId,
+    last: u64,
+    remember: u64,
+) -> Result<(SessionFold, Option<SessionFold>), RuntimeError> {
     let mut fold = SessionFold::new(session.clone());
+    let mut remembered = None;
     let mut derived = Derived::state_only();
     let mut page = log.read(session, 0, PAGE).await?;
     while let Some(end) = page
@@ -157,6 +197,9 @@ pub async fn fold_until(
             () = std::future::ready(()) => None,
         };
         for fact in page.iter().filter(|fact| fact.seq <= last) {
+            if remembered.is_none() && fact.seq > remember {
+                remembered = Some(fold.clone());
+            }
             fold.apply(fact, &mut derived);
         }
         page = match early {
@@ -164,5 +207,5 @@ pub async fn fold_until(
             None => next.await?,
         };
     }
-    Ok(fold)
+    Ok((fold, remembered))
 }
