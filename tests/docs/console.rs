@@ -226,6 +226,48 @@ fn the_readme_shows_what_the_program_does() {
     holds("README.md");
 }
 
+/// The chat that the README shows up to where it is killed: the same is typed, line by line, and what was on the screen has
+/// to come again.
+#[test]
+fn the_readme_shows_a_chat_as_it_is() {
+    const QUESTION: &str = "allow? ";
+    let blocks = blocks(&read("README.md"));
+    let chat = blocks
+        .iter()
+        .find(|block| block.text.starts_with("$ agentx\n"))
+        .unwrap();
+    let typed: Vec<&str> = chat
+        .text
+        .lines()
+        .filter(|line| line.starts_with("› ") || line.starts_with(QUESTION))
+        .filter_map(|line| line.rsplit_once("› ").map(|(_, typed)| typed))
+        .collect();
+    assert!(typed.len() > 2, "{typed:?}");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.home().join("typed"), typed.join("\n") + "\n").unwrap();
+    let outcome = sandbox.shell("agentx chat < ~/typed");
+    assert!(outcome.success, "{}", outcome.text);
+    let real: Vec<String> = outcome
+        .text
+        .lines()
+        .map(|line| plain(line.trim_end()).0)
+        .collect();
+    // Where it ran, what was typed, what was left out, the sums, and where it was killed.
+    let own = ["$", "agentx ", "…", "› ", QUESTION];
+    let missing: Vec<String> = chat
+        .text
+        .lines()
+        .filter(|line| !own.iter().any(|own| line.starts_with(own)))
+        .filter(|line| !line.contains(" in, ") && !line.contains("Killed"))
+        .filter(|line| !real.contains(&plain(line.trim_end()).0))
+        .map(str::to_owned)
+        .collect();
+    none(
+        &missing,
+        &format!("lines of the README's chat that are not in\n{}", outcome.text),
+    );
+}
+
 #[test]
 fn the_cli_page_shows_what_the_program_does() {
     holds("docs/CLI.md");
