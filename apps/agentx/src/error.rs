@@ -287,7 +287,9 @@ fn runtime_hint(error: &RuntimeError) -> Option<String> {
                 .into()
         }
         RuntimeError::Log(LogError::Store { path, .. }) => {
-            format!("if the file is damaged, keep it, and move {path} away to begin anew")
+            format!(
+                "name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
+            )
         }
         RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),
         RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {

@@ -84,6 +84,8 @@ impl Follower {
     /// Can be dropped while it waits: it is still cut off then.
     async fn subscribe_again(&mut self) -> Result<(), CliError> {
         if !self.progressed {
+            // A session that cannot go on knows why better than its events do.
+            self.session.state().await?;
             let why = self.cut_off.take().unwrap_or_default();
             let message = format!("the session cannot be followed: {why}");
             return Err(CliError::Run {

@@ -121,6 +121,22 @@ fn without_a_terminal_a_question_is_answered_with_no() {
 }
 
 #[test]
+fn an_output_that_is_closed_ends_the_run_quietly() {
+    use std::io::{BufRead as _, BufReader};
+    let sandbox = Sandbox::new();
+    let mut child = sandbox
+        .command(&["run", "--output-format", "stream-json", "hello"])
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    drop(out);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+}
+
+#[test]
 fn a_limit_ends_a_run() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&[

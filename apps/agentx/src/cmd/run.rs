@@ -6,6 +6,8 @@ mod ending;
 mod headless;
 mod prompt;
 
+use agentx::types::SessionId;
+
 use crate::args::{Global, OutputFormat, RunArgs};
 use crate::cmd::block_on;
 use crate::console::Console;
@@ -18,6 +20,7 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
     if global.json && args.output_format == OutputFormat::Text {
         args.output_format = OutputFormat::Json;
     }
+    untangle(args, console.terminal.input);
     let result = match block_on(headless::run(global, args, console)) {
         Err(CliError::ClosedOutput) => return Err(CliError::ClosedOutput),
         Err(error) => RunResult::failed(error),
@@ -31,4 +34,44 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
         console.say(&error.render());
     }
     Ok(result.exit())
+}
+
+/// `--resume "go on"` means the latest session and a prompt: what is no id and would leave the run without a prompt is
+/// the prompt.
+fn untangle(args: &mut RunArgs, no_input: bool) {
+    let Some(value) = &mut args.session.resume else {
+        return;
+    };
+    let is_id = value.is_empty() || value.starts_with(SessionId::PREFIX) || !args.prompt.is_empty();
+    if !is_id && (no_input || value.contains(char::is_whitespace)) {
+        args.prompt.push(std::mem::take(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser as _;
+
+    #[test]
+    fn a_prompt_after_resume_is_no_id() {
+        for (typed, resume, prompt) in [
+            (&["--resume", "go on"][..], "", "go on"),
+            (&["--resume", "hello"], "", "hello"),
+            (&["--resume", "ses_1", "hello"], "ses_1", "hello"),
+            (&["--resume", "1abc", "hello"], "1abc", "hello"),
+            (&["hello", "--resume"], "", "hello"),
+        ] {
+            let line = ["agentx", "run"].iter().chain(typed);
+            let Some(Command::Run(mut args)) = Cli::try_parse_from(line).unwrap().command else {
+                panic!("no run")
+            };
+            untangle(&mut args, true);
+            assert_eq!(
+                (args.session.resume.as_deref(), args.prompt.join(" ").as_str()),
+                (Some(resume), prompt)
+            );
+        }
+    }
 }
