@@ -4,10 +4,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "journeys/faults.rs"]
+mod faults;
 #[path = "journeys/interrupts.rs"]
 mod interrupts;
 #[path = "journeys/restarts.rs"]
 mod restarts;
+#[path = "journeys/tools.rs"]
+mod tools;
+#[path = "journeys/worlds.rs"]
+mod worlds;
 
 use agentx::runtime::SessionLog as _;
 use agentx::sqlite_log::{Options, SqliteLog};
