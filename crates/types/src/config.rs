@@ -65,7 +65,7 @@ pub struct Limits {
     /// Money in one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<NanoUsd>,
-    /// Milliseconds from the start of a run to its end.
+    /// Milliseconds from the start of a run to its end, without those in which no program was there to go on with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_wall_ms: Option<u64>,
 }

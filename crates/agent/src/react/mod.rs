@@ -149,6 +149,19 @@ impl ReactAgent {
             | E::ToolOutputChunk(_)
             | E::Unknown(_) => {}
         }
+        self.note_time(fact);
+    }
+
+    /// Notes when somebody was last there to go on with the run. Changes and forks say nothing about that: a program that takes
+    /// over puts them on record before it says so.
+    fn note_time(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        let before_a_writer = matches!(
+            fact.event,
+            EnvironmentEvent::ConfigChanged(_) | EnvironmentEvent::SessionForked(_)
+        );
+        if let Some(run) = self.active_run().filter(|_| !before_a_writer) {
+            run.seen_at = fact.at;
+        }
     }
 
     fn active_run(&mut self) -> Option<&mut Run> {
@@ -269,7 +282,7 @@ impl ReactAgent {
         step.turn(TurnOutput::Response {
             run_id: run_id.clone(),
             text: run.last_text.clone(),
-            duration_ms: step.at.millis_since(run.started_at),
+            duration_ms: run.used_ms(step.at),
             usage: bill.usage,
             cost: bill.cost,
             model_calls: bill.model_calls,

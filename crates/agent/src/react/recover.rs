@@ -26,6 +26,7 @@ impl ReactAgent {
     /// call that never began or may be repeated is run again, any other is answered as unknown.
     pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
         let Some(run) = self.active_run() else { return };
+        run.come_back(step.at);
         if let Some(cause) = &mut run.pending.stop
             && cause.record == Record::Asked
         {

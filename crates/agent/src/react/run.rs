@@ -22,6 +22,10 @@ pub struct Run {
     pub iterations: u32,
     /// When it began.
     pub started_at: Timestamp,
+    /// When the last fact came that a living program committed for it.
+    pub seen_at: Timestamp,
+    /// Milliseconds in which no program was there to go on with it: they count against no limit.
+    pub away_ms: u64,
     /// What it has cost.
     pub bill: Bill,
     /// What it waits for and how it is to end.
@@ -122,10 +126,22 @@ impl Run {
             status: RunStatus::Pending,
             iterations: 0,
             started_at,
+            seen_at: started_at,
+            away_ms: 0,
             bill: Bill::default(),
             pending: Pending::default(),
             last_text: String::new(),
         }
+    }
+
+    /// Milliseconds until `at` that count against its limit: those in which a program was there.
+    pub(super) fn used_ms(&self, at: Timestamp) -> u64 {
+        at.millis_since(self.started_at).saturating_sub(self.away_ms)
+    }
+
+    /// Another program goes on with it: nobody did between the last fact and now.
+    pub(super) fn come_back(&mut self, at: Timestamp) {
+        self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
     }
 
     /// What counts against its limits.

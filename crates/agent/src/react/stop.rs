@@ -92,7 +92,7 @@ impl ReactAgent {
             return;
         }
         run.pending.timer = None;
-        let used = step.at.millis_since(run.started_at);
+        let used = run.used_ms(step.at);
         match max {
             // The limit was raised while the run was under way, or lifted.
             Some(max) if used < max => self.start_timer(step),
@@ -129,7 +129,7 @@ impl ReactAgent {
         let Some(run) = self.active_run() else { return };
         run.pending.timer = max.map(|max| {
             let timer = StartTimer {
-                after_ms: max.saturating_sub(step.at.millis_since(run.started_at)),
+                after_ms: max.saturating_sub(run.used_ms(step.at)),
                 timer: Timer::RunLimit,
             };
             step.act(&run.id, ActionBody::StartTimer(timer))

@@ -146,3 +146,10 @@ pub(crate) fn check_request(request: &ModelRequest) {
     }
     assert!(due.is_empty(), "calls {due:?} without results in\n{}", shown());
 }
+
+/// The state of an agent without the time at which it last saw something.
+pub(crate) fn but_for_the_time(agent: &agentx_agent::Agent) -> Value {
+    let mut state = serde_json::to_value(agent).unwrap();
+    state["react"]["run"]["seen_at"].take();
+    state
+}

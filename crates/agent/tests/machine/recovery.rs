@@ -222,6 +222,7 @@ fn a_refused_round_is_refused_to_its_end() {
 fn the_timer_is_set_again_for_what_is_left() {
     let mut session = Session::started(|config| config.limits.max_wall_ms = Some(10_000));
     session.time_passes(4_000);
+    session.model(vec![begins("msg_a"), words("half")]);
     session.restart();
     let left = session.timers()[0].1;
     assert!((5_900..6_000).contains(&left), "{left}");
@@ -311,4 +312,79 @@ fn a_fork_ends_the_run_as_interrupted_from_each_state() {
         assert_eq!(session.sent().len(), lines + 1, "{state}");
         session.check_replay();
     }
+}
+
+/// A part of the life of a run that may take a minute.
+type Life = &'static [Part];
+
+enum Part {
+    /// So many seconds pass, and then something is said in it.
+    Works(i64),
+    /// So many seconds pass without a program.
+    Gone(i64),
+    /// The next program is told this before it takes over: that there are so many seconds.
+    Told(u64),
+    Restart,
+}
+
+#[test]
+fn hours_without_a_program_count_against_no_limit() {
+    use Part::*;
+    const DAY: i64 = 86_400;
+    let table: [(Life, u64); 8] = [
+        (&[Works(10)], 50),
+        (&[Works(10), Restart], 50),
+        (&[Works(10), Gone(DAY), Restart], 50),
+        (&[Works(10), Gone(DAY), Restart, Works(10)], 40),
+        (&[Works(10), Gone(DAY), Restart, Gone(DAY), Restart], 50),
+        (
+            &[Works(10), Gone(5), Restart, Works(20), Gone(7), Restart, Works(5)],
+            25,
+        ),
+        (&[Works(10), Gone(DAY), Told(60), Restart], 50),
+        (&[Works(10), Gone(DAY), Told(90), Restart, Works(1)], 79),
+    ];
+    let wall = |seconds: u64| Limits {
+        max_wall_ms: Some(seconds * 1_000),
+        ..Limits::default()
+    };
+    for (index, (life, left)) in table.into_iter().enumerate() {
+        let mut session = Session::started(|config| config.limits = wall(60));
+        for part in life {
+            match part {
+                Works(seconds) => {
+                    session.time_passes(seconds * 1_000);
+                    session.model(vec![begins("msg_a"), words("a")]);
+                }
+                Gone(seconds) => session.time_passes(seconds * 1_000),
+                Told(seconds) => session.change(ConfigChange::Limits(wall(*seconds))),
+                Restart => session.restart(),
+            }
+        }
+        // What is left now is what a timer would be started with.
+        session.restart();
+        let timer = session.timers()[0].1;
+        let expected = left * 1_000 - 100..=left * 1_000;
+        assert!(
+            expected.contains(&timer),
+            "row {index}: {timer} ms are left, not {left} s"
+        );
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_run_says_how_long_it_was_worked_on() {
+    let mut session = Session::started(|_| {});
+    session.time_passes(5_000);
+    session.model(vec![begins("msg_a"), words("a")]);
+    session.time_passes(86_400_000);
+    session.restart();
+    session.answer("done");
+    let duration = session.outputs().find_map(|output| match output {
+        AgentOutput::Turn(TurnOutput::Response { duration_ms, .. }) => Some(*duration_ms),
+        _ => None,
+    });
+    let duration = duration.unwrap();
+    assert!((5_000..5_100).contains(&duration), "{duration}");
 }
