@@ -62,9 +62,11 @@ fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
 
 fn toolbox(settings: &Settings) -> Toolbox {
     let mut options = ToolOptions::default();
-    if let Some(timeout) = settings.tools.timeout_ms {
-        options.bash.timeout = Duration::from_millis(timeout);
-        options.bash.max_timeout = options.bash.max_timeout.max(options.bash.timeout);
+    if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
+        options.bash.timeout = options.bash.timeout.min(timeout);
+        options.bash.max_timeout = timeout;
+        options.bash.max_wait = options.bash.max_wait.min(timeout);
+        options.search.timeout = options.search.timeout.min(timeout);
     }
     if let Some(bytes) = settings.tools.max_output_bytes {
         let half = usize::try_from(bytes / 2).unwrap_or(usize::MAX);

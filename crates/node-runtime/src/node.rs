@@ -314,7 +314,10 @@ impl Runtime for NodeRuntime {
         let session = session.clone();
         Box::pin(async move {
             self.owned(&session).await?;
-            Ok(self.log().delete(&session).await?)
+            self.log().delete(&session).await?;
+            // What is deleted is to be gone, not only hidden.
+            self.log().collect_garbage().await?;
+            Ok(())
         })
     }
 
