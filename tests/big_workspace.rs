@@ -176,6 +176,85 @@ impl Workspace {
     }
 }
 
+/// What both are asked, where all that is found can be shown.
+fn all_of_it() -> Vec<(&'static str, Value, &'static [&'static str])> {
+    let files = |pattern: &str| json!({ "pattern": pattern, "mode": "files", "limit": 2000 });
+    let with = |pattern: &str, key: &str, value: Value| {
+        let mut input = files(pattern);
+        input[key] = value;
+        input
+    };
+    let names = |pattern: &str| json!({ "pattern": pattern, "limit": 2000 });
+    vec![
+        ("grep", files("needle_[0-9]+"), &["-l", "needle_[0-9]+"]),
+        (
+            "grep",
+            with("NEEDLE", "case_insensitive", json!(true)),
+            &["-il", "NEEDLE"],
+        ),
+        (
+            "grep",
+            with("needle", "glob", json!("*.md")),
+            &["-l", "needle", "-g", "*.md"],
+        ),
+        (
+            "grep",
+            with("needle", "type", json!("py")),
+            &["-l", "needle", "-t", "py"],
+        ),
+        ("grep", files("中."), &["-l", "中."]),
+        (
+            "grep",
+            with("needle", "path", json!("area3")),
+            &["-l", "needle", "area3"],
+        ),
+        (
+            "grep",
+            with("needle_i", "ignored", json!(true)),
+            &["-l", "needle_i", "-u"],
+        ),
+        ("glob", names("**/*96.rs"), &["--files", "-g", "**/*96.rs"]),
+        (
+            "glob",
+            names("area7/**/file1?.ts"),
+            &["--files", "-g", "area7/**/file1?.ts"],
+        ),
+        (
+            "glob",
+            names("{kept.log,.gitignore}"),
+            &["--files", "-g", "{kept.log,.gitignore}"],
+        ),
+    ]
+}
+
+/// What both are asked, where it is counted: tool, arguments, the count in its details, and what `rg` lists.
+fn numbers() -> Vec<(&'static str, Value, &'static str, &'static [&'static str])> {
+    let pattern = |pattern: &str| json!({ "pattern": pattern });
+    vec![
+        ("grep", pattern("function"), "files", &["-l", "function"]),
+        ("grep", pattern("function"), "matches", &["-n", "function"]),
+        (
+            "grep",
+            pattern("needle_[0-9]+"),
+            "matches",
+            &["-n", "needle_[0-9]+"],
+        ),
+        (
+            "grep",
+            pattern("no such words"),
+            "matches",
+            &["-n", "no such words"],
+        ),
+        ("glob", pattern("**/*"), "matched", &["--files"]),
+        (
+            "glob",
+            json!({ "pattern": "**/*", "ignored": true }),
+            "matched",
+            &["--files", "-u"],
+        ),
+    ]
+}
+
 #[test]
 fn searching_100_000_files_finds_what_rg_finds() {
     let home = tempfile::tempdir().unwrap();
@@ -190,82 +269,10 @@ fn searching_100_000_files_finds_what_rg_finds() {
         assert!(std::env::var_os("CI").is_none(), "no rg to compare with");
         eprintln!("no rg on this machine (Debian: apt-get install ripgrep): the results are not compared");
     }
-    let all = json!(2000);
-    workspace.same(
-        "grep",
-        json!({"pattern": "needle_[0-9]+", "mode": "files", "limit": all}),
-        &["-l", "needle_[0-9]+"],
-    );
-    workspace.same(
-        "grep",
-        json!({"pattern": "NEEDLE", "case_insensitive": true, "mode": "files", "limit": all}),
-        &["-il", "NEEDLE"],
-    );
-    workspace.same(
-        "grep",
-        json!({"pattern": "needle", "glob": "*.md", "mode": "files", "limit": all}),
-        &["-l", "needle", "-g", "*.md"],
-    );
-    workspace.same(
-        "grep",
-        json!({"pattern": "needle", "type": "py", "mode": "files", "limit": all}),
-        &["-l", "needle", "-t", "py"],
-    );
-    workspace.same("grep", json!({"pattern": "中.", "mode": "files"}), &["-l", "中."]);
-    workspace.same(
-        "grep",
-        json!({"pattern": "needle", "path": "area3", "mode": "files", "limit": all}),
-        &["-l", "needle", "area3"],
-    );
-    workspace.same(
-        "grep",
-        json!({"pattern": "needle_i", "ignored": true, "mode": "files"}),
-        &["-l", "needle_i", "-u"],
-    );
-    workspace.as_many(
-        "grep",
-        json!({"pattern": "function"}),
-        "files",
-        &["-l", "function"],
-    );
-    workspace.as_many(
-        "grep",
-        json!({"pattern": "function"}),
-        "matches",
-        &["-n", "function"],
-    );
-    workspace.as_many(
-        "grep",
-        json!({"pattern": "needle_[0-9]+"}),
-        "matches",
-        &["-n", "needle_[0-9]+"],
-    );
-    workspace.as_many(
-        "grep",
-        json!({"pattern": "no such words"}),
-        "matches",
-        &["-n", "no such words"],
-    );
-    workspace.same(
-        "glob",
-        json!({"pattern": "**/*96.rs", "limit": all}),
-        &["--files", "-g", "**/*96.rs"],
-    );
-    workspace.same(
-        "glob",
-        json!({"pattern": "area7/**/file1?.ts", "limit": all}),
-        &["--files", "-g", "area7/**/file1?.ts"],
-    );
-    workspace.same(
-        "glob",
-        json!({"pattern": "{kept.log,.gitignore}"}),
-        &["--files", "-g", "{kept.log,.gitignore}"],
-    );
-    workspace.as_many("glob", json!({"pattern": "**/*"}), "matched", &["--files"]);
-    workspace.as_many(
-        "glob",
-        json!({"pattern": "**/*", "ignored": true}),
-        "matched",
-        &["--files", "-u"],
-    );
+    for (tool, input, arguments) in all_of_it() {
+        workspace.same(tool, input, arguments);
+    }
+    for (tool, input, count, arguments) in numbers() {
+        workspace.as_many(tool, input, count, arguments);
+    }
 }

@@ -8,6 +8,8 @@
 mod faults;
 #[path = "journeys/interrupts.rs"]
 mod interrupts;
+#[path = "journeys/library.rs"]
+mod library;
 #[path = "journeys/restarts.rs"]
 mod restarts;
 #[path = "journeys/tools.rs"]

@@ -113,6 +113,7 @@ fn a_call_that_may_be_repeated_is_made_again() {
     };
     model.then([both.into(), Model::words(&["I see"])]);
     let running = world.run_prompt(None, &["--yes"], "do it");
+    running.event("action_started");
     leash.taken_by(1);
     let killed = running.kill();
     let ran = taken_up(&world, &killed);

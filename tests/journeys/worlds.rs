@@ -211,7 +211,8 @@ fn a_full_disk_stops_the_turn_and_nothing_claims_to_be_saved() {
     std::fs::remove_file(ballast).unwrap();
     let kept = facts(&world, &ran);
     let shown = ran.frames();
-    assert!(shown.len() > 10, "some of it was there: {}", shown.len());
+    let asked = |fact: &serde_json::Value| fact.to_string().contains("tell me a lot");
+    assert!(kept.iter().any(asked), "what was committed before is there");
     for frame in &shown {
         let seq = usize::try_from(frame["seq"].as_u64().unwrap()).unwrap();
         assert_eq!(kept.get(seq - 1), Some(frame), "{seq} was shown and is not kept");
