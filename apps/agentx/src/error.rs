@@ -9,6 +9,7 @@ use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::failure::hint_after_run;
 
 /// Why a command came to nothing.
 #[derive(Debug)]
@@ -131,7 +132,7 @@ impl CliError {
             Self::NoSession { .. } => Some(
                 "`agentx sessions list` shows those of all directories; `agentx` begins a new one".into(),
             ),
-            Self::Run { exit, .. } => run_hint(*exit),
+            Self::Run { exit, code, .. } => hint_after_run(*exit, code),
             Self::Damaged {
                 session, good_events, ..
             } if *good_events > 0 => Some(format!(
@@ -328,19 +329,6 @@ fn config_hint(error: &ConfigError) -> Option<String> {
             Some(format!("add it by hand: {}", text.trim_end().replace('\n', " ")))
         }
     }
-}
-
-fn run_hint(exit: Exit) -> Option<String> {
-    let hint = match exit {
-        Exit::Credentials => "check the key that `agentx config show` names",
-        Exit::Provider => "what was said so far is kept: `agentx resume --last` goes on",
-        Exit::Limit => {
-            "`agentx resume --last` goes on; --max-iterations, --max-cost and --timeout raise the limits"
-        }
-        Exit::Denied => "allow it with a rule in the configuration, or run with --yes",
-        _ => return None,
-    };
-    Some(hint.into())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod compose;
 mod console;
 mod error;
 mod exit;
+mod failure;
 mod follow;
 mod logging;
 mod render;

@@ -10,6 +10,8 @@ use super::style::Style;
 use super::table::cut;
 use super::tool::{ToolOutputView, describe, outcome};
 use super::units;
+use crate::exit::Exit;
+use crate::failure::{exit_of, hint_in_chat};
 
 /// Where a piece of text belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,12 @@ pub(crate) struct Transcript {
     calls: HashMap<ToolCallId, Call>,
     cleaner: Cleaner,
     open_line: Option<Open>,
+    /// The error that may end the run: said once, at the end of the run, or before whatever comes first.
+    failure: Option<Failure>,
+    /// What was said last about an attempt that will be repeated.
+    attempt: String,
+    /// Whoever has this says himself how the run failed.
+    silent_end: bool,
     pieces: Vec<Piece>,
 }
 
@@ -46,6 +54,12 @@ struct Call {
     what: String,
     output: ToolOutputView,
     headed: bool,
+}
+
+#[derive(Debug)]
+struct Failure {
+    code: String,
+    message: String,
 }
 
 /// What the unfinished line on the screen is.
@@ -65,6 +79,12 @@ impl Transcript {
         }
     }
 
+    /// For a run whose failure is told by the error that ends the program.
+    pub(crate) fn with_silent_end(mut self) -> Self {
+        self.silent_end = true;
+        self
+    }
+
     /// The screen has another width now.
     pub(crate) fn set_width(&mut self, width: usize) {
         self.width = width.max(20);
@@ -77,6 +97,7 @@ impl Transcript {
 
     /// Says something beside the answer, in lines of its own.
     pub(crate) fn aside(&mut self, text: &str) {
+        self.error_in_passing();
         self.end_line();
         let end = if text.ends_with('\n') { "" } else { "\n" };
         self.put(Lane::Aside, format!("{text}{end}"));
@@ -138,6 +159,7 @@ impl Transcript {
         if shown.is_empty() {
             return;
         }
+        self.error_in_passing();
         if self.open_line.is_some_and(|open| open != kind) {
             self.end_line();
         }
@@ -217,29 +239,69 @@ impl Transcript {
     }
 
     fn error(&mut self, error: &agentx::types::ErrorRaised) {
-        let message = clean(&error.message).replace('\n', " ");
-        let line = match error.retry_in_ms {
-            Some(wait) => {
-                let note = format!("… {message}; trying again in {}", units::duration(wait));
-                self.style.warn(&note)
-            }
-            None => format!("{} {message}", self.style.bad("error:")),
+        let message = visible(&clean(&error.message).replace('\n', " "));
+        let Some(wait) = error.retry_in_ms else {
+            // The last attempt and the error that it leads to are one failure.
+            self.failure = Some(Failure {
+                code: error.code.clone(),
+                message,
+            });
+            return;
         };
-        self.aside(&line);
+        let told = if self.attempt == message {
+            "the same".into()
+        } else {
+            cut(&message, self.width.saturating_sub(26))
+        };
+        self.aside(
+            &self
+                .style
+                .warn(&format!("… {told}; trying again in {}", units::duration(wait))),
+        );
+        self.attempt = message;
+    }
+
+    /// An error after which the run went on.
+    fn error_in_passing(&mut self) {
+        if let Some(failure) = self.failure.take() {
+            let line = format!("{} {}", self.style.bad("error:"), failure.message);
+            self.aside(&line);
+        }
     }
 
     fn run_end(&mut self, status: RunStatus, reason: Option<&str>) {
+        if !matches!(status, RunStatus::Failed | RunStatus::TimedOut) {
+            self.error_in_passing();
+        }
+        let failure = self.failure.take();
         self.end_line();
+        self.attempt.clear();
         // Calls that never got an outcome belong to a run that is over.
         self.calls.clear();
-        let reason = reason
-            .map(|reason| format!(": {}", visible(reason)))
-            .unwrap_or_default();
-        match status {
-            RunStatus::Interrupted => self.aside(&self.style.warn("■ stopped")),
-            RunStatus::TimedOut => self.aside(&self.style.warn(&format!("■ limit reached{reason}"))),
-            RunStatus::Failed => self.aside(&self.style.bad(&format!("■ failed{reason}"))),
-            _ => {}
+        if self.silent_end {
+            return;
+        }
+        let (code, message) = match (failure, reason) {
+            (Some(failure), _) => (failure.code, failure.message),
+            (None, reason) => (String::new(), reason.map(visible).unwrap_or_default()),
+        };
+        let told = |what: &str| match message.is_empty() {
+            true => what.to_owned(),
+            false => format!("{what}: {message}"),
+        };
+        let exit = match status {
+            RunStatus::Interrupted => return self.aside(&self.style.warn("■ stopped")),
+            RunStatus::TimedOut => Exit::Limit,
+            RunStatus::Failed => exit_of(&code),
+            _ => return,
+        };
+        let line = match exit {
+            Exit::Limit => self.style.warn(&told("■ limit reached")),
+            _ => self.style.bad(&told("■ failed")),
+        };
+        self.aside(&line);
+        if let Some(hint) = hint_in_chat(exit, &code) {
+            self.aside(&self.style.dim(&format!("hint: {hint}")));
         }
     }
 
@@ -261,5 +323,56 @@ fn status_word(status: ToolStatus) -> &'static str {
         ToolStatus::TimedOut => "took too long",
         ToolStatus::Interrupted => "stopped",
         ToolStatus::Unknown => "outcome unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx::types::ErrorRaised;
+
+    fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
+        ErrorRaised {
+            code: "connection_failed".into(),
+            message: "connection refused".into(),
+            recoverable: retry_in_ms.is_some(),
+            retry_in_ms,
+        }
+        .into()
+    }
+
+    fn text(transcript: &mut Transcript) -> String {
+        transcript.take().into_iter().map(|piece| piece.text).collect()
+    }
+
+    #[test]
+    fn a_failure_is_told_once_with_a_hint() {
+        let mut transcript = Transcript::new(Style::default(), 80);
+        for event in [error(Some(400)), error(Some(700)), error(None), error(None)] {
+            transcript.event(&event);
+        }
+        transcript.run_end(RunStatus::Failed, Some("connection refused"));
+        let told = text(&mut transcript);
+        assert_eq!(
+            told.matches("connection refused").count(),
+            2,
+            "an attempt, and the failure: {told}"
+        );
+        assert!(told.contains("… the same; trying again in 0.7s"), "{told}");
+        assert_eq!(told.matches("hint: ").count(), 1, "{told}");
+    }
+
+    #[test]
+    fn an_error_that_ends_nothing_stands_before_what_follows() {
+        let mut transcript = Transcript::new(Style::default(), 80).with_silent_end();
+        transcript.stream(Open::Answer, "half a sen");
+        transcript.event(&error(None));
+        transcript.stream(Open::Answer, "again");
+        transcript.event(&error(None));
+        transcript.run_end(RunStatus::Failed, None);
+        assert_eq!(
+            text(&mut transcript),
+            "half a sen\nerror: connection refused\nagain\n"
+        );
     }
 }

@@ -4,6 +4,7 @@ use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::failure::exit_of;
 use crate::render::result::RunResult;
 
 /// Watches the events of one run for its end.
@@ -130,17 +131,5 @@ fn error(exit: Exit, code: &str, message: &str) -> CliError {
         exit,
         code: code.to_owned(),
         message: message.to_owned(),
-    }
-}
-
-/// The exit of a run that failed with this code.
-fn exit_of(code: &str) -> Exit {
-    match code {
-        "unauthorized" | "forbidden" | "missing_key" | "billing" => Exit::Credentials,
-        "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
-        | "bad_request" | "context_window" | "content_filter" | "bad_generation" | "bad_response"
-        | "stream_broken" | "connection_failed" | "connection_lost" | "tls" | "redirected" => Exit::Provider,
-        "disk_full" | "storage" => Exit::Storage,
-        _ => Exit::Failed,
     }
 }

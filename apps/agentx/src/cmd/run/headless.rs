@@ -117,7 +117,7 @@ impl Headless {
     ) -> Self {
         Self {
             session,
-            transcript: Transcript::new(console.err_style(), console.terminal.width),
+            transcript: Transcript::new(console.err_style(), console.terminal.width).with_silent_end(),
             ending: Ending::new(run_id.clone()),
             run_id,
             format: args.output_format,
