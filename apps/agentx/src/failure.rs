@@ -1,0 +1,78 @@
+//! How a run that failed is told: which exit its code stands for, and what to do about it. One table for `run` and chat.
+
+use crate::exit::Exit;
+
+/// The exit of a run that failed with this code.
+pub(crate) fn exit_of(code: &str) -> Exit {
+    match code {
+        "unauthorized" | "forbidden" | "missing_key" | "billing" => Exit::Credentials,
+        "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
+        | "bad_request" | "context_window" | "content_filter" | "bad_generation" | "bad_response"
+        | "stream_broken" | "connection_failed" | "connection_lost" | "tls" | "redirected" => Exit::Provider,
+        "disk_full" | "storage" => Exit::Storage,
+        _ => Exit::Failed,
+    }
+}
+
+/// What to do about a run of `agentx run` that ended so.
+pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
+    let hint = match exit {
+        Exit::Limit => {
+            "`agentx resume --last` goes on; --max-iterations, --max-cost and --timeout raise the limits"
+                .into()
+        }
+        Exit::Denied => "allow it with a rule in the configuration, or run with --yes".into(),
+        Exit::Provider => format!("{}; `agentx resume --last` goes on", remedy(exit, code)?),
+        exit => remedy(exit, code)?.to_owned(),
+    };
+    Some(hint)
+}
+
+/// What to do about it in a chat, which goes on.
+pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
+    let hint = match exit {
+        Exit::Limit => {
+            "say something to go on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits".into()
+        }
+        exit => format!("{}; then say it again", remedy(exit, code)?),
+    };
+    Some(hint)
+}
+
+fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
+    Some(match (exit, code) {
+        (Exit::Credentials, "billing") => "see to the account at the provider",
+        (Exit::Credentials, _) => "check the key that `agentx config show` names",
+        (_, "connection_failed" | "tls" | "redirected") => {
+            "check that the server runs at the address that `agentx config show` names"
+        }
+        (_, "not_found") => "check the model (`agentx models`) and the address (`agentx config show`)",
+        (_, "context_window" | "too_large") => "choose a model with a larger window, or begin a new session",
+        (_, "rate_limited" | "overloaded" | "server_error" | "timeout") => "wait a little",
+        (_, "disk_full") => "free some space",
+        (Exit::Provider, _) => "what was said so far is kept",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_says_what_to_check_where_something_can_be() {
+        let refused = "connection_failed";
+        assert_eq!(exit_of(refused), Exit::Provider);
+        let hint = hint_after_run(Exit::Provider, refused).unwrap_or_default();
+        assert!(
+            hint.contains("agentx config show") && hint.contains("resume --last"),
+            "{hint}"
+        );
+        let hint = hint_in_chat(Exit::Provider, refused).unwrap_or_default();
+        assert!(
+            hint.contains("agentx config show") && !hint.contains("resume"),
+            "{hint}"
+        );
+        assert_eq!(hint_in_chat(Exit::Failed, "something_else"), None);
+    }
+}
