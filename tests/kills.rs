@@ -227,14 +227,15 @@ async fn only_session(log: &SqliteLog) -> Option<SessionId> {
     let query = agentx::runtime::SessionQuery {
         owner: "own_local".into(),
         workspace: None,
-        limit: 2,
+        limit: 64,
         before: None,
     };
     log.list(query)
         .await
         .unwrap()
-        .first()
-        .map(|info| info.session_id.clone())
+        .into_iter()
+        .find(|info| info.last_seq > 0)
+        .map(|info| info.session_id)
 }
 
 async fn one_session(url: &str, random: &mut Random, seed: u64) -> usize {

@@ -22,6 +22,9 @@ use crate::replay;
 use crate::scripted::ScriptedEnvironment;
 use crate::tool_effector::ToolEffector;
 
+/// How many sessions without an event a list may have to pass over.
+const UNBORN: usize = 16;
+
 /// How a server wants to be spoken to, by model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
@@ -165,6 +168,20 @@ impl NodeRuntime {
         Ok(info)
     }
 
+    /// A session whose process died before its first event is no session.
+    async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let limit = query.limit;
+        let all = SessionQuery {
+            owner: self.owner.clone(),
+            limit: limit.saturating_add(UNBORN),
+            ..query
+        };
+        let mut found = self.log().list(all).await?;
+        found.retain(|info| info.last_seq > 0);
+        found.truncate(limit);
+        Ok(found)
+    }
+
     async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
         let with_kind = if prefix.starts_with(SessionId::PREFIX) {
             prefix.to_owned()
@@ -285,15 +302,7 @@ impl Runtime for NodeRuntime {
     }
 
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
-        Box::pin(async move {
-            Ok(self
-                .log()
-                .list(SessionQuery {
-                    owner: self.owner.clone(),
-                    ..query
-                })
-                .await?)
-        })
+        Box::pin(self.list(query))
     }
 
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {

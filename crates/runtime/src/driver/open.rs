@@ -13,7 +13,9 @@ use super::effects::Effects;
 use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACITY};
 use crate::follow::Live;
 use crate::session::LocalSession;
-use crate::{Derived, DerivedDigest, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer};
+use crate::{
+    Derived, DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer,
+};
 
 /// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
 const LOOK_BACK: u64 = 4096;
@@ -132,6 +134,10 @@ async fn load(
     let writer = parts.log.attach(session).await?;
     let remember = writer.last_seq.saturating_sub(LOOK_BACK);
     let (fold, remembered) = fold_and_remember(parts.log.as_ref(), session, u64::MAX, remember).await?;
+    if fold.root().is_none() {
+        // Its process died before the first event: nothing was ever said in it.
+        return Err(LogError::NotFound(session.to_string()).into());
+    }
     let mut drafts = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
