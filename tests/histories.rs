@@ -83,8 +83,27 @@ impl Conversation {
     }
 }
 
-fn count(session: &Session, of: impl Fn(&RuntimeEvent) -> bool) -> usize {
-    session.events.iter().filter(|event| of(event)).count()
+/// What was answered, and whether it was interrupted: as the conversation says it, and as the runs do.
+type Lives = Vec<(MessageId, Option<bool>)>;
+
+fn lives(session: &Session) -> (Lives, Lives) {
+    let (mut talks, mut runs) = (Lives::new(), Lives::new());
+    let end = |lives: &mut Lives, interrupted: bool| {
+        let open = lives.last_mut().filter(|life| life.1.is_none());
+        open.unwrap_or_else(|| panic!("nothing to end: {:?}", session.tail()))
+            .1 = Some(interrupted);
+    };
+    for event in &session.events {
+        match event {
+            RuntimeEvent::ConversationStart(start) => talks.push((start.message_id.clone(), None)),
+            RuntimeEvent::ConversationEnd(_) => end(&mut talks, false),
+            RuntimeEvent::ConversationInterrupted(_) => end(&mut talks, true),
+            RuntimeEvent::RunStarted(start) => runs.push((start.message_id.clone(), None)),
+            RuntimeEvent::RunFinished(finished) => end(&mut runs, finished.status == RunStatus::Interrupted),
+            _ => {}
+        }
+    }
+    (talks, runs)
 }
 
 proptest! {
@@ -94,9 +113,8 @@ proptest! {
     fn conversations_follow_their_runs(ops in ops()) {
         let mut conversation = Conversation::default();
         let session = play(&ops, |session| conversation.check(session));
-        let started = |event: &RuntimeEvent| matches!(event, RuntimeEvent::ConversationStart(_));
-        let runs = |event: &RuntimeEvent| matches!(event, RuntimeEvent::RunStarted(_));
-        prop_assert_eq!(count(&session, started), count(&session, runs));
+        let (talks, runs) = lives(&session);
+        prop_assert_eq!(talks, runs, "{:?}", session.tail());
     }
 
     #[test]

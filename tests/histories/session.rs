@@ -166,6 +166,10 @@ impl Session {
             9..=11 => self.tool_goes_on(a, b),
             12 => self.decide(a),
             13 => self.time_passes(a),
+            14 if a == 0 && b < 128 => self.say(AgentClosed {
+                agent_state_id: "agt_1".into(),
+                reason: "done".into(),
+            }),
             14 => self.change(a),
             _ => self.die(a),
         }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
-    ActionKind, AgentConfig, AgentStateId, ConfigChange, ConversationEnd, ConversationInterrupted,
+    ActionId, ActionKind, AgentConfig, AgentStateId, ConfigChange, ConversationEnd, ConversationInterrupted,
     ConversationQueued, ConversationResponding, ConversationStart, ConversationThinking, Envelope,
     EnvironmentEvent, InputMode, MessageId, RunId, RuntimeEvent, StopReason, ToolCallId, ToolResult,
     ToolSpec, ToolStatus, UserMessage,
@@ -29,6 +29,8 @@ struct Talk {
     waiting: Vec<Input>,
     /// Tools that end what is under way when they succeed.
     quit_tools: BTreeSet<String>,
+    /// Whether the agent is gone: what is said to it waits for ever.
+    closed: bool,
 }
 
 /// Something that a person said, and the run that it opens if it opens one.
@@ -47,6 +49,8 @@ struct Active {
     responding: bool,
     /// Whether it is being stopped: then only a report ends it.
     stopping: bool,
+    /// The last model call.
+    model_call: Option<ActionId>,
     /// Calls without a result, and whether the tool of each ends the run.
     calls: BTreeMap<ToolCallId, bool>,
     /// Whether such a tool has succeeded.
@@ -58,10 +62,8 @@ impl Receptor for ConversationReceptor {
         use EnvironmentEvent as E;
         match (&fact.event, &fact.agent_state_id) {
             (E::AgentClosed(closed), _) => {
-                // What runs is stopped, and says so.
-                let talk = self.agents.get_mut(&closed.agent_state_id);
-                if let Some(active) = talk.and_then(|talk| talk.active.as_mut()) {
-                    active.stopping = true;
+                if let Some(talk) = self.agents.get_mut(&closed.agent_state_id) {
+                    talk.close();
                 }
             }
             (E::AgentSpawned(spawned), _) => self.meet(&spawned.agent_state_id, &spawned.config),
@@ -101,7 +103,7 @@ impl Talk {
             (EnvironmentEvent::ActionStarted(started), Some(run_id))
                 if started.kind == ActionKind::CallModel =>
             {
-                self.ask_model(run_id, out);
+                self.ask_model(run_id, fact.cause.as_ref(), out);
             }
             (_, run_id) => {
                 let is_of = |active: &Active| run_id.as_ref().is_none_or(|run_id| *run_id == active.run_id);
@@ -127,9 +129,9 @@ impl Talk {
             run_id,
             mode,
         };
-        let Some(active) = &mut self.active else {
+        if self.active.is_none() && !self.closed {
             return self.start(input, out);
-        };
+        }
         self.waiting.push(input);
         match mode {
             InputMode::Queue => {
@@ -142,8 +144,20 @@ impl Talk {
                 out.push(ConversationQueued { message_id, position }.into());
             }
             InputMode::Steer => {}
-            InputMode::Interrupt => active.stopping = true,
+            InputMode::Interrupt => self.stop(),
         }
+    }
+
+    /// What runs is stopped, and says so itself.
+    fn stop(&mut self) {
+        if let Some(active) = &mut self.active {
+            active.stopping = true;
+        }
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        self.stop();
     }
 
     fn start(&mut self, input: Input, out: &mut Vec<RuntimeEvent>) {
@@ -154,6 +168,7 @@ impl Talk {
             run_id,
             responding: false,
             stopping: false,
+            model_call: None,
             calls: BTreeMap::new(),
             quit: false,
         });
@@ -161,7 +176,7 @@ impl Talk {
     }
 
     /// A model call takes up the input that its run answers, and with it all that was meant to join.
-    fn ask_model(&mut self, run_id: &RunId, out: &mut Vec<RuntimeEvent>) {
+    fn ask_model(&mut self, run_id: &RunId, action: Option<&ActionId>, out: &mut Vec<RuntimeEvent>) {
         let is_active = self
             .active
             .as_ref()
@@ -186,6 +201,7 @@ impl Talk {
         // The model is asked when no call is open any more; calls of a stream that broke off are never answered.
         if let Some(active) = &mut self.active {
             active.begin_stream();
+            active.model_call = action.cloned();
         }
         out.push(ConversationThinking {}.into());
     }
@@ -221,8 +237,8 @@ impl Talk {
                     );
                 }
             }
-            // An error that names no run is the session's.
-            E::ErrorOccurred(error) if fact.run_id.is_some() => {
+            // An error that names no run is the session's. One of the model call that is being stopped is not what ends it.
+            E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
                 self.end(
                     ConversationEnd {
                         reason: error.code.clone(),
@@ -253,6 +269,11 @@ impl Active {
         if !std::mem::replace(&mut self.responding, true) {
             out.push(ConversationResponding {}.into());
         }
+    }
+
+    /// Whether an error only says that the model call has ended that was to be stopped anyway.
+    fn was_stopped_before(&self, error: &Envelope<EnvironmentEvent>) -> bool {
+        self.stopping && error.cause.is_some() && error.cause == self.model_call
     }
 
     fn begin_stream(&mut self) {
@@ -527,7 +548,29 @@ mod tests {
             (None, closed.into(), vec![]),
             (Some(1), stream_end(StopReason::EndTurn), vec![]),
             (Some(1), interrupted("done"), vec![stopped("done")]),
+            (None, user("msg_b", InputMode::Queue), vec![queued("msg_b", 1)]),
+            (None, user("msg_c", InputMode::Interrupt), vec![]),
         ]);
+    }
+
+    #[test]
+    fn an_error_of_the_call_that_is_being_stopped_ends_nothing() {
+        let caused_by = |cause: &str, event: EnvironmentEvent| {
+            let mut fact = envelope(5, event);
+            fact.run_id = Some(RunId::of_input(1));
+            fact.cause = Some(ActionId::new(cause));
+            fact
+        };
+        let mut receptor = ConversationReceptor::default();
+        let mut out = Vec::new();
+        receptor.receive(&envelope(0, user("msg_a", InputMode::Queue)), &mut out);
+        receptor.receive(&caused_by("act_1", model_asked()), &mut out);
+        receptor.receive(&envelope(6, InterruptRequested { reason: None }.into()), &mut out);
+        out.clear();
+        receptor.receive(&caused_by("act_1", error("reset")), &mut out);
+        assert_eq!(out, []);
+        receptor.receive(&caused_by("act_2", interrupted("user")), &mut out);
+        assert_eq!(out, [stopped("user")]);
     }
 
     #[test]
