@@ -12,8 +12,8 @@ use agentx_bus::{Filter, Queue};
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    Delivery, DriverParts, Effector, ModelInfo, OpenRequest, Runtime as _, Session, SessionIds, SessionLog,
-    SessionQuery, Subscription, SystemBus, UserInput, View, open_session,
+    AgentEventBus, Delivery, DriverParts, Effector, ModelInfo, OpenRequest, Runtime as _, Session,
+    SessionIds, SessionLog, SessionQuery, Subscription, SystemBus, UserInput, View, open_session,
 };
 use agentx_sqlite_log::SqliteLog;
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
@@ -38,6 +38,7 @@ impl World {
             effectors: Arc::new(BTreeMap::from(effectors)),
             clock: Arc::new(SimulatedClock::default()),
             bus: SystemBus::new(),
+            agents: AgentEventBus::new(),
             tools: fixture::tools(),
             program: "test".into(),
         };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    BlobStore, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo, NewLog,
-    OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session, SessionIds, SessionInfo,
+    AgentEventBus, BlobStore, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo,
+    NewLog, OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session, SessionIds, SessionInfo,
     SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View, open_session, watch_log,
 };
 use agentx_tools::Toolbox;
@@ -87,6 +87,7 @@ impl NodeRuntime {
             effectors: Arc::new(effectors),
             clock: parts.clock,
             bus: SystemBus::new(),
+            agents: AgentEventBus::new(),
             tools: parts.tools.specs(),
             program: parts.program,
         };
@@ -103,6 +104,11 @@ impl NodeRuntime {
     /// Where everything that is committed is published.
     pub fn bus(&self) -> &SystemBus {
         &self.driver.bus
+    }
+
+    /// Where agents are heard inside their own boundaries.
+    pub fn agent_bus(&self) -> &AgentEventBus {
+        &self.driver.agents
     }
 
     /// Where its data is.

@@ -14,8 +14,8 @@ use std::time::Duration;
 use agentx_llm::{Catalog, WireOptions};
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::{
-    ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session, SessionIds,
-    SystemBus, UserInput, View, open_session,
+    AgentEventBus, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest,
+    Session, SessionIds, SystemBus, UserInput, View, open_session,
 };
 use agentx_testing::{MemoryLog, Reply, SimulatedClock, TestServer, fixture, wire};
 use agentx_types::*;
@@ -86,6 +86,7 @@ fn parts(url: &str, log: &MemoryLog) -> DriverParts {
         effectors: Arc::new(BTreeMap::from(effectors)),
         clock: Arc::new(SimulatedClock::default()),
         bus: SystemBus::new(),
+        agents: AgentEventBus::new(),
         tools: fixture::tools(),
         program: "test".into(),
     }

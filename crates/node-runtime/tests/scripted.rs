@@ -108,6 +108,18 @@ async fn a_wish_becomes_a_call_and_its_result_is_summed_up() {
 }
 
 #[tokio::test]
+async fn what_an_earlier_run_left_behind_is_no_news() {
+    let said = ask(vec![
+        fixture::user("run sleep 100"),
+        fixture::tool_call("call_1", "bash", json!({"command": "sleep 100"})),
+        fixture::tool_result("call_1", "bash", "[interrupted after 1.00 s]"),
+        fixture::user("echo fine"),
+    ])
+    .await;
+    assert_eq!(said.text(), "fine");
+}
+
+#[tokio::test]
 async fn a_tool_that_is_not_on_offer_is_named() {
     let mut request = fixture::request(Api::Scripted, vec![fixture::user("run ls")]);
     request.tools = Arc::from([]);

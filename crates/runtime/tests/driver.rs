@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, RuntimeError, Session,
-    SessionFold, SessionIds, SystemBus, UserInput, View, open_session,
+    AgentEventBus, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest,
+    RuntimeError, Session, SessionFold, SessionIds, SystemBus, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -70,6 +70,7 @@ impl World {
             effectors: Arc::new(BTreeMap::from(effectors)),
             clock: Arc::new(SimulatedClock::default()),
             bus: SystemBus::new(),
+            agents: AgentEventBus::new(),
             tools: fixture::tools(),
             program: "test".into(),
         };
@@ -232,6 +233,26 @@ async fn a_fold_for_the_state_alone_has_the_same_state() {
         assert_eq!(state, whole, "after event {}", fact.seq);
     }
     assert!(nothing.actions.is_empty() && nothing.events.is_empty());
+}
+
+#[tokio::test]
+async fn agents_are_heard_inside_their_boundary_after_the_commit() {
+    let world = World::new([Answer::text("hello")]);
+    let everything = agentx_bus::Queue::wait(256);
+    let filter = agentx_bus::Filter::all().agent_state(fixture::agent_state_id().as_str());
+    let mut inside = world.parts.agents.subscribe("test", filter, everything).unwrap();
+    let session = world.new_session(ApprovalMode::Auto).await;
+    say(&session, "hi").await;
+    until_finished(&session).await;
+    session.close().await;
+    let mut layers = std::collections::BTreeSet::new();
+    while let Ok(Some(delivery)) = inside.try_recv() {
+        let event = delivery.into_event().unwrap();
+        assert!(world.log.facts(session.id()).len() as u64 >= event.seq);
+        layers.insert(agentx_bus::Routed::topic(event.as_ref()).to_owned());
+    }
+    let all = ["agent.message", "agent.state", "agent.stream", "agent.turn"].map(str::to_owned);
+    assert_eq!(layers, all.into());
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
     let chinese = is_chinese(&input);
     let done_steps = since.iter().filter(|message| asks_for_tools(message)).count();
     let mut answer = Answer::default();
-    for result in last_results(request, since) {
+    for result in last_results(since) {
         add_paragraph(&mut answer.text, &summary::summary(result, chinese));
     }
     let steps = plan(&input);
@@ -51,21 +51,14 @@ fn asks_for_tools(message: &Message) -> bool {
             .any(|part| matches!(part, ContentPart::ToolCall(_)))
 }
 
-/// The results that came after the last answer: those are news. A person may have said something since.
-fn last_results<'a>(
-    request: &'a ModelRequest,
-    since: &'a [std::sync::Arc<Message>],
-) -> Vec<&'a ToolResultPart> {
-    let all = if since.is_empty() {
-        &request.messages[..]
-    } else {
-        since
-    };
-    let start = all
+/// The results that came after the last answer: those are news. What came before the input belongs to a run that is
+/// over or was turned away from: the input is what is answered.
+fn last_results(since: &[std::sync::Arc<Message>]) -> Vec<&ToolResultPart> {
+    let start = since
         .iter()
         .rposition(|message| message.role == Role::Assistant)
         .map_or(0, |at| at + 1);
-    let parts = all[start..].iter().flat_map(|message| &message.content);
+    let parts = since[start..].iter().flat_map(|message| &message.content);
     parts
         .filter_map(|part| {
             if let ContentPart::ToolResult(result) = part {

@@ -9,7 +9,7 @@ use agentx_types::{
 };
 
 use super::{BATCH_FACTS, Driver, LINGER, Reply};
-use crate::{Batch, Derived, Fact, LogError, Projection, SystemEvent};
+use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, SystemEvent};
 use tokio::time::Instant;
 
 /// A fact on its way into the log, and who waits for it.
@@ -42,6 +42,8 @@ struct Turn {
     derived: Derived,
     /// How many derived events each fact has.
     derived_counts: Vec<usize>,
+    /// What agents say inside their own boundaries, where anybody listens.
+    said: Vec<Arc<AgentEvent>>,
     perform: Vec<Action>,
     replies: Vec<(Reply<u64>, u64)>,
 }
@@ -105,6 +107,16 @@ impl Driver {
         let outside =
             |action: &Action| !matches!(action.body, ActionBody::AnswerCall(_) | ActionBody::Report(_));
         turn.perform.extend(derived.actions.drain(..).filter(outside));
+        if self.parts.agents.subscriptions() > 0 {
+            let said = |(agent_state_id, output)| AgentEvent {
+                session_id: fact.session_id.clone(),
+                agent_state_id,
+                seq,
+                output,
+            };
+            turn.said
+                .extend(derived.outputs.drain(..).map(said).map(Arc::new));
+        }
         turn.derived_counts.push(derived.events.len());
         turn.derived.events.append(&mut derived.events);
         turn.derived.projections.append(&mut derived.projections);
@@ -118,6 +130,7 @@ impl Driver {
             facts,
             derived,
             derived_counts,
+            said,
             perform,
             replies,
         } = turn;
@@ -134,6 +147,9 @@ impl Driver {
             return Err(error);
         }
         self.publish(facts, derived.events, &derived_counts).await;
+        if !said.is_empty() {
+            let _ = self.parts.agents.publish_all(said).await;
+        }
         for (reply, seq) in replies {
             let _ = reply.send(Ok(seq));
         }

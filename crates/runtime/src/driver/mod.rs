@@ -17,8 +17,8 @@ use agentx_types::{ActionKind, Draft, EnvironmentEvent, InterruptRequested, Sour
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    Clock, DerivedDigest, Effector, LogError, RuntimeError, SessionFold, SessionLog, SessionState, SystemBus,
-    Writer,
+    AgentEventBus, Clock, DerivedDigest, Effector, LogError, RuntimeError, SessionFold, SessionLog,
+    SessionState, SystemBus, Writer,
 };
 use batch::Item;
 use effects::Effects;
@@ -46,6 +46,8 @@ pub struct DriverParts {
     pub clock: Arc<dyn Clock>,
     /// Where committed facts and their meaning are published.
     pub bus: SystemBus,
+    /// Where agents are heard inside their own boundaries; whoever watches one agent filters by its id.
+    pub agents: AgentEventBus,
     /// The tools that this program has; a session that was opened with others is told of the change.
     pub tools: Arc<[ToolSpec]>,
     /// The program and its version, for the log.
