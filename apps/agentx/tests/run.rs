@@ -111,6 +111,18 @@ fn without_a_terminal_a_question_is_answered_with_no() {
     assert_eq!(ran.code, Some(7), "{ran}");
     assert!(ran.stderr.contains("nobody could be asked"), "{ran}");
     assert!(!sandbox.path("ws/made").exists());
+    let frames = sandbox.run(&["run", "--output-format", "stream-json", "run touch made"]);
+    assert!(frames.stdout.contains("nobody is there to be asked"), "{frames}");
+    assert!(
+        !frames.stdout.contains("approval_requested") && !frames.stdout.contains("The person"),
+        "no decision is recorded that nobody made: {frames}"
+    );
+    let again = sandbox.run(&["run", "--last", "run touch made"]);
+    assert_eq!(
+        again.code,
+        Some(7),
+        "the session asks again, and there is nobody: {again}"
+    );
     let denied = sandbox.run(&["run", "--approve", "deny", "run touch made"]);
     assert_eq!(denied.code, Some(0), "{denied}");
     assert!(!sandbox.path("ws/made").exists());

@@ -11,8 +11,11 @@ use crate::render::approval::{self, Answer};
 pub(crate) enum Approver {
     /// Everything is allowed.
     Yes,
-    /// Nobody can be asked, or nobody wants to be: everything is refused, with this note.
-    No(&'static str),
+    /// Nobody can be asked, or nobody wants to be: the session refuses what it would ask.
+    No {
+        /// Nobody can be asked who would have been.
+        alone: bool,
+    },
     /// A person at the terminal is asked.
     Person(Questions),
 }
@@ -24,23 +27,22 @@ pub(crate) struct Questions {
     wanted: mpsc::Sender<()>,
 }
 
-/// What a refusal says to the model where nobody could be asked.
-const NOBODY: &str = "nobody could be asked: this run has no terminal";
+/// What is said to a question that was put although the session refuses what it would ask.
+const NOT_HERE: &str = "calls that need an approval are refused in this run";
 
 impl Approver {
     /// The one for these flags.
-    pub(crate) fn new(yes: bool, asks: bool, console: &Console) -> Self {
+    pub(crate) fn new(yes: bool, asks: bool, alone: bool, console: &Console) -> Self {
         match (yes, asks, console.terminal.input && console.terminal.error) {
             (true, _, _) => Self::Yes,
             (false, true, true) => Self::Person(Questions::start()),
-            (false, true, false) => Self::No(NOBODY),
-            (false, false, _) => Self::No("calls that need an approval are refused in this run"),
+            _ => Self::No { alone },
         }
     }
 
     /// Whether refusals are for want of a person.
     pub(crate) fn is_alone(&self) -> bool {
-        matches!(self, Self::No(NOBODY))
+        matches!(self, Self::No { alone: true })
     }
 
     /// Takes a question; the answer, if there is one at once.
@@ -51,17 +53,11 @@ impl Approver {
     ) -> Option<ApprovalInput> {
         match self {
             Self::Yes => Some(answer(&request.tool_call_id, ApprovalDecision::Once, None)),
-            Self::No(why) => {
-                console.say(&format!(
-                    "{} is refused: {why}\n",
-                    crate::render::clean::visible(&request.name)
-                ));
-                Some(answer(
-                    &request.tool_call_id,
-                    ApprovalDecision::Deny,
-                    Some((*why).to_owned()),
-                ))
-            }
+            Self::No { .. } => Some(answer(
+                &request.tool_call_id,
+                ApprovalDecision::Deny,
+                Some(NOT_HERE.to_owned()),
+            )),
             Self::Person(questions) => {
                 questions.open.push(request.clone());
                 if questions.open.len() == 1 {

@@ -1,11 +1,14 @@
 //! How a run ended, gathered from its events.
 
-use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent};
+use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent, ToolFailed, ToolStatus};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::failure::exit_of;
 use crate::render::result::RunResult;
+
+/// What the agent says of a call that it would have asked about.
+const NOBODY: &str = "nobody is there to be asked";
 
 /// Watches the events of one run for its end.
 #[derive(Debug)]
@@ -69,9 +72,12 @@ impl Ending {
         self.finished
     }
 
-    /// A call was refused because nobody could be asked.
-    pub(crate) fn refused(&mut self) {
-        self.refused += 1;
+    /// A call came to nothing in a run that has nobody to ask; whether for that reason, the reason says. A call that a
+    /// rule denies would have been refused anyway.
+    pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
+        if failed.status == ToolStatus::Denied && failed.error.contains(NOBODY) {
+            self.refused += 1;
+        }
     }
 
     /// The result; `signal` is how the program was told to stop, if it was.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx::runtime::{Delivery, Runtime, Session, UserInput, View};
-use agentx::types::{ApprovalMode, ContentPart, RunId, RuntimeEvent};
+use agentx::types::{ApprovalMode, ConfigChange, ContentPart, RunId, RuntimeEvent};
 
 use super::approver::Approver;
 use super::ending::Ending;
@@ -27,18 +27,42 @@ pub(crate) async fn run(
     args: &RunArgs,
     console: &mut Console,
 ) -> Result<RunResult, CliError> {
-    let loaded = start::settings_aloud(global, &args.agent, console)?;
+    let mut loaded = start::settings_aloud(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
     let target = Target::of(&args.session)?;
     let prompt = prompt::read(&args.prompt, console).await?;
     let runtime = build_runtime(&loaded.settings)?;
     let signals = Signals::listen()?;
+    let would_ask = loaded.settings.approval == ApprovalMode::Ask;
+    let has_person = console.terminal.input && console.terminal.error;
+    if would_ask && !has_person {
+        loaded.settings.approval = ApprovalMode::Deny;
+    }
     let session = open(&*runtime, &loaded.settings, args, &target).await?;
-    let asks = loaded.settings.approval == ApprovalMode::Ask;
-    let approver = Approver::new(args.agent.yes, asks, console);
+    // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
+    let told_now = target == Target::New || args.agent.approve.is_some();
+    let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
+    let approver = Approver::new(args.agent.yes, would_ask, asked_before, console);
     let result = with_session(&session, prompt, args, approver, signals, console).await;
+    if asked_before {
+        // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
+        let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
+    }
     session.close().await;
     result
+}
+
+/// Where nobody can be asked, the log says so from the start: no question is put, and no decision of a person is
+/// recorded. Returns whether the session asks otherwise.
+async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, CliError> {
+    match session.state().await?.config.approval {
+        ApprovalMode::Ask => {
+            session.change(ConfigChange::Approval(ApprovalMode::Deny)).await?;
+            Ok(true)
+        }
+        ApprovalMode::Deny => Ok(told_now),
+        ApprovalMode::Auto => Ok(false),
+    }
 }
 
 async fn open(
@@ -190,12 +214,10 @@ impl Headless {
             RuntimeEvent::ApprovalRequested(request) => {
                 self.print(console)?;
                 if let Some(answer) = self.approver.asked(request, console) {
-                    if self.approver.is_alone() {
-                        self.ending.refused();
-                    }
                     self.session.approve(answer).await?;
                 }
             }
+            RuntimeEvent::ToolFailed(failed) if self.approver.is_alone() => self.ending.tool_failed(failed),
             RuntimeEvent::ToolCallAnswered(answered) => self.approver.settled(&answered.tool_call_id),
             // What was stopped was the run before this one; this one is not wanted either.
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
