@@ -116,22 +116,7 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             json: text(b),
         }
         .into(),
-        6 => {
-            let invalid = (b > 200).then(|| {
-                Box::new(InvalidInput {
-                    raw: text(a),
-                    error: text(b),
-                })
-            });
-            let name = pick(&["look", "change", "finish", ""], b).into();
-            ToolCall {
-                tool_call_id: call_id(a),
-                name,
-                input: value(a / 4),
-                invalid,
-            }
-            .into()
-        }
+        6 => a_call(a, b),
         7 => ProviderPart {
             api: text(a),
             attach: b.is_multiple_of(2),
@@ -156,6 +141,22 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             .into()
         }
     }
+}
+
+fn a_call(a: u8, b: u8) -> EnvironmentEvent {
+    let invalid = (b > 200).then(|| {
+        Box::new(InvalidInput {
+            raw: text(a),
+            error: text(b),
+        })
+    });
+    ToolCall {
+        tool_call_id: call_id(a),
+        name: pick(&["look", "change", "finish", ""], b).into(),
+        input: value(a / 4),
+        invalid,
+    }
+    .into()
 }
 
 fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {

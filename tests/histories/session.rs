@@ -194,36 +194,7 @@ impl Session {
             return self.model_ends(&action, StopReason::Interrupted);
         }
         if !model.streaming {
-            let attempt = model.attempt;
-            model.attempt += 1;
-            model.streaming = !matches!(a % 8, 0 | 1);
-            match a % 8 {
-                0 => {
-                    let (code, message) = ("overloaded".into(), "Overloaded".into());
-                    self.answer(
-                        &action,
-                        AttemptFailed {
-                            attempt,
-                            code,
-                            message,
-                            status: None,
-                            retry_in_ms: Some(1),
-                        },
-                    );
-                }
-                1 => self.model_fails(&action),
-                _ => {
-                    let message_id = MessageId::new(format!("{}_{attempt}", action.action_id));
-                    self.answer(
-                        &action,
-                        StreamStart {
-                            message_id,
-                            model: "m".into(),
-                            attempt,
-                        },
-                    );
-                }
-            }
+            self.model_begins(&action, a);
             return;
         }
         match a % 8 {
@@ -261,6 +232,40 @@ impl Session {
                     S::Other,
                 ];
                 self.model_ends(&action, reasons[usize::from(b) % reasons.len()]);
+            }
+        }
+    }
+
+    fn model_begins(&mut self, action: &Action, a: u8) {
+        let Some(model) = &mut self.model else { return };
+        let attempt = model.attempt;
+        model.attempt += 1;
+        model.streaming = !matches!(a % 8, 0 | 1);
+        match a % 8 {
+            0 => {
+                let (code, message) = ("overloaded".into(), "Overloaded".into());
+                self.answer(
+                    action,
+                    AttemptFailed {
+                        attempt,
+                        code,
+                        message,
+                        status: None,
+                        retry_in_ms: Some(1),
+                    },
+                );
+            }
+            1 => self.model_fails(action),
+            _ => {
+                let message_id = MessageId::new(format!("{}_{attempt}", action.action_id));
+                self.answer(
+                    action,
+                    StreamStart {
+                        message_id,
+                        model: "m".into(),
+                        attempt,
+                    },
+                );
             }
         }
     }
