@@ -77,7 +77,11 @@ impl Driver {
         if let Ok(drafts) = self.inbound.try_recv() {
             return Some(drafts);
         }
-        if !turn.perform.is_empty() || !turn.replies.is_empty() {
+        let goes_on = turn
+            .facts
+            .last()
+            .is_some_and(|fact| is_followed_soon(&fact.event));
+        if !goes_on || !turn.perform.is_empty() || !turn.replies.is_empty() {
             return None;
         }
         let deadline = turn.began? + LINGER;
@@ -195,6 +199,24 @@ impl Driver {
             self.effects.start(&self.parts, action);
         }
     }
+}
+
+/// Whether the fact is a piece of something that goes on: of an answer, or of a tool's output.
+fn is_followed_soon(event: &EnvironmentEvent) -> bool {
+    use EnvironmentEvent as E;
+    matches!(
+        event,
+        E::StreamStart(_)
+            | E::TextChunk(_)
+            | E::ThinkingChunk(_)
+            | E::PartEnd(_)
+            | E::ToolCallStart(_)
+            | E::ToolCallChunk(_)
+            | E::ToolCall(_)
+            | E::ProviderPart(_)
+            | E::UsageReport(_)
+            | E::ToolOutputChunk(_)
+    )
 }
 
 /// The fact that an action is on record by: that it begins, or, where nothing outside is touched, its whole outcome.
