@@ -48,6 +48,51 @@ fn a_session_is_gone_on_with() {
 }
 
 #[test]
+fn a_session_looks_the_same_when_it_is_opened_again() {
+    let sandbox = Sandbox::new();
+    let input = "run echo one\nrun sh -c 'echo two; exit 3'\nhello\n";
+    let live = sandbox.run_with_input(&["chat", "--yes"], input).stdout;
+    let again = sandbox.run_with_input(&["resume"], "").stdout;
+    let turns = |text: &str| text[text.find("› run echo one").unwrap_or(0)..].to_owned();
+    assert!(live.contains("● bash  echo one"), "{live}");
+    assert_eq!(turns(&again), turns(&live));
+    sandbox.run_with_input(&["resume"], "thanks\n");
+    let later = sandbox.run_with_input(&["resume"], "").stdout;
+    assert!(
+        !later.contains("echo one") && later.contains("› run sh"),
+        "the last turns, each whole: {later}"
+    );
+}
+
+#[test]
+fn what_was_typed_during_an_answer_is_said_once_between_its_lines() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 60);
+    chat.wait_for_last("›");
+    chat.keys("tell a long story\r");
+    chat.wait_for("Chapter 1");
+    chat.keys("thanks\r");
+    chat.wait_for("queued: thanks");
+    chat.keys("\u{3}");
+    chat.wait_for("■ stopped");
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let lines = chat.lines();
+    let count = |text: &str| lines.iter().filter(|line| line.trim_end() == text).count();
+    assert_eq!(
+        count("queued: thanks"),
+        1,
+        "a line of its own:\n{}",
+        lines.join("\n")
+    );
+    assert!(count("› thanks") == 1, "{}", lines.join("\n"));
+}
+
+#[test]
 fn a_tool_an_approval_and_what_was_typed_meanwhile() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &[], 60, 40);

@@ -3,22 +3,20 @@
 use std::collections::VecDeque;
 
 use agentx::runtime::SessionState;
-use agentx::types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId, TurnResponse};
+use agentx::types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId};
 
 /// The state of a chat, from the events alone.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     running: Option<RunId>,
-    /// The run that was begun last by a text of this chat.
-    own: Option<RunId>,
+    /// The run whose first words are on the screen.
+    told: Option<RunId>,
     /// The person has asked to stop.
     pub(crate) stopping: bool,
     questions: VecDeque<ApprovalRequested>,
     sent: VecDeque<Sent>,
     /// Texts that waited already when the session was opened.
     inherited: usize,
-    /// What the last run cost.
-    pub(crate) turn: Option<TurnResponse>,
 }
 
 /// A text on its way to the agent.
@@ -111,7 +109,6 @@ impl Desk {
                 self.stopping = false;
                 self.questions.clear();
             }
-            RuntimeEvent::TurnResponse(turn) => self.turn = Some(turn.clone()),
             RuntimeEvent::ApprovalRequested(request) => {
                 self.answered(&request.tool_call_id);
                 self.questions.push_back(request.clone());
@@ -119,8 +116,12 @@ impl Desk {
             RuntimeEvent::ToolCallAnswered(answered) => self.answered(&answered.tool_call_id),
             RuntimeEvent::ToolExecuting(executing) => self.answered(&executing.tool_call_id),
             // What this chat did not send, another front end said.
-            RuntimeEvent::UserMessageAdded(added) if self.own.is_none() || envelope.run_id != self.own => {
-                return Some(added.message.text());
+            RuntimeEvent::UserMessageAdded(added) => {
+                // What begins a run may stand in the frame of the one that it waited for.
+                let run_id = self.running.clone().or_else(|| envelope.run_id.clone());
+                let is_news = self.is_news(run_id.as_ref());
+                self.told = run_id;
+                return is_news.then(|| added.message.text());
             }
             _ => {}
         }
@@ -129,7 +130,6 @@ impl Desk {
 
     fn run_started(&mut self, run_id: &RunId) -> Option<String> {
         self.running = Some(run_id.clone());
-        self.turn = None;
         let Some(at) = self
             .sent
             .iter()
@@ -138,10 +138,15 @@ impl Desk {
             self.inherited = self.inherited.saturating_sub(1);
             return None;
         };
-        self.own = Some(run_id.clone());
-        self.sent
-            .remove(at)
-            .filter(|sent| !sent.printed)
-            .map(|sent| sent.text)
+        let sent = self.sent.remove(at)?;
+        let is_news = !sent.printed && self.told.as_ref() != Some(run_id);
+        self.told = Some(run_id.clone());
+        is_news.then_some(sent.text)
+    }
+
+    /// Whether the words of this run are not on the screen yet. They come before the run as well as after its start.
+    fn is_news(&self, run_id: Option<&RunId>) -> bool {
+        let printed = |sent: &Sent| sent.printed && sent.run_id.as_ref() == run_id;
+        run_id.is_none() || (self.told.as_ref() != run_id && !self.sent.iter().any(printed))
     }
 }

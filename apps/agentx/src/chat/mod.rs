@@ -6,6 +6,7 @@ pub(crate) mod commands;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
+mod past;
 pub(crate) mod screen;
 pub(crate) mod slash;
 pub(crate) mod terminal;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, OpenRequest, Runtime, Session, View};
-use agentx::types::{AgentConfig, RuntimeEvent};
+use agentx::types::{AgentConfig, RuntimeEvent, TurnResponse};
 use tokio::sync::mpsc;
 
 use crate::console::Console;
@@ -27,15 +28,15 @@ use crate::render::{approval, conversation, transcript::Transcript, units};
 use crate::signals::Signals;
 use desk::Desk;
 use editor::Editor;
+use past::Past;
 use screen::{Line, Screen};
 use terminal::{Input, RawMode};
 
 /// What stands before the line that is being written.
 const PROMPT: &str = "› ";
-/// How many events of a session that is opened again are looked through for what was said last.
-const LOOK_BACK: u64 = 2_000;
-/// How many of the messages found there are shown.
-const SHOWN_MESSAGES: usize = 6;
+/// How many events of a session that is opened again are looked through for what was said last; no more than the
+/// runtime remembers its fold for, so that a long session opens as fast as a short one.
+const LOOK_BACK: u64 = 4_000;
 
 /// Where the conversation is.
 pub(crate) enum Seat {
@@ -76,8 +77,10 @@ pub(crate) struct Chat<'a> {
     pub(crate) editor: Editor,
     pub(crate) desk: Desk,
     pub(crate) transcript: Transcript,
-    /// Events up to here were there before the chat; their messages are collected and shown together.
-    past: Option<(u64, Vec<String>)>,
+    /// Events that were there before the chat are collected and shown together.
+    past: Option<Past>,
+    /// What the last run cost.
+    turn: Option<TurnResponse>,
     /// Nothing more can be typed.
     pub(crate) input_ended: bool,
 }
@@ -113,6 +116,7 @@ impl<'a> Chat<'a> {
             desk,
             transcript,
             past: None,
+            turn: None,
             input_ended: false,
         }
     }
@@ -123,7 +127,7 @@ impl<'a> Chat<'a> {
         let after = state.last_seq.saturating_sub(LOOK_BACK);
         let events = Follower::new(session.clone(), after, View::Runtime).await?;
         self.desk = Desk::of(&state);
-        self.past = Some((state.last_seq, Vec::new()));
+        self.past = Some(Past::until(state.last_seq));
         self.seat = Seat::Open { session, events };
         // What was said last is on the screen before anything is asked.
         while self.past.is_some() {
@@ -230,33 +234,43 @@ impl<'a> Chat<'a> {
             Delivery::CaughtUp(_) => return self.show_past(),
             Delivery::Environment(_) | Delivery::CutOff(_) => return,
         };
-        if let Some((last_seq, messages)) = &mut self.past {
-            if envelope.seq <= *last_seq {
-                messages.extend(conversation::message(
-                    &envelope.event,
-                    self.console.out_style(),
-                    self.console.terminal.width,
-                ));
+        if let Some(past) = &mut self.past {
+            if past.take(envelope) {
                 return;
             }
             self.show_past();
         }
         let asked_before = self.desk.question().map(|question| question.tool_call_id.clone());
         if let Some(text) = self.desk.event(envelope) {
-            let said = conversation::said(&text, self.console.out_style());
-            self.transcript.aside(&said);
+            self.said(&text);
         }
-        self.transcript.event(&envelope.event);
-        if let (RuntimeEvent::RunFinished(_), Some(turn)) = (&envelope.event, &self.desk.turn) {
-            let words = [
-                units::usage(&turn.usage),
-                units::money(turn.cost),
-                units::duration(turn.duration_ms),
-            ];
-            let line = self.console.out_style().dim(&words.join(" · "));
-            self.transcript.aside(&format!("{line}\n\n"));
-        }
+        self.tell(&envelope.event);
         self.ask_if_new(asked_before.as_ref());
+    }
+
+    fn said(&mut self, text: &str) {
+        let said = conversation::said(text, self.console.out_style());
+        self.transcript.aside(&said);
+    }
+
+    /// Tells an event, and after the last one of a turn what it cost.
+    fn tell(&mut self, event: &RuntimeEvent) {
+        self.transcript.event(event);
+        match event {
+            RuntimeEvent::RunStarted(_) => self.turn = None,
+            RuntimeEvent::TurnResponse(turn) => self.turn = Some(turn.clone()),
+            RuntimeEvent::RunFinished(_) => {
+                let Some(turn) = self.turn.take() else { return };
+                let words = [
+                    units::usage(&turn.usage),
+                    units::money(turn.cost),
+                    units::duration(turn.duration_ms),
+                ];
+                let line = self.console.out_style().dim(&words.join(" · "));
+                self.transcript.aside(&format!("{line}\n\n"));
+            }
+            _ => {}
+        }
     }
 
     /// Prints the question that is open, if it was not open before.
@@ -276,12 +290,12 @@ impl<'a> Chat<'a> {
     }
 
     fn show_past(&mut self) {
-        let Some((_, messages)) = self.past.take() else {
-            return;
-        };
-        let left_out = messages.len().saturating_sub(SHOWN_MESSAGES);
-        for message in &messages[left_out..] {
-            self.transcript.aside(message);
+        let Some(past) = self.past.take() else { return };
+        for envelope in past.last_turns() {
+            if let RuntimeEvent::UserMessageAdded(added) = &envelope.event {
+                self.said(&added.message.text());
+            }
+            self.tell(&envelope.event);
         }
         self.ask_if_new(None);
     }

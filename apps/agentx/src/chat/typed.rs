@@ -124,7 +124,7 @@ impl Chat<'_> {
                 "queued"
             };
             self.transcript
-                .aside(&style.dim(&format!("{note}: {}", crate::render::clean::visible(text))));
+                .note(&style.dim(&format!("{note}: {}", crate::render::clean::visible(text))));
         } else {
             self.echo(text);
         }

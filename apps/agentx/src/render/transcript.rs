@@ -41,6 +41,8 @@ pub(crate) struct Transcript {
     open_line: Option<Open>,
     /// The error that may end the run: said once, at the end of the run, or before whatever comes first.
     failure: Option<Failure>,
+    /// What waits for the end of the open line.
+    notes: Vec<String>,
     /// What was said last about an attempt that will be repeated.
     attempt: String,
     /// Whoever has this says himself how the run failed.
@@ -103,6 +105,20 @@ impl Transcript {
         self.put(Lane::Aside, format!("{text}{end}"));
     }
 
+    /// Says something that may wait for the end of the line that is open, so that no sentence is broken.
+    pub(crate) fn note(&mut self, text: &str) {
+        match self.open_line {
+            Some(_) => self.notes.push(text.to_owned()),
+            None => self.aside(text),
+        }
+    }
+
+    fn tell_notes(&mut self) {
+        for note in std::mem::take(&mut self.notes) {
+            self.put(Lane::Aside, format!("{note}\n"));
+        }
+    }
+
     /// Ends the line that is open, if one is.
     pub(crate) fn end_line(&mut self) {
         match self.open_line.take() {
@@ -110,6 +126,7 @@ impl Transcript {
             Some(Open::Thinking) => self.put(Lane::Aside, "\n".into()),
             None => {}
         }
+        self.tell_notes();
     }
 
     /// Takes an event.
@@ -163,7 +180,23 @@ impl Transcript {
         if self.open_line.is_some_and(|open| open != kind) {
             self.end_line();
         }
-        let ends = shown.ends_with('\n');
+        // The first line that ends is where notes may stand.
+        let rest = match shown.find('\n') {
+            Some(at) if !self.notes.is_empty() => shown.split_off(at + 1),
+            _ => String::new(),
+        };
+        self.open_line = (!shown.ends_with('\n')).then_some(kind);
+        self.put_streamed(kind, shown);
+        if self.open_line.is_none() {
+            self.tell_notes();
+        }
+        if !rest.is_empty() {
+            self.open_line = (!rest.ends_with('\n')).then_some(kind);
+            self.put_streamed(kind, rest);
+        }
+    }
+
+    fn put_streamed(&mut self, kind: Open, shown: String) {
         match kind {
             Open::Answer => self.put(Lane::Answer, shown),
             Open::Thinking => {
@@ -171,7 +204,6 @@ impl Transcript {
                 self.put(Lane::Aside, dimmed);
             }
         }
-        self.open_line = (!ends).then_some(kind);
     }
 
     fn remember(&mut self, id: &ToolCallId, name: &str, what: String) {
@@ -327,52 +359,4 @@ fn status_word(status: ToolStatus) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use agentx::types::ErrorRaised;
-
-    fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
-        ErrorRaised {
-            code: "connection_failed".into(),
-            message: "connection refused".into(),
-            recoverable: retry_in_ms.is_some(),
-            retry_in_ms,
-        }
-        .into()
-    }
-
-    fn text(transcript: &mut Transcript) -> String {
-        transcript.take().into_iter().map(|piece| piece.text).collect()
-    }
-
-    #[test]
-    fn a_failure_is_told_once_with_a_hint() {
-        let mut transcript = Transcript::new(Style::default(), 80);
-        for event in [error(Some(400)), error(Some(700)), error(None), error(None)] {
-            transcript.event(&event);
-        }
-        transcript.run_end(RunStatus::Failed, Some("connection refused"));
-        let told = text(&mut transcript);
-        assert_eq!(
-            told.matches("connection refused").count(),
-            2,
-            "an attempt, and the failure: {told}"
-        );
-        assert!(told.contains("… the same; trying again in 0.7s"), "{told}");
-        assert_eq!(told.matches("hint: ").count(), 1, "{told}");
-    }
-
-    #[test]
-    fn an_error_that_ends_nothing_stands_before_what_follows() {
-        let mut transcript = Transcript::new(Style::default(), 80).with_silent_end();
-        transcript.stream(Open::Answer, "half a sen");
-        transcript.event(&error(None));
-        transcript.stream(Open::Answer, "again");
-        transcript.event(&error(None));
-        transcript.run_end(RunStatus::Failed, None);
-        assert_eq!(
-            text(&mut transcript),
-            "half a sen\nerror: connection refused\nagain\n"
-        );
-    }
-}
+mod tests;

@@ -1,0 +1,65 @@
+//! Runs as they are told: failures once, notes between lines.
+
+use super::*;
+use agentx::types::ErrorRaised;
+
+fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
+    ErrorRaised {
+        code: "connection_failed".into(),
+        message: "connection refused".into(),
+        recoverable: retry_in_ms.is_some(),
+        retry_in_ms,
+    }
+    .into()
+}
+
+fn text(transcript: &mut Transcript) -> String {
+    transcript.take().into_iter().map(|piece| piece.text).collect()
+}
+
+#[test]
+fn a_failure_is_told_once_with_a_hint() {
+    let mut transcript = Transcript::new(Style::default(), 80);
+    for event in [error(Some(400)), error(Some(700)), error(None), error(None)] {
+        transcript.event(&event);
+    }
+    transcript.run_end(RunStatus::Failed, Some("connection refused"));
+    let told = text(&mut transcript);
+    assert_eq!(
+        told.matches("connection refused").count(),
+        2,
+        "an attempt, and the failure: {told}"
+    );
+    assert!(told.contains("… the same; trying again in 0.7s"), "{told}");
+    assert_eq!(told.matches("hint: ").count(), 1, "{told}");
+}
+
+#[test]
+fn a_note_waits_for_the_end_of_the_line() {
+    let mut transcript = Transcript::new(Style::default(), 80);
+    transcript.note("at once");
+    transcript.stream(Open::Answer, "half a sen");
+    transcript.note("queued: thanks");
+    transcript.stream(Open::Answer, "tence\nmore\nand");
+    assert_eq!(
+        text(&mut transcript),
+        "at once\nhalf a sentence\nqueued: thanks\nmore\nand"
+    );
+    transcript.note("queued: again");
+    transcript.end_line();
+    assert_eq!(text(&mut transcript), "\nqueued: again\n");
+}
+
+#[test]
+fn an_error_that_ends_nothing_stands_before_what_follows() {
+    let mut transcript = Transcript::new(Style::default(), 80).with_silent_end();
+    transcript.stream(Open::Answer, "half a sen");
+    transcript.event(&error(None));
+    transcript.stream(Open::Answer, "again");
+    transcript.event(&error(None));
+    transcript.run_end(RunStatus::Failed, None);
+    assert_eq!(
+        text(&mut transcript),
+        "half a sen\nerror: connection refused\nagain\n"
+    );
+}
