@@ -69,6 +69,14 @@ impl CliError {
         }
     }
 
+    /// What the runtime says about an event that was named with `--at`: a mistake of the command line, if one was.
+    pub(crate) fn about_event(error: RuntimeError, at: Option<u64>, hint: &str) -> Self {
+        match (error, at) {
+            (RuntimeError::Refused(message), Some(_)) => Self::usage(message, hint),
+            (error, _) => Self::Runtime(error),
+        }
+    }
+
     /// Stable, for programs.
     pub(crate) fn kind(&self) -> &str {
         match self {

@@ -61,11 +61,11 @@ pub(crate) fn notes(loaded: &Loaded) -> String {
     if !loaded.ignored.is_empty() {
         for ignored in &loaded.ignored {
             text.push_str(&format!(
-                "note: {} does not count: {} ({})\n",
+                "note: `{}` is left out: {} ({})\n",
                 ignored.key, ignored.why, ignored.origin
             ));
         }
-        text.push_str("hint: read the file, then `agentx config trust` lets it count\n");
+        text.push_str("hint: read the file, then `agentx config trust` takes all of it\n");
     }
     text
 }

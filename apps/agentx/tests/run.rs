@@ -226,6 +226,11 @@ fn sessions_are_kept_and_gone_on_with() {
             .len()
     };
     assert_eq!(count(&sandbox), 2);
+    let copy = sandbox.run(&["fork", short]);
+    assert_eq!(copy.code, Some(0), "{copy}");
+    let list = sandbox.run(&["sessions", "list"]);
+    assert!(list.stdout.contains("(fork of "), "{list}");
+    assert!(!list.stdout.contains('–'), "every session has a status: {list}");
 
     for args in [
         &["sessions", "verify", short][..],
@@ -235,6 +240,14 @@ fn sessions_are_kept_and_gone_on_with() {
     ] {
         let ran = sandbox.run(args);
         assert_eq!(ran.code, Some(0), "{ran}");
+    }
+    for args in [
+        &["fork", short, "--at", "99999"][..],
+        &["context", short, "--at", "1"],
+    ] {
+        let wrong = sandbox.run(args);
+        assert_eq!(wrong.code, Some(2), "{wrong}");
+        assert!(wrong.stderr.contains("hint: "), "{wrong}");
     }
     let unsure = sandbox.run(&["sessions", "delete", short]);
     assert_eq!(unsure.code, Some(2), "{unsure}");

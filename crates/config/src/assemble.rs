@@ -9,7 +9,7 @@ use agentx_types::{ApprovalMode, Limits, ModelParams};
 use crate::keys::KeyPath;
 use crate::layers::Merged;
 use crate::models;
-use crate::settings::{Settings, ToolSettings};
+use crate::settings::{Durability, Settings, ToolSettings};
 use crate::value::Value;
 use crate::{At, Mistake, Origin, Places, Sourced};
 
@@ -47,6 +47,10 @@ pub(crate) fn settings(
         catalog,
         providers,
         data_dir: data_dir(merged, places),
+        durability: match get.text("durability").as_deref() {
+            Some("machine") => Durability::Machine,
+            _ => Durability::Process,
+        },
         log_file: path(merged, places, "log_file"),
         log: get.text("log").unwrap_or_else(|| "off".into()),
         workspace: places.cwd.clone(),

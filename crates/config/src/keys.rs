@@ -51,6 +51,7 @@ const fn key(
 pub const APIS: &[&str] = &["anthropic", "openai-chat"];
 const AUTHS: &[&str] = &["x-api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
+const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 use Trust::{Free, InsideOnly, Tighten, Trusted};
@@ -90,6 +91,7 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),
     key("models.*.prices.cache_write", Kind::Price, Trusted, None, "US dollars for a million tokens written to the cache"),
     key("data_dir", Kind::Path, Trusted, None, "where sessions are kept"),
+    key("durability", Kind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: the death of the process, or of the machine too (slower)"),
     key("log", Kind::Choice(LEVELS), Free, Some("off"), "how much the program says about itself"),
     key("log_file", Kind::Path, Trusted, None, "where it says that; standard error, in a chat `agentx.log` in data_dir"),
 ];

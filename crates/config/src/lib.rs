@@ -44,6 +44,6 @@ pub use origin::{Origin, Place, Sourced};
 pub use places::{Places, WORKSPACE_FOLDER};
 pub use read::Flag;
 pub use secret::Secret;
-pub use settings::{ProviderKey, ProviderSettings, Settings, ToolSettings};
+pub use settings::{Durability, ProviderKey, ProviderSettings, Settings, ToolSettings};
 pub use trust::{Ignored, distrust, trust};
 pub use value::{KeyReference, Kind, Value};

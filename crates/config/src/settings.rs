@@ -31,6 +31,8 @@ pub struct Settings {
     pub providers: Vec<ProviderSettings>,
     /// Where sessions are kept, absolute.
     pub data_dir: PathBuf,
+    /// What committed events survive.
+    pub durability: Durability,
     /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.
     pub log: String,
     /// Where it says that; standard error where `None`.
@@ -41,6 +43,16 @@ pub struct Settings {
     pub workspace_root: PathBuf,
     /// The user's file, for messages that say where to put something.
     pub user_file: PathBuf,
+}
+
+/// What committed events survive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process.
+    #[default]
+    Process,
+    /// A loss of power too: each commit waits for the disk.
+    Machine,
 }
 
 /// Which tools are on offer, and their limits.

@@ -188,6 +188,7 @@ fn is_stricter(path: &KeyPath, value: &Value, present: &Value) -> bool {
         (Value::Money(new), Value::Money(old)) => new <= old,
         (Value::Names(new), Value::Names(old)) => new.iter().all(|name| old.contains(name)),
         (Value::Text(new), Value::Text(old)) if path.0 == ["approval"] => strictness(new) >= strictness(old),
+        (Value::Text(new), Value::Text(old)) if path.0 == ["durability"] => new == old || new == "machine",
         _ => false,
     }
 }
@@ -197,5 +198,19 @@ fn strictness(approval: &str) -> u8 {
         "auto" => 0,
         "ask" => 1,
         _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_may_only_make_commits_safer() {
+        let path = KeyPath::dotted("durability");
+        let word = |word: &str| Value::Text(word.into());
+        assert!(is_stricter(&path, &word("machine"), &word("process")));
+        assert!(is_stricter(&path, &word("machine"), &word("machine")));
+        assert!(!is_stricter(&path, &word("process"), &word("machine")));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agentx_config::{ProviderSettings, Settings};
 use agentx_llm::Catalog;
 use agentx_runtime::{LogError, ModelInfo, SystemClock};
-use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_sqlite_log::{Durability, Options, SqliteLog};
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{Api, ModelSpec, OwnerId, Prices};
 
@@ -26,7 +26,14 @@ impl NodeRuntime {
     /// # Errors
     /// Where the database cannot be opened.
     pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
-        let log = SqliteLog::open(settings.data_dir.join(DATABASE), Options::default())?;
+        let options = Options {
+            durability: match settings.durability {
+                agentx_config::Durability::Process => Durability::Process,
+                agentx_config::Durability::Machine => Durability::Machine,
+            },
+            ..Options::default()
+        };
+        let log = SqliteLog::open(settings.data_dir.join(DATABASE), options)?;
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
         let network = ModelEffector::new(ModelParts::new(

@@ -15,7 +15,20 @@ pub(crate) async fn run(
     console: &mut Console,
 ) -> Result<Exit, CliError> {
     let id = runtime.resolve(&args.id).await?;
-    let view = runtime.context(&id, args.at).await?;
+    let view = match runtime.context(&id, args.at).await {
+        Ok(view) => view,
+        Err(error) => {
+            // The last request says how far one may go back at all; a session without one has nothing to show.
+            let last = runtime.context(&id, None).await.map(|view| view.seq);
+            let hint = match last {
+                Ok(seq) => {
+                    format!("its last request is that of event {seq}; without --at, that one is shown")
+                }
+                Err(_) => "its model was never asked".into(),
+            };
+            return Err(CliError::about_event(error, args.at, &hint));
+        }
+    };
     if json {
         console.out_pretty(&view)?;
         return Ok(Exit::Ok);

@@ -16,7 +16,11 @@ pub(crate) async fn run(
     console: &mut Console,
 ) -> Result<Exit, CliError> {
     let parent = runtime.resolve(&args.id).await?;
-    let fork = runtime.fork(&parent, args.at).await?;
+    let hint = "name one of its events with --at; without it, all of the session is copied";
+    let fork = runtime
+        .fork(&parent, args.at)
+        .await
+        .map_err(|error| CliError::about_event(error, args.at, hint))?;
     if json {
         console.out_pretty(&json!({ "session_id": fork, "parent": parent, "at_seq": args.at }))?;
         return Ok(Exit::Ok);

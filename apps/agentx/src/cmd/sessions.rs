@@ -69,10 +69,16 @@ pub(crate) fn render_list(sessions: &[SessionInfo], width: usize) -> String {
         } else {
             info.title.clone()
         };
+        let fork = info
+            .parent
+            .as_ref()
+            .map(|(parent, seq)| format!("(fork of {parent} at {seq}) "))
+            .unwrap_or_default();
         let status = match (&info.writer, info.status) {
             (Some(writer), _) => format!("open in {}", writer.process),
             (None, Some(status)) => status_word(status).to_owned(),
-            (None, None) => "–".to_owned(),
+            (None, None) if info.parent.is_some() => "fork".to_owned(),
+            (None, None) => "new".to_owned(),
         };
         rows.push(vec![
             info.session_id.to_string(),
@@ -81,7 +87,7 @@ pub(crate) fn render_list(sessions: &[SessionInfo], width: usize) -> String {
             info.messages.to_string(),
             units::money(info.cost),
             visible(&info.model),
-            visible(&title),
+            format!("{fork}{}", visible(&title)),
         ]);
     }
     table(&rows, width)

@@ -214,7 +214,8 @@ fn list(text: &str, lower: &str) -> Option<ToolWish> {
         (Some(glob), Some(place)) => format!("{}/{glob}", place.trim_end_matches('/')),
         (Some(glob), None) => glob.to_owned(),
         (None, Some(place)) => format!("{}/*", place.trim_end_matches('/')),
-        (None, None) => "./*".to_owned(),
+        // What lies here, and one level into each directory, so that directories are seen.
+        (None, None) => "{*,*/*}".to_owned(),
     };
     Some(ToolWish::List { pattern })
 }
@@ -377,11 +378,11 @@ mod tests {
             new: new.into(),
         };
         let cases = [
-            ("list the files here", list("./*")),
+            ("list the files here", list("{*,*/*}")),
             ("What files are in src?", list("src/*")),
             ("list *.rs files in src/", list("src/*.rs")),
-            ("列出这里的文件", list("./*")),
-            ("当前目录有哪些文件？", list("./*")),
+            ("列出这里的文件", list("{*,*/*}")),
+            ("当前目录有哪些文件？", list("{*,*/*}")),
             ("read README.md", read("README.md")),
             ("Please read the file `my notes.txt`.", read("my notes.txt")),
             ("show me Cargo.toml", read("Cargo.toml")),
