@@ -24,10 +24,15 @@ pub(crate) fn measure() {
         .spawn()
         .expect("script, from util-linux");
     std::thread::sleep(Duration::from_secs(2));
-    let Some(pid) = chat_of(child.id()) else {
-        println!("the chat did not start");
-        return;
-    };
+    match chat_of(child.id()) {
+        Some(pid) => watch(pid),
+        None => println!("the chat did not start"),
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn watch(pid: u32) {
     let before = switches(pid);
     std::thread::sleep(Duration::from_secs(SECONDS));
     let woken = switches(pid).saturating_sub(before);
@@ -35,8 +40,6 @@ pub(crate) fn measure() {
         "{woken} wake-ups of all threads in {SECONDS} s   resident {:.1} MiB",
         resident_mib(pid)
     );
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 /// The chat below `script` (and a shell, where `script` starts one).

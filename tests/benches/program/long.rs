@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{Batch, Derived, DerivedDigest, Fact, NewLog, SessionFold, SessionLog};
+use agentx::runtime::{Batch, Derived, DerivedDigest, Fact, NewLog, Projection, SessionFold, SessionLog};
 use agentx::sqlite_log::{Options, SqliteLog};
 use agentx::types::*;
 
@@ -30,137 +30,147 @@ pub(crate) fn measure() {
     println!("fork of it                     {version:.1} ms (whole process)");
 }
 
+/// A session that is built fact by fact, as a driver would.
+struct Build {
+    id: SessionId,
+    fold: SessionFold,
+    digest: DerivedDigest,
+    facts: Vec<Fact>,
+    projections: Vec<Projection>,
+    /// The model call that is under way.
+    call: Option<ActionId>,
+}
+
+impl Build {
+    fn new(id: SessionId) -> Self {
+        Self {
+            fold: SessionFold::new(id.clone()),
+            id,
+            digest: DerivedDigest::default(),
+            facts: Vec::new(),
+            projections: Vec::new(),
+            call: None,
+        }
+    }
+
+    /// Adds a fact; those of the environment answer the model call that is under way.
+    fn say(&mut self, source: Source, event: impl Into<EnvironmentEvent>) {
+        let seq = self.fold.last_seq() + 1;
+        let cause = self.call.clone().filter(|_| source == Source::Environment);
+        let agent_state_id = Some(AgentStateId::new("agt_bench"));
+        let draft = Draft {
+            source,
+            agent_state_id,
+            run_id: None,
+            cause,
+            event: event.into(),
+        };
+        let at = Timestamp(i64::try_from(seq).unwrap_or(0) * 1_000);
+        let fact = Arc::new(draft.into_envelope(self.id.clone(), seq, at));
+        let mut derived = Derived::default();
+        self.fold.apply(&fact, &mut derived);
+        self.digest.add(&fact, &derived);
+        self.facts.push(fact);
+        self.projections.append(&mut derived.projections);
+        let asked = derived
+            .actions
+            .into_iter()
+            .find(|action| matches!(action.body, ActionBody::CallModel(_)));
+        self.call = asked.map(|action| action.action_id).or(self.call.take());
+    }
+
+    /// An input and an answer of 45 deltas.
+    fn exchange(&mut self) {
+        let seq = self.fold.last_seq();
+        let content = vec![ContentPart::text("please go on")];
+        let message_id = MessageId::with_suffix(seq);
+        self.say(
+            Source::User,
+            UserMessage {
+                message_id,
+                content,
+                mode: InputMode::Queue,
+                idempotency_key: None,
+            },
+        );
+        self.say(
+            Source::Environment,
+            ActionStarted {
+                kind: ActionKind::CallModel,
+                tool_call_id: None,
+            },
+        );
+        let message_id = MessageId::with_suffix(format!("a{seq}"));
+        self.say(
+            Source::Environment,
+            StreamStart {
+                message_id,
+                model: "m".into(),
+                attempt: 1,
+            },
+        );
+        for _ in 0..45 {
+            self.say(
+                Source::Environment,
+                TextChunk {
+                    text: "words ".into(),
+                },
+            );
+        }
+        let usage = Usage {
+            input_tokens: 10,
+            output_tokens: 45,
+            ..Usage::default()
+        };
+        self.say(Source::Environment, UsageReport { usage });
+        self.say(
+            Source::Environment,
+            StreamEnd {
+                stop_reason: StopReason::EndTurn,
+                raw: None,
+            },
+        );
+    }
+}
+
 async fn fill(scratch: &Scratch) -> SessionId {
     let data = scratch.0.join(".local/share/agentx");
     let log = SqliteLog::open(data.join(agentx::node::DATABASE), Options::default()).expect("a database");
-    let id = SessionId::new("ses_bench0000000");
+    let mut build = Build::new(SessionId::new("ses_bench0000000"));
     let workspace = scratch.0.join("ws").to_string_lossy().into_owned();
+    let owner = OwnerId::new("own_local");
     let new = NewLog {
-        session_id: id.clone(),
-        owner: OwnerId::new("own_local"),
+        session_id: build.id.clone(),
+        owner: owner.clone(),
         at: Timestamp(1),
         workspace: workspace.clone(),
         parent: None,
     };
     log.create(new).await.expect("a session");
-    let writer = log.attach(&id).await.expect("its writer");
-    let mut fold = SessionFold::new(id.clone());
-    let mut digest = DerivedDigest::default();
-    let config = AgentConfig {
+    let writer = log.attach(&build.id).await.expect("its writer");
+    let config = Box::new(AgentConfig {
         workspace,
         ..agentx::agent::fixtures::config()
-    };
-    let agent = AgentStateId::new("agt_bench");
-    let mut facts: Vec<Fact> = Vec::new();
-    let mut projections = Vec::new();
-    let mut call: Option<ActionId> = None;
-    let mut say = |event: EnvironmentEvent, cause: Option<ActionId>| {
-        let seq = fold.last_seq() + 1;
-        let draft = Draft {
-            source: Source::Environment,
-            agent_state_id: Some(agent.clone()),
-            run_id: None,
-            cause,
-            event,
-        };
-        let fact = Arc::new(draft.into_envelope(
-            id.clone(),
-            seq,
-            Timestamp(i64::try_from(seq).unwrap_or(0) * 1_000),
-        ));
-        let mut derived = Derived::default();
-        fold.apply(&fact, &mut derived);
-        digest.add(&fact, &derived);
-        facts.push(fact);
-        projections.append(&mut derived.projections);
-        (
-            seq,
-            derived
-                .actions
-                .into_iter()
-                .find(|action| matches!(action.body, ActionBody::CallModel(_)))
-                .map(|action| action.action_id),
-        )
-    };
-    say(
+    });
+    build.say(
+        Source::System,
         SessionOpened {
-            owner: OwnerId::new("own_local"),
-            config: Box::new(config),
+            owner,
+            config,
             program: "bench".into(),
-        }
-        .into(),
-        None,
+        },
     );
-    let mut seq = 1;
-    while seq < EVENTS {
-        let text = vec![ContentPart::text("please go on")];
-        let input = UserMessage {
-            message_id: MessageId::with_suffix(seq),
-            content: text,
-            mode: InputMode::Queue,
-            idempotency_key: None,
-        };
-        call = say(input.into(), None).1.or(call);
-        say(
-            ActionStarted {
-                kind: ActionKind::CallModel,
-                tool_call_id: None,
-            }
-            .into(),
-            call.clone(),
-        );
-        say(
-            StreamStart {
-                message_id: MessageId::with_suffix(format!("a{seq}")),
-                model: "m".into(),
-                attempt: 1,
-            }
-            .into(),
-            call.clone(),
-        );
-        for _ in 0..45 {
-            say(
-                TextChunk {
-                    text: "words ".into(),
-                }
-                .into(),
-                call.clone(),
-            );
-        }
-        say(
-            UsageReport {
-                usage: Usage {
-                    input_tokens: 10,
-                    output_tokens: 45,
-                    ..Usage::default()
-                },
-            }
-            .into(),
-            call.clone(),
-        );
-        seq = say(
-            StreamEnd {
-                stop_reason: StopReason::EndTurn,
-                raw: None,
-            }
-            .into(),
-            call.clone(),
-        )
-        .0;
+    while build.fold.last_seq() < EVENTS {
+        build.exchange();
     }
-    let total = facts.len();
-    for (index, chunk) in facts.chunks(512).enumerate() {
-        let last = (index + 1) * 512 >= total;
+    for chunk in build.facts.chunks(512) {
+        let projections = std::mem::take(&mut build.projections);
         let batch = Batch {
             facts: chunk.to_vec(),
-            derived: digest.value(),
-            projections: if last {
-                std::mem::take(&mut projections)
-            } else {
-                Vec::new()
-            },
+            derived: build.digest.value(),
+            projections,
         };
         log.append(&writer, batch).await.expect("an append");
     }
-    id
+    build.id
 }

@@ -5,6 +5,7 @@
 //!
 //! `AGENTX_BIN` names another binary. Comparisons are made in turn in one run, so that the machine's noise hits both.
 #![allow(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "a benchmark that cannot measure stops"

@@ -11,7 +11,8 @@ pub(crate) fn measure() {
     let me = std::env::current_exe().expect("this program");
     let ours = || run(&scratch, &server.url, &["run", "--yes", "go"]);
     let bare = || measured(&scratch, &server.url, &me, &["bare", &server.url]);
-    (ours(), bare());
+    ours();
+    bare();
     let pairs: Vec<(Cost, Cost)> = (0..RUNS).map(|_| (ours(), bare())).collect();
     let show = |name: &str, pick: fn(&(Cost, Cost)) -> Cost| {
         println!(
