@@ -24,7 +24,8 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
-use crate::render::{approval, conversation, transcript::Transcript, units};
+use crate::render::transcript::{Lane, Transcript};
+use crate::render::{approval, conversation, units};
 use crate::signals::Signals;
 use desk::Desk;
 use editor::Editor;
@@ -317,7 +318,10 @@ impl<'a> Chat<'a> {
             }
             Face::Editor { screen, .. } => {
                 for piece in pieces {
-                    screen.print(&piece.text);
+                    match piece.lane {
+                        Lane::Answer => screen.print_words(&piece.text),
+                        Lane::Aside => screen.print(&piece.text),
+                    }
                 }
                 let prompt = if self.desk.question().is_some() {
                     approval::PROMPT

@@ -30,6 +30,8 @@ pub(crate) struct Screen {
     shown: Option<usize>,
     /// The text above filled its row exactly, and the row below was begun for it.
     filled: bool,
+    /// The words that stream have ended with a blank.
+    after_blank: bool,
 }
 
 impl Screen {
@@ -43,6 +45,7 @@ impl Screen {
             line: None,
             shown: None,
             filled: false,
+            after_blank: false,
         }
     }
 
@@ -66,6 +69,26 @@ impl Screen {
             }
         }
         self.advance(text);
+    }
+
+    /// Adds words that stream: one that does not fit into the row begins the next. A word that comes in pieces is only
+    /// known by its first one, because nothing waits and nothing is repainted.
+    pub(crate) fn print_words(&mut self, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (blanks, word) = first_word(rest);
+            let (shown, after) = rest.split_at(blanks + word);
+            let width = shown[blanks..].width();
+            let may_break = self.column > 0 && !shown.ends_with('\n') && (blanks > 0 || self.after_blank);
+            if may_break && width <= self.columns && self.column + blanks + width > self.columns && word > 0 {
+                self.print("\n");
+                self.print(&shown[blanks..]);
+            } else {
+                self.print(shown);
+            }
+            self.after_blank = shown.ends_with(' ');
+            rest = after;
+        }
     }
 
     /// Keeps track of the column; styles take no room.
@@ -161,6 +184,20 @@ impl Screen {
         }
         self.shown = Some(layout.row);
     }
+}
+
+/// The bytes of the blanks that `text` begins with, and of the word after them: what may not be broken. A wide
+/// character is a word, as is the end of a line.
+fn first_word(text: &str) -> (usize, usize) {
+    let word = text.trim_start_matches(' ');
+    let blanks = text.len() - word.len();
+    let ends = |c: char| c == ' ' || c == '\n' || c.width().unwrap_or(0) > 1;
+    let len = match (word.find(ends), word.chars().next()) {
+        (Some(0), Some(c)) if c != ' ' => c.len_utf8(),
+        (Some(at), _) => at,
+        (None, _) => word.len(),
+    };
+    (blanks, len)
 }
 
 struct Layout {
@@ -271,6 +308,42 @@ mod tests {
     /// Styles are printed whole, as renderers do.
     fn plain_pieces(text: &str) -> Vec<char> {
         crate::render::clean::clean(text).chars().collect()
+    }
+
+    #[test]
+    fn words_that_stream_stay_whole() {
+        let mut screen = Screen::new(12, 8);
+        let mut terminal = FakeTerminal::new(12, 8);
+        for piece in [
+            "It came",
+            " to the harbour,",
+            " and ",
+            "nobody\nwas 你好世界 there",
+            " abcdefghijklmnop",
+        ] {
+            screen.print_words(piece);
+            terminal.write(&screen.take());
+        }
+        assert_eq!(
+            terminal.lines(),
+            [
+                "It came to",
+                "the harbour,",
+                "and nobody",
+                "was 你好世界",
+                "there abcdef",
+                "ghijklmnop"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_full_row_and_the_end_of_a_line_are_one_end() {
+        let mut screen = Screen::new(10, 8);
+        let mut terminal = FakeTerminal::new(10, 8);
+        screen.print_words("123456789 \n1234 56789\nend");
+        terminal.write(&screen.take());
+        assert_eq!(terminal.lines(), ["123456789", "1234 56789", "end"]);
     }
 
     #[test]
