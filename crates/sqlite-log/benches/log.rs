@@ -271,7 +271,7 @@ fn history() -> Vec<Fact> {
 }
 
 /// How long it takes from no file at all to the first event that is durable.
-async fn first_event(path: &std::path::Path) -> Duration {
+async fn first_event(path: &Path) -> Duration {
     let started = Instant::now();
     let (fresh, writer) = begin(path).await;
     fresh.append(&writer, batch(&deltas(1))).await.unwrap();
