@@ -2,6 +2,7 @@
 
 use agentx::config::{Loaded, Settings};
 use agentx::runtime::{OpenRequest, Runtime};
+use agentx::types::ApprovalMode;
 use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
@@ -69,6 +70,10 @@ async fn chat(
         console.out_style(),
     );
     console.out(&text)?;
+    if session.is_some() && config.approval == ApprovalMode::Deny && settings.approval != ApprovalMode::Deny {
+        // As a headless run leaves it that was killed: a person is here now, and should know.
+        console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
+    }
     let (face, inputs, history) = face(console, settings)?;
     let chat = Chat::new(runtime, settings, console, face, Editor::new(history), config);
     let mut chat = match session {
