@@ -11,12 +11,10 @@ use agentx_runtime::{
     SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View, open_session, watch_log,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{
-    ActionKind, BlobId, ConfigChange, ContentPart, MediaSource, ModelRequest, ModelSpec, OwnerId, SessionId,
-    ToolSpec,
-};
+use agentx_types::{ActionKind, ConfigChange, ModelSpec, OwnerId, SessionId, ToolSpec};
 
 use crate::ids;
+use crate::model::load_blobs;
 use crate::model_router::ModelRouter;
 use crate::replay;
 use crate::scripted::ScriptedEnvironment;
@@ -233,7 +231,7 @@ impl NodeRuntime {
     ) -> Result<ContextView, RuntimeError> {
         self.owned(session).await?;
         let (seq, request) = replay::request_at(self.log(), session, at_seq).await?;
-        let blobs = self.load_blobs(&request).await?;
+        let blobs = load_blobs(self.log(), &request).await;
         let body = agentx_llm::build(&request, &(self.wire_options)(&request.model), &blobs);
         let body = String::from_utf8_lossy(&body).into_owned();
         Ok(ContextView {
@@ -242,40 +240,6 @@ impl NodeRuntime {
             body,
         })
     }
-
-    async fn load_blobs(&self, request: &ModelRequest) -> Result<BTreeMap<BlobId, Vec<u8>>, RuntimeError> {
-        let mut blobs = BTreeMap::new();
-        for id in blob_ids(request) {
-            // A blob that is gone is left out of the map: the model is told so, as it was when it was asked.
-            if let Ok(bytes) = self.log().get_blob(&id, 0..u64::MAX).await {
-                blobs.insert(id, bytes);
-            }
-        }
-        Ok(blobs)
-    }
-}
-
-/// The blobs that a request refers to.
-fn blob_ids(request: &ModelRequest) -> Vec<BlobId> {
-    fn of(parts: &[ContentPart], ids: &mut Vec<BlobId>) {
-        for part in parts {
-            match part {
-                ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
-                    if let MediaSource::Blob(id) = &media.source {
-                        ids.push(id.clone());
-                    }
-                }
-                ContentPart::ToolResult(result) => of(&result.content, ids),
-                _ => {}
-            }
-        }
-    }
-    let mut ids = Vec::new();
-    request
-        .messages
-        .iter()
-        .for_each(|message| of(&message.content, &mut ids));
-    ids
 }
 
 impl Runtime for NodeRuntime {

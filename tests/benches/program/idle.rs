@@ -47,7 +47,8 @@ fn chat_of(parent: u32) -> Option<u32> {
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
     let child: u32 = children.split_whitespace().next()?.parse().ok()?;
     let name = std::fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
-    if name.trim() == "agentx" {
+    let program = agentx();
+    if program.file_name().is_some_and(|file| *file == *name.trim()) {
         Some(child)
     } else {
         chat_of(child)
