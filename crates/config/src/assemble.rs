@@ -9,7 +9,7 @@ use agentx_types::{ApprovalMode, Limits, ModelParams};
 use crate::keys::KeyPath;
 use crate::layers::Merged;
 use crate::models;
-use crate::settings::{Durability, Settings, ToolSettings};
+use crate::settings::{CallSettings, Durability, Settings, ToolSettings};
 use crate::value::Value;
 use crate::{At, Mistake, Origin, Places, Sourced};
 
@@ -46,6 +46,8 @@ pub(crate) fn settings(
         tools: get.tools(),
         catalog,
         providers,
+        calls: get.calls(),
+        connect: get.text("connect").filter(|server| server != "local"),
         data_dir: data_dir(merged, places),
         durability: match get.text("durability").as_deref() {
             Some("machine") => Durability::Machine,
@@ -146,6 +148,18 @@ impl Getter<'_> {
             max_tokens: self.count("limits.max_tokens"),
             max_cost: self.money(&KeyPath::dotted("limits.max_cost")),
             max_wall_ms: self.millis("limits.timeout"),
+        }
+    }
+
+    fn calls(&self) -> CallSettings {
+        CallSettings {
+            connect_ms: self.millis("calls.connect_timeout"),
+            first_byte_ms: self.millis("calls.first_byte_timeout"),
+            idle_ms: self.millis("calls.idle_timeout"),
+            total_ms: self.millis("calls.timeout"),
+            retries: self
+                .count("calls.retries")
+                .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
         }
     }
 

@@ -71,6 +71,19 @@ impl Merged {
         names
     }
 
+    /// The names below a branch of any depth, in order.
+    pub(crate) fn names_under(&self, branch: &KeyPath) -> Vec<String> {
+        let below = |path: &&KeyPath| path.0.starts_with(&branch.0);
+        let mut names: Vec<String> = self
+            .values
+            .keys()
+            .filter(below)
+            .filter_map(|path| path.0.get(branch.0.len()).cloned())
+            .collect();
+        names.dedup();
+        names
+    }
+
     /// Where the value at a path comes from.
     pub(crate) fn origin(&self, path: &KeyPath) -> Option<&Origin> {
         self.values.get(path).map(|sourced| &sourced.origin)

@@ -44,6 +44,8 @@ pub use origin::{Origin, Place, Sourced};
 pub use places::{Places, WORKSPACE_FOLDER};
 pub use read::Flag;
 pub use secret::Secret;
-pub use settings::{Durability, ProviderKey, ProviderSettings, Settings, ToolSettings};
+pub use settings::{
+    CallSettings, Durability, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,
+};
 pub use trust::{Ignored, distrust, trust};
 pub use value::{KeyReference, Kind, Value};

@@ -8,7 +8,7 @@ use agentx_types::{Api, Prices};
 
 use crate::assemble::{Getter, mistake};
 use crate::keys::KeyPath;
-use crate::settings::{ProviderKey, ProviderSettings};
+use crate::settings::{HeaderSetting, ProviderKey, ProviderSettings};
 use crate::value::{KeyReference, Value};
 use crate::{Mistake, Origin, Secret, nearest};
 
@@ -153,6 +153,19 @@ fn prices(path: &KeyPath, get: &Getter<'_>, present: Prices) -> Option<PricesCon
     })
 }
 
+fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> ProviderKey {
+    match value {
+        Some(Value::Key(KeyReference::Env(variable))) => ProviderKey::Env {
+            name: variable.clone(),
+            value: lookup(variable)
+                .filter(|value| !value.trim().is_empty())
+                .map(|value| Secret::new(value.trim())),
+        },
+        Some(Value::Key(KeyReference::Literal(secret))) => ProviderKey::Literal(secret.clone()),
+        _ => ProviderKey::None,
+    }
+}
+
 /// Every provider with its key.
 pub(crate) fn providers(
     catalog: &Catalog,
@@ -161,16 +174,12 @@ pub(crate) fn providers(
 ) -> Vec<ProviderSettings> {
     let settings = catalog.providers().iter().map(|entry| {
         let path = |key: &str| KeyPath::dotted("providers").child(&entry.name).child(key);
-        let key = match get.merged.get(&path("api_key")) {
-            Some(Value::Key(KeyReference::Env(variable))) => ProviderKey::Env {
-                name: variable.clone(),
-                value: lookup(variable)
-                    .filter(|value| !value.trim().is_empty())
-                    .map(|value| Secret::new(value.trim())),
-            },
-            Some(Value::Key(KeyReference::Literal(secret))) => ProviderKey::Literal(secret.clone()),
-            _ => ProviderKey::None,
-        };
+        let key = looked_up(get.merged.get(&path("api_key")), lookup);
+        let names = get.merged.names_under(&path("headers"));
+        let headers = names.into_iter().map(|name| {
+            let value = looked_up(get.merged.get(&path("headers").child(&name)), lookup);
+            HeaderSetting { name, value }
+        });
         let base_url_given = get
             .merged
             .origin(&path("base_url"))
@@ -182,6 +191,7 @@ pub(crate) fn providers(
             default_model: entry.default_model.clone(),
             base_url_given,
             key,
+            headers: headers.collect(),
         }
     });
     settings.collect()

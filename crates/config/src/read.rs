@@ -204,7 +204,8 @@ impl Reader<'_> {
         };
         let Some(value) = value else { return };
         if let Value::Key(KeyReference::Literal(_)) = &value {
-            let what = "a key is written down here; put it into an environment variable and name that: `api_key: ${NAME}`";
+            let what =
+                "a key is written down here; put it into an environment variable and name that: `${NAME}`";
             let at = self.at(node.at);
             self.warnings.push(Mistake {
                 at,

@@ -29,6 +29,10 @@ pub struct Settings {
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
     pub providers: Vec<ProviderSettings>,
+    /// How long model calls may take, and when they are tried again.
+    pub calls: CallSettings,
+    /// The server that commands work on; `None` where they work here.
+    pub connect: Option<String>,
     /// Where sessions are kept, absolute.
     pub data_dir: PathBuf,
     /// What committed events survive.
@@ -53,6 +57,21 @@ pub enum Durability {
     Process,
     /// A loss of power too: each commit waits for the disk.
     Machine,
+}
+
+/// How long model calls may take, in milliseconds, and how many times a failed attempt is tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallSettings {
+    /// Until the server is connected.
+    pub connect_ms: Option<u64>,
+    /// Until it begins to answer.
+    pub first_byte_ms: Option<u64>,
+    /// The longest silence within an answer.
+    pub idle_ms: Option<u64>,
+    /// One attempt.
+    pub total_ms: Option<u64>,
+    /// Attempts after the first.
+    pub retries: Option<u32>,
 }
 
 /// Which tools are on offer, and their limits.
@@ -94,6 +113,17 @@ pub struct ProviderSettings {
     pub base_url_given: bool,
     /// Its key.
     pub key: ProviderKey,
+    /// Headers that are sent along.
+    pub headers: Vec<HeaderSetting>,
+}
+
+/// One more header for a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderSetting {
+    /// Its name.
+    pub name: String,
+    /// What it holds. It is sent where there is a value.
+    pub value: ProviderKey,
 }
 
 /// The key of a provider.
@@ -112,14 +142,21 @@ pub enum ProviderKey {
     Literal(Secret),
 }
 
+impl ProviderKey {
+    /// What it is, where it is known.
+    pub fn value(&self) -> Option<&Secret> {
+        match self {
+            Self::None => None,
+            Self::Env { value, .. } => value.as_ref(),
+            Self::Literal(secret) => Some(secret),
+        }
+    }
+}
+
 impl ProviderSettings {
     /// The key, if there is one.
     pub fn key(&self) -> Option<&Secret> {
-        match &self.key {
-            ProviderKey::None => None,
-            ProviderKey::Env { value, .. } => value.as_ref(),
-            ProviderKey::Literal(secret) => Some(secret),
-        }
+        self.key.value()
     }
 
     /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine is asked

@@ -15,6 +15,8 @@ pub enum Kind {
     Path,
     /// An http or https address without user or password.
     Url,
+    /// Where a server of AgentX is: `http`, `https`, `ws`, `wss` or only host and port; `local` for none.
+    Server,
     /// A whole number, from 0.
     Count,
     /// A number from 0 to 2.
@@ -44,6 +46,7 @@ impl Kind {
             Self::Text => "text".into(),
             Self::Path => "a path".into(),
             Self::Url => "an address such as `https://api.example.com`".into(),
+            Self::Server => "the address of a server such as `http://127.0.0.1:5200`, or `local`".into(),
             Self::Count => "a whole number from 0".into(),
             Self::Temperature => "a number from 0 to 2".into(),
             Self::Money => "an amount of US dollars such as `0.50`".into(),
@@ -123,6 +126,7 @@ pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, Wrong> {
         Kind::Text => Ok(Value::Text(words.to_owned())),
         Kind::Path if !words.is_empty() => Ok(Value::Text(words.to_owned())),
         Kind::Url => url(words).map(Value::Text).map_err(|what| (what, None)),
+        Kind::Server => server(words).map(Value::Text).map_err(|what| (what, None)),
         Kind::Count => words
             .replace('_', "")
             .parse()
@@ -211,6 +215,24 @@ fn url(words: &str) -> Result<String, String> {
         .ok_or_else(wrong)?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if host.is_empty() || words.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(wrong());
+    }
+    Ok(words.trim_end_matches('/').to_owned())
+}
+
+fn server(words: &str) -> Result<String, String> {
+    // What holds a secret is not repeated.
+    if words.contains(['@', '?', '#']) {
+        return Err(
+            "the address of a server has no user, no password, no query: who you are is your key".into(),
+        );
+    }
+    let wrong = || format!("expected {}, found {words:?}", Kind::Server.expects());
+    let (scheme, rest) = words.split_once("://").unwrap_or(("http", words));
+    let scheme = scheme.to_ascii_lowercase();
+    let host = rest.split('/').next().unwrap_or_default();
+    let is_scheme = matches!(scheme.as_str(), "http" | "https" | "ws" | "wss");
+    if !is_scheme || host.is_empty() || words.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(wrong());
     }
     Ok(words.trim_end_matches('/').to_owned())
@@ -310,6 +332,24 @@ mod tests {
         }
         let (error, _) = from_words(Kind::Url, "https://me:hunter2@host/").unwrap_err();
         assert!(!error.contains("hunter2"));
+    }
+
+    #[test]
+    fn servers_are_named_in_every_form_and_hold_no_secret() {
+        for words in [
+            "http://h:5200",
+            "wss://h/agents",
+            "127.0.0.1:5200",
+            "[::1]:5200",
+            "local",
+        ] {
+            assert_eq!(from_words(Kind::Server, words), Ok(Value::Text(words.into())));
+        }
+        for words in ["", "ftp://h", "http://", "http://h x"] {
+            assert!(from_words(Kind::Server, words).is_err(), "{words}");
+        }
+        let (error, _) = from_words(Kind::Server, "http://me:hunter2@h?token=abc").unwrap_err();
+        assert!(!error.contains("hunter2") && !error.contains("abc"), "{error}");
     }
 
     #[test]

@@ -397,3 +397,28 @@ fn instructions_are_read_from_the_root_down_and_never_from_outside() {
     std::fs::write(desk.path("ws/sub/AGENTS.md"), "sub").unwrap();
     assert_eq!(texts(&settings.agent(model, Vec::new())), ["root", "sub"]);
 }
+
+#[test]
+fn calls_and_headers_of_a_provider_can_be_set() {
+    let text = "providers:\n  anthropic:\n    headers:\n      x-team: ${TEAM}\n      x-unset: ${NOBODY}\ncalls:\n  idle_timeout: 30s\n  retries: 1\n";
+    let loaded = Desk::new().user(text).env("TEAM", "blue").load().unwrap();
+    let provider = loaded.settings.provider("anthropic").unwrap();
+    let sent: Vec<(&str, &str)> = provider
+        .headers
+        .iter()
+        .filter_map(|header| Some((header.name.as_str(), header.value.value()?.expose())))
+        .collect();
+    assert_eq!(sent, [("x-team", "blue")]);
+    assert_eq!(provider.headers.len(), 2);
+    let calls = loaded.settings.calls;
+    assert_eq!((calls.idle_ms, calls.retries), (Some(30_000), Some(1)));
+    assert_eq!(calls.connect_ms, Some(10_000));
+}
+
+#[test]
+fn a_workspace_that_is_not_trusted_sends_no_headers() {
+    let text = "providers:\n  anthropic:\n    headers:\n      x-team: ${ANTHROPIC_API_KEY}\n";
+    let loaded = Desk::new().workspace(text).load().unwrap();
+    assert!(loaded.settings.provider("anthropic").unwrap().headers.is_empty());
+    assert_eq!(loaded.ignored.len(), 1);
+}

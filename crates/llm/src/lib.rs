@@ -29,6 +29,7 @@ pub mod catalog;
 mod emit;
 pub mod error;
 mod http_date;
+mod json;
 mod lenient;
 pub mod openai_chat;
 mod request;

@@ -60,11 +60,10 @@ pub struct WireOptions {
 /// assert_eq!(body["messages"][0]["content"][0]["text"], "hello");
 /// ```
 pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
-    let body = match request.model.api {
+    match request.model.api {
         Api::Anthropic => anthropic::build(request, &options.anthropic, blobs),
         Api::OpenaiChat | Api::Scripted => openai_chat::build(request, &options.chat, blobs),
-    };
-    body.to_string().into_bytes()
+    }
 }
 
 /// The bytes of a medium as the wire wants them.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::{ProviderSettings, Settings};
+use agentx_config::{CallSettings, ProviderSettings, Settings};
 use agentx_llm::Catalog;
-use agentx_runtime::{LogError, ModelInfo, SystemClock};
+use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, Options, SqliteLog};
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{Api, ModelSpec, OwnerId, Prices};
 
-use crate::model::{Endpoint, ModelEffector, ModelParts};
+use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, RetryPolicy};
 use crate::scripted::ScriptedEnvironment;
 use crate::{NodeParts, NodeRuntime, WireOptionsOf};
 
@@ -26,21 +26,15 @@ impl NodeRuntime {
     /// # Errors
     /// Where the database cannot be opened.
     pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
-        let options = Options {
-            durability: match settings.durability {
-                agentx_config::Durability::Process => Durability::Process,
-                agentx_config::Durability::Machine => Durability::Machine,
-            },
-            ..Options::default()
-        };
-        let log = SqliteLog::open(settings.data_dir.join(DATABASE), options)?;
+        let log = open(settings)?;
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
-        let network = ModelEffector::new(ModelParts::new(
-            endpoints(settings),
-            wire_options.clone(),
-            log.clone(),
-        ));
+        let (limits, retry) = calls(&settings.calls);
+        let network = ModelEffector::new(ModelParts {
+            limits,
+            retry,
+            ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
+        });
         Ok(Self::new(NodeParts {
             log,
             owner: OwnerId::new(LOCAL_OWNER),
@@ -56,15 +50,57 @@ impl NodeRuntime {
     }
 }
 
+/// The log of the data directory, without a runtime: for what writes sessions of others.
+///
+/// # Errors
+/// Where the database cannot be opened.
+pub fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, LogError> {
+    Ok(open(settings)?)
+}
+
+fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
+    let options = Options {
+        durability: match settings.durability {
+            agentx_config::Durability::Process => Durability::Process,
+            agentx_config::Durability::Machine => Durability::Machine,
+        },
+        ..Options::default()
+    };
+    SqliteLog::open(settings.data_dir.join(DATABASE), options)
+}
+
 fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     let endpoint = |provider: &ProviderSettings| {
         let entry = settings.catalog.provider(&provider.name)?;
-        Some((
-            provider.name.clone(),
-            Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned()),
-        ))
+        let endpoint = Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned());
+        let headers = provider
+            .headers
+            .iter()
+            .filter_map(|header| Some((&header.name, header.value.value()?.clone())));
+        let endpoint = headers.fold(endpoint, |endpoint, (name, value)| {
+            endpoint.with_header(name, value)
+        });
+        Some((provider.name.clone(), endpoint))
     };
     settings.providers.iter().filter_map(endpoint).collect()
+}
+
+/// What is not set stays as it is built in.
+fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
+    let (limits, retry) = (CallLimits::default(), RetryPolicy::default());
+    let time = |set: Option<u64>, default: Duration| set.map_or(default, Duration::from_millis);
+    let limits = CallLimits {
+        connect: time(settings.connect_ms, limits.connect),
+        first_byte: time(settings.first_byte_ms, limits.first_byte),
+        idle: time(settings.idle_ms, limits.idle),
+        total: time(settings.total_ms, limits.total),
+        ..limits
+    };
+    let retry = RetryPolicy {
+        retries: settings.retries.unwrap_or(retry.retries),
+        ..retry
+    };
+    (limits, retry)
 }
 
 fn toolbox(settings: &Settings) -> Toolbox {

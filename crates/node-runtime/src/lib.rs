@@ -5,11 +5,13 @@ pub mod scripted;
 
 mod compose;
 mod ids;
+mod look;
 mod model_router;
 mod node;
 mod replay;
+mod serve;
 mod tool_effector;
 
-pub use compose::DATABASE;
+pub use compose::{DATABASE, open_log};
 pub use node::{NodeParts, NodeRuntime, WireOptionsOf};
 pub use tool_effector::ToolEffector;

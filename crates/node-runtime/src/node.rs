@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    AgentEventBus, BlobStore, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo,
-    NewLog, OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session, SessionIds, SessionInfo,
+    AgentEventBus, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo, NewLog,
+    OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session, SessionIds, SessionInfo,
     SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View, open_session, watch_log,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{ActionKind, ConfigChange, ModelSpec, OwnerId, SessionId, ToolSpec};
+use agentx_types::{ActionKind, ConfigChange, ModelSpec, OwnerId, SessionId, SessionRole, ToolSpec};
 
 use crate::ids;
 use crate::model::load_blobs;
@@ -75,11 +75,8 @@ impl NodeRuntime {
             None => network,
         };
         effectors.insert(ActionKind::CallModel, models);
-        let blobs: Arc<dyn BlobStore> = parts.log.clone();
-        effectors.insert(
-            ActionKind::CallTool,
-            Arc::new(ToolEffector::new(parts.tools.clone(), blobs)),
-        );
+        let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone());
+        effectors.insert(ActionKind::CallTool, Arc::new(tools));
         let driver = DriverParts {
             log: parts.log,
             effectors: Arc::new(effectors),
@@ -99,6 +96,39 @@ impl NodeRuntime {
         }
     }
 
+    /// The same runtime for another owner: its sessions, and nobody else's.
+    pub fn for_owner(&self, owner: OwnerId) -> Self {
+        Self {
+            driver: self.driver.clone(),
+            owner,
+            models: self.models.clone(),
+            wire_options: self.wire_options.clone(),
+            tools: self.tools.clone(),
+            data_dir: self.data_dir.clone(),
+        }
+    }
+
+    /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every owner, so that a
+    /// server can find out what a caller may see at all.
+    ///
+    /// # Errors
+    /// Where there is no such session.
+    pub async fn access(
+        &self,
+        session: &SessionId,
+        person: &OwnerId,
+    ) -> Result<(OwnerId, Option<SessionRole>), RuntimeError> {
+        Ok(self.log().access(session, person).await?)
+    }
+
+    /// Sessions of others in which the query's owner has a role, those with the latest event first.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn shared(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
+        Ok(self.log().shared(query).await?)
+    }
+
     /// Where everything that is committed is published.
     pub fn bus(&self) -> &SystemBus {
         &self.driver.bus
@@ -114,7 +144,7 @@ impl NodeRuntime {
         &self.data_dir
     }
 
-    fn log(&self) -> &dyn SessionLog {
+    pub(crate) fn log(&self) -> &dyn SessionLog {
         self.driver.log.as_ref()
     }
 
@@ -164,7 +194,7 @@ impl NodeRuntime {
     }
 
     /// What is known of one of the owner's sessions; another owner's does not exist.
-    async fn owned(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
+    pub(crate) async fn owned(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
         let info = self.log().info(session).await?;
         if info.owner != self.owner {
             return Err(agentx_runtime::LogError::NotFound(session.to_string()).into());

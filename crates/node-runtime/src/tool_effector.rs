@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use agentx_runtime::{BlobStore, BoxFuture, Effector, EventSink, ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_runtime::{
+    BoxFuture, Effector, EventSink, SessionBlobs, SessionLog, ToolContext, ToolOutcome, ToolOutputSink,
+};
 use agentx_tools::Toolbox;
 use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};
 use tokio::sync::Semaphore;
@@ -16,16 +18,16 @@ const MAX_AT_ONCE: usize = 64;
 /// Runs tools, many at once, each as its own task.
 pub struct ToolEffector {
     tools: Toolbox,
-    blobs: Arc<dyn BlobStore>,
+    log: Arc<dyn SessionLog>,
     slots: Arc<Semaphore>,
 }
 
 impl ToolEffector {
-    /// An effector over these tools; what is too long for the model goes to `blobs`.
-    pub fn new(tools: Toolbox, blobs: Arc<dyn BlobStore>) -> Self {
+    /// An effector over these tools; what is too long for the model goes to the blobs of `log`.
+    pub fn new(tools: Toolbox, log: Arc<dyn SessionLog>) -> Self {
         Self {
             tools,
-            blobs,
+            log,
             slots: Arc::new(Semaphore::new(MAX_AT_ONCE)),
         }
     }
@@ -38,7 +40,7 @@ impl Effector for ToolEffector {
         events: EventSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        let (tools, blobs, slots) = (self.tools.clone(), self.blobs.clone(), self.slots.clone());
+        let (tools, log, slots) = (self.tools.clone(), self.log.clone(), self.slots.clone());
         Box::pin(async move {
             let ActionBody::CallTool(call) = &action.body else {
                 return;
@@ -47,7 +49,7 @@ impl Effector for ToolEffector {
             let outcome = tokio::select! {
                 biased;
                 slot = slots.acquire() => {
-                    let context = context(call, &events, blobs, cancel.clone());
+                    let context = context(call, &events, log, cancel.clone());
                     let outcome = tools.call(&call.name, call.input.clone(), context).await;
                     drop(slot);
                     outcome
@@ -81,16 +83,17 @@ impl Effector for ToolEffector {
 fn context(
     call: &CallTool,
     events: &EventSink,
-    blobs: Arc<dyn BlobStore>,
+    log: Arc<dyn SessionLog>,
     cancel: CancellationToken,
 ) -> ToolContext {
+    let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
     ToolContext {
         tool_call_id: call.tool_call_id.clone(),
-        session_id: events.session_id().cloned().unwrap_or_else(|| SessionId::new("")),
         workspace: PathBuf::from(&call.workspace),
         outside_workspace: call.outside_workspace,
         output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
-        blobs,
+        blobs: Arc::new(SessionBlobs::new(log, session_id.clone())),
+        session_id,
         cancel,
     }
 }

@@ -131,6 +131,7 @@ async fn play(session: &Arc<dyn Session>) -> BTreeMap<ToolCallId, Vec<&'static s
                     decision: ApprovalDecision::Once,
                     note: None,
                     rule: None,
+                    by: None,
                 };
                 session.approve(allowed).await.unwrap();
                 (asked.tool_call_id.clone(), "asked")

@@ -10,7 +10,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BoxFuture, LogError, SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::{BoxFuture, LogError, Note, SearchHit, SessionInfo, SessionQuery, Sharing, VerifyReport};
 
 /// What a front end can ask of a runtime. The local and the remote one are the same to it.
 pub trait Runtime: Send + Sync {
@@ -112,6 +112,15 @@ pub trait Session: Send + Sync {
     /// Where it could not be committed.
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
+    /// The `seq` of the input that came with this key. A session that is not written here cannot tell.
+    ///
+    /// # Errors
+    /// Where the session cannot go on.
+    fn input_with_key(&self, key: &str) -> BoxFuture<'_, Result<Option<u64>, RuntimeError>> {
+        let _ = key;
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Stops what runs; the session goes on.
     ///
     /// # Errors
@@ -129,6 +138,12 @@ pub trait Session: Send + Sync {
     /// # Errors
     /// Where it could not be committed.
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Puts on record who drives, or who may do what, from here on.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Gives the session a title.
     ///
@@ -154,6 +169,7 @@ pub enum OpenRequest {
 
 /// Which events a subscriber gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum View {
     /// The facts.
@@ -211,10 +227,13 @@ pub struct ApprovalInput {
     pub note: Option<String>,
     /// For `session` and `always`: the rule to keep; by default the one that was suggested.
     pub rule: Option<Rule>,
+    /// Who decided, where several people may.
+    pub by: Option<OwnerId>,
 }
 
 /// How a session stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionState {
     /// The `seq` of its last event.
     pub last_seq: u64,
@@ -232,10 +251,14 @@ pub struct SessionState {
     pub cost: NanoUsd,
     /// Tokens that the last model call filled the window with.
     pub context_tokens: u64,
+    /// Who drives it, and who else may do what in it.
+    #[serde(default)]
+    pub sharing: Sharing,
 }
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunState {
     /// Which.
     pub run_id: RunId,
@@ -247,6 +270,7 @@ pub struct RunState {
 
 /// A call that a person has to decide about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PendingApproval {
     /// Which call.
     pub tool_call_id: ToolCallId,
@@ -262,6 +286,7 @@ pub struct PendingApproval {
 
 /// A model that a runtime knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelInfo {
     /// What it is.
     pub spec: ModelSpec,
@@ -273,6 +298,7 @@ pub struct ModelInfo {
 
 /// What a replay found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayReport {
     /// Which session.
     pub session_id: SessionId,
@@ -288,6 +314,7 @@ pub struct ReplayReport {
 
 /// The request that a model got.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextView {
     /// The event that the request follows from.
     pub seq: u64,
@@ -330,6 +357,25 @@ pub enum RuntimeError {
     /// It cannot be done as the session stands.
     #[error("{0}")]
     Refused(String),
+    /// It is not theirs to do: somebody else drives, or they may only look.
+    #[error("{0}")]
+    Denied(String),
+    /// The server that has the session cannot be reached.
+    #[error("{endpoint} cannot be reached: {what}")]
+    Unreachable {
+        /// Where it is.
+        endpoint: String,
+        /// What happened.
+        what: String,
+    },
+    /// Something else that a server answered.
+    #[error("{detail}")]
+    Remote {
+        /// Stable, for programs.
+        code: String,
+        /// For people.
+        detail: String,
+    },
     /// The session has ended. (One that its log let down says what the log said.)
     #[error("session {session} cannot go on: {why}")]
     Gone {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bridge::{self, ProjectionContext};
 use crate::receptors::{Receptor as _, Receptors};
-use crate::{PendingApproval, Projection, RunState, SessionState};
+use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
 
 /// Everything that follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,6 +61,8 @@ pub struct SessionFold {
     keys: BTreeMap<String, u64>,
     forked_from: Option<SessionId>,
     epoch: u64,
+    #[serde(default)]
+    sharing: Sharing,
     /// Ids that models gave, of all agents: no answer may use one again.
     taken: Arc<TakenIds>,
 }
@@ -77,6 +79,7 @@ impl SessionFold {
             keys: BTreeMap::new(),
             forked_from: None,
             epoch: 0,
+            sharing: Sharing::default(),
             taken: Arc::default(),
         }
     }
@@ -164,12 +167,30 @@ impl SessionFold {
                     out.projections.push(Projection::Model(model.id.clone()));
                 }
             }
-            EnvironmentEvent::SessionForked(forked) => self.forked_from = Some(forked.parent.clone()),
+            EnvironmentEvent::SessionForked(forked) => {
+                self.forked_from = Some(forked.parent.clone());
+                // Who may see the one says nothing about the other.
+                self.sharing = Sharing::default();
+                out.projections.push(Projection::Unshared);
+            }
+            EnvironmentEvent::WheelChanged(_) => self.sharing.note(&fact.event),
+            EnvironmentEvent::AccessChanged(changed) => {
+                self.sharing.note(&fact.event);
+                out.projections.push(Projection::Role {
+                    person: changed.person.clone(),
+                    role: changed.role,
+                });
+            }
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
             // Whoever asks a model at this time shares them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
             _ => {}
         }
+    }
+
+    /// Who drives, and who may do what.
+    pub fn sharing(&self) -> &Sharing {
+        &self.sharing
     }
 
     /// Which session.
@@ -265,6 +286,7 @@ impl SessionFold {
             usage,
             cost,
             context_tokens,
+            sharing: self.sharing.clone(),
         })
     }
 }

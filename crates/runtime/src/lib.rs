@@ -4,6 +4,7 @@
 //! replay, mirror and fork are the same thing.
 
 mod api;
+mod blobs;
 pub mod bridge;
 mod clock;
 mod digest;
@@ -12,12 +13,16 @@ mod effect;
 mod fold;
 mod follow;
 mod log;
+mod problem;
 pub mod receptors;
 mod session;
+mod sharing;
 mod system_bus;
 mod tool;
+mod ui;
 
 pub use api::*;
+pub use blobs::{SessionBlobs, blobs_of, has_blob};
 pub use clock::{Clock, SystemClock};
 pub use digest::DerivedDigest;
 pub use driver::{DriverParts, DriverStatus, SessionIds, fold_until, open_session};
@@ -26,5 +31,7 @@ pub use fold::{Derived, SessionFold};
 pub use follow::watch_log;
 pub use log::*;
 pub use session::LocalSession;
+pub use sharing::{Note, Sharing};
 pub use system_bus::{AgentEvent, AgentEventBus, SystemBus, SystemEvent};
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
+pub use ui::UiProjection;

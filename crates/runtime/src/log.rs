@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentStateId, BlobId, Envelope, EnvironmentEvent, MessageId, NanoUsd, OwnerId, Role, RunId, RunStatus,
-    SessionId, Timestamp, Usage,
+    SessionId, SessionRole, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,11 +61,39 @@ pub trait SessionLog: BlobStore {
     /// Where it does not exist.
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>>;
 
-    /// Sessions, those with the latest event first.
+    /// Sessions, those with the latest event first; of those that changed together, the greatest id first.
     ///
     /// # Errors
     /// Where the store cannot be read.
     fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
+
+    /// Sessions of others in which the query's owner has a role, in the same order.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn shared(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
+
+    /// Whose a session is, and what `person` may do in it who is not its owner.
+    ///
+    /// # Errors
+    /// Where it does not exist.
+    fn access(
+        &self,
+        session: &SessionId,
+        person: &OwnerId,
+    ) -> BoxFuture<'_, Result<(OwnerId, Option<SessionRole>), LogError>>;
+
+    /// The first event of a session that names a blob; `None` where none does. Text that reads like the id of a blob counts.
+    ///
+    /// # Errors
+    /// Where the session does not exist or the store cannot be read.
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Option<u64>, LogError>>;
+
+    /// Sessions of every owner in which a run is under way.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
 
     /// Ids of the owner's sessions that begin with `prefix`; at most 10.
     ///
@@ -187,6 +215,15 @@ pub enum Projection {
         /// Its words, for search and previews.
         text: String,
     },
+    /// Somebody who is not the owner may do more or less.
+    Role {
+        /// Who.
+        person: OwnerId,
+        /// What they may do from now on; `None` for nothing.
+        role: Option<SessionRole>,
+    },
+    /// Nobody but the owner may do anything.
+    Unshared,
     /// A model call was paid for.
     Spent {
         /// The event that says so.
@@ -204,6 +241,7 @@ pub enum Projection {
 
 /// What lists show of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionInfo {
     /// Its id.
     pub session_id: SessionId,
@@ -237,6 +275,7 @@ pub struct SessionInfo {
 
 /// The process that writes a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriterInfo {
     /// Its process id.
     pub process: u32,
@@ -259,6 +298,7 @@ pub struct SessionQuery {
 
 /// A place where searched words were found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchHit {
     /// In which session.
     pub session_id: SessionId,
@@ -272,6 +312,7 @@ pub struct SearchHit {
 
 /// What a check of a session found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
     /// Which session.
     pub session_id: SessionId,

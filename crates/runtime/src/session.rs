@@ -1,7 +1,7 @@
 //! A session that this process writes, as front ends see it.
 
 use agentx_types::{
-    AgentStateId, Approval, ConfigChange, ConfigChanged, ContentPart, Draft, EnvironmentEvent,
+    AgentStateId, Approval, BlobId, ConfigChange, ConfigChanged, ContentPart, Draft, EnvironmentEvent,
     InterruptRequested, MediaSource, MessageId, SessionId, SessionTitled, Source, UserMessage,
 };
 use base64::Engine as _;
@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 use crate::driver::{Check, Command, Reply};
 use crate::follow::{self, Live};
 use crate::{
-    ApprovalInput, BoxFuture, DriverStatus, RuntimeError, Session, SessionState, Subscription, UserInput,
-    View,
+    ApprovalInput, BoxFuture, DriverStatus, LogError, Note, RuntimeError, Session, SessionState,
+    Subscription, UserInput, View, has_blob,
 };
 
 /// A session that this process writes.
@@ -56,8 +56,13 @@ impl LocalSession {
             else {
                 continue;
             };
-            let MediaSource::Base64(text) = &media.source else {
-                continue;
+            let text = match &media.source {
+                MediaSource::Base64(text) => text,
+                MediaSource::Blob(blob) => {
+                    self.check_blob(blob).await?;
+                    continue;
+                }
+                MediaSource::Url(_) => continue,
             };
             let bytes = base64::engine::general_purpose::STANDARD
                 .decode(text)
@@ -67,6 +72,14 @@ impl LocalSession {
             media.source = MediaSource::Blob(self.live.log.put_blob(bytes).await?);
         }
         Ok(content)
+    }
+
+    /// Only what the session has already can be referred to: a model would be shown it.
+    async fn check_blob(&self, blob: &BlobId) -> Result<(), RuntimeError> {
+        if has_blob(self.live.log.as_ref(), &self.live.session, blob).await? {
+            return Ok(());
+        }
+        Err(LogError::NoBlob(blob.clone()).into())
     }
 }
 
@@ -93,6 +106,11 @@ impl Session for LocalSession {
         })
     }
 
+    fn input_with_key(&self, key: &str) -> BoxFuture<'_, Result<Option<u64>, RuntimeError>> {
+        let key = key.to_owned();
+        Box::pin(self.ask(|reply| Command::Known { key, reply }))
+    }
+
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.append(InterruptRequested { reason }, Check::Busy))
     }
@@ -103,6 +121,7 @@ impl Session for LocalSession {
             decision,
             note,
             rule,
+            by,
         } = decision;
         let check = Check::Approval(tool_call_id.clone());
         Box::pin(self.append(
@@ -111,6 +130,7 @@ impl Session for LocalSession {
                 decision,
                 note,
                 rule: rule.map(Box::new),
+                by,
             },
             check,
         ))
@@ -118,6 +138,14 @@ impl Session for LocalSession {
 
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.append(ConfigChanged { change }, Check::Always))
+    }
+
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let event: EnvironmentEvent = match note {
+            Note::Wheel(changed) => changed.into(),
+            Note::Access(changed) => changed.into(),
+        };
+        Box::pin(self.append(event, Check::Always))
     }
 
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {

@@ -295,6 +295,7 @@ async fn approvals_are_asked_and_answered() {
         decision,
         note: None,
         rule: None,
+        by: None,
     };
     session.approve(decide(ApprovalDecision::Once)).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);

@@ -1,6 +1,6 @@
 //! Appending a batch inside the writer's transaction: the checks, the rows, the blobs, the read models.
 
-use agentx_runtime::{Batch, Fact, LogError};
+use agentx_runtime::{Batch, Fact, LogError, Projection};
 use agentx_types::{EnvironmentEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -18,6 +18,8 @@ pub(crate) struct OpenSession {
     pub(crate) tail: Tail,
     /// Whether the row in `sessions` is known to be behind.
     pub(crate) stale: bool,
+    /// Whether a run is under way, as far as this process has seen.
+    pub(crate) running: bool,
     /// Messages whose words wait for the index.
     pub(crate) unindexed: models::Unindexed,
 }
@@ -65,8 +67,8 @@ impl Core {
             Some(_) => return Err(fenced().into()),
             None => {
                 let (row, current) = find(&self.connection, session)?;
-                self.sessions
-                    .insert(session.clone(), load(&self.connection, row, current)?);
+                let open = load(&self.connection, row, current)?;
+                self.sessions.insert(session.clone(), Box::new(open));
                 (row, Some(current))
             }
         };
@@ -128,6 +130,7 @@ pub(crate) fn load(connection: &Connection, row: i64, epoch: u64) -> Result<Open
         epoch,
         tail: Tail::new(last_seq, head),
         stale: false,
+        running: false,
         unindexed: models::Unindexed::default(),
     })
 }
@@ -155,13 +158,23 @@ pub(crate) fn insert(connection: &Connection, session: i64, row: &NewRow) -> Res
     Ok(())
 }
 
-/// Keeps the time of the latest event in `sessions`. A run of deltas only leaves a mark, once: writing the row for each
-/// of them would double what a commit writes.
+/// Keeps the time of the latest event in `sessions`. A run under way only leaves a mark, once: writing the row, and the
+/// index that it is listed by, for each of its batches would double what a commit writes.
 fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -> Result<(), Fault> {
     let Some(last) = batch.facts.last() else {
         return Ok(());
     };
-    if batch.projections.is_empty() && batch.facts.iter().all(|fact| is_delta(&fact.event)) {
+    let status = batch
+        .projections
+        .iter()
+        .rev()
+        .find_map(|projection| match projection {
+            Projection::Status(status) => Some(status),
+            _ => None,
+        });
+    open.running = status.map_or(open.running, |status| !status.is_final());
+    if open.running || (batch.projections.is_empty() && batch.facts.iter().all(|fact| is_delta(&fact.event)))
+    {
         if !open.stale {
             connection
                 .prepare_cached("UPDATE sessions SET stale = 1 WHERE id = ?1")?

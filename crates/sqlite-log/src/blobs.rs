@@ -17,7 +17,7 @@ pub(crate) fn id_of(hash: &Digest) -> BlobId {
     BlobId::with_suffix(blake3::Hash::from_bytes(*hash).to_hex())
 }
 
-fn hash_of(id: &BlobId) -> Option<Digest> {
+pub(crate) fn hash_of(id: &BlobId) -> Option<Digest> {
     let hex = id.as_str().strip_prefix(BlobId::PREFIX)?;
     blake3::Hash::from_hex(hex).ok().map(|hash| *hash.as_bytes())
 }

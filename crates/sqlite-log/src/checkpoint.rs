@@ -19,10 +19,13 @@ use crate::schema::{FORMAT, Location, connect};
 
 /// A checkpoint is made each time so many pages were written: 8 MiB.
 const PAGES: i32 = 2000;
-/// With so many pages, where checkpoints do not keep up, appends wait for one.
+/// With so many pages, 128 MiB, appends wait until the log can begin anew: under a load that never pauses, there are
+/// always some that a checkpoint beside them did not get. One is made right before, so that they wait for little.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
 /// What may stay behind when the log is closed: 1 MiB, which the next one reads in a millisecond.
 const PAGES_LEFT: i32 = 250;
+/// A log that was longer than this once is cut when it is closed: not before, since that holds appends up.
+const BYTES_LEFT: u64 = 16 << 20;
 
 /// How long closing waits for readers of other processes.
 const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);
@@ -34,6 +37,8 @@ pub(crate) struct Checkpoints {
     pages: Arc<AtomicI32>,
     /// The next checkpoint is due at so many pages.
     due: i32,
+    /// How many pages there were when the last one began.
+    begun_at: i32,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -44,6 +49,7 @@ impl Checkpoints {
             options,
             pages: Arc::default(),
             due: PAGES,
+            begun_at: 0,
             thread: None,
         }
     }
@@ -62,13 +68,10 @@ impl Checkpoints {
     /// The first page of a new write-ahead log waits for the disk, so that after a loss of power nothing older is taken
     /// for its contents. In a file that was empty there is nothing older: it is begun here, without waiting.
     fn begin_log(&self, connection: &Connection) -> Result<(), Fault> {
-        let Location::File(path) = &self.location else {
+        if matches!(self.location, Location::Memory) || self.length() > 0 {
             return Ok(());
-        };
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        let is_empty = PathBuf::from(log).metadata().map_or(true, |log| log.len() == 0);
-        if !is_empty || self.options.durability == Durability::Machine {
+        }
+        if self.options.durability == Durability::Machine {
             return Ok(());
         }
         connection.pragma_update(None, "synchronous", "OFF")?;
@@ -86,19 +89,43 @@ impl Checkpoints {
             self.due = self.due.min(pages + PAGES).max(PAGES);
             return;
         }
-        if pages >= TOO_MANY_PAGES {
+        let is_busy = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        let is_swept = self.begun_at >= TOO_MANY_PAGES && !is_busy;
+        if is_swept || pages >= 2 * TOO_MANY_PAGES {
             checkpoint(connection, "PASSIVE");
-        } else if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.begun_at = 0;
             self.due = pages + PAGES;
+        } else if !is_busy {
+            self.begun_at = pages;
+            // Its end is looked for after each commit.
+            self.due = if pages < TOO_MANY_PAGES {
+                pages + PAGES
+            } else {
+                pages
+            };
             self.start();
         }
+    }
+
+    /// How long the file of the write-ahead log is.
+    fn length(&self) -> u64 {
+        let Location::File(path) = &self.location else {
+            return 0;
+        };
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        PathBuf::from(log).metadata().map_or(0, |log| log.len())
     }
 
     fn start(&mut self) {
         let Location::File(_) = self.location else { return };
         let (location, options) = (self.location.clone(), self.options.clone());
         let run = move || match connect(&location, &options) {
-            Ok(connection) => checkpoint(&connection, "PASSIVE"),
+            Ok(connection) => {
+                if checkpoint(&connection, "PASSIVE") {
+                    begin_again(&connection);
+                }
+            }
             Err(fault) => tracing::warn!(?fault, "no connection for a checkpoint"),
         };
         match std::thread::Builder::new()
@@ -112,10 +139,11 @@ impl Checkpoints {
 
     /// Ends the checkpoint that is under way, and makes a last one where much is left.
     pub(crate) fn close(self, connection: &Connection) {
+        let is_long = self.length() > BYTES_LEFT;
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the checkpoint thread of the session log panicked");
         }
-        if self.pages.load(Ordering::Relaxed) > PAGES_LEFT {
+        if is_long || self.pages.load(Ordering::Relaxed) > PAGES_LEFT {
             // Another process may read for long; then the log stays.
             if let Err(error) = connection.busy_timeout(PATIENCE_AT_THE_END) {
                 tracing::debug!(%error, "the time to wait was not set");
@@ -125,13 +153,35 @@ impl Checkpoints {
     }
 }
 
-/// What cannot be moved now stays in the write-ahead log, where it is as safe.
-fn checkpoint(connection: &Connection, mode: &str) {
+/// The first page of a log that begins anew waits for the disk: better this thread does than the next append. Where somebody
+/// is writing, they have begun it, or there is more to move: then the next checkpoint is not to wait for this one.
+fn begin_again(connection: &Connection) {
+    if let Err(error) = connection.busy_timeout(Duration::ZERO) {
+        tracing::debug!(%error, "the time to wait was not set");
+        return;
+    }
+    // The value that it has, whoever wrote it: a transaction that writes one page.
+    let begun = connection
+        .pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
+        .and_then(|version| connection.pragma_update(None, "user_version", version));
+    if let Err(error) = begun {
+        tracing::debug!(%error, "the next append begins the write-ahead log anew");
+    }
+}
+
+/// What cannot be moved now stays in the write-ahead log, where it is as safe. Returns whether nothing is left there.
+fn checkpoint(connection: &Connection, mode: &str) -> bool {
     let done = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
         Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
     });
     match done {
-        Ok((pages, moved)) => tracing::debug!(pages, moved, "checkpoint"),
-        Err(error) => tracing::warn!(%error, "no checkpoint was made"),
+        Ok((pages, moved)) => {
+            tracing::debug!(pages, moved, "checkpoint");
+            pages == moved
+        }
+        Err(error) => {
+            tracing::warn!(%error, "no checkpoint was made");
+            false
+        }
     }
 }

@@ -38,6 +38,11 @@ impl Fault {
     pub(crate) fn is_sql(&self) -> bool {
         matches!(self, Self::Sql(_))
     }
+
+    /// Whether another process is writing.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Self::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy))
+    }
 }
 
 /// The database file, by name.

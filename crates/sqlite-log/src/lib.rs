@@ -35,6 +35,7 @@
 //! ```
 
 mod append;
+mod blob_store;
 mod blobs;
 mod checkpoint;
 mod codec;

@@ -1,14 +1,13 @@
 //! The front of the crate: [`SqliteLog`], which hands each call to the writer thread or to a reader and waits for the answer.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use agentx_runtime::{
-    Batch, BlobStore, BoxFuture, Digest, Fact, LogError, NewLog, Projection, SearchHit, SessionInfo,
-    SessionLog, SessionQuery, VerifyReport, Writer,
+    Batch, BoxFuture, Digest, Fact, LogError, NewLog, Projection, SearchHit, SessionInfo, SessionLog,
+    SessionQuery, VerifyReport, Writer,
 };
-use agentx_types::{BlobId, OwnerId, SessionId, Timestamp};
+use agentx_types::{BlobId, OwnerId, SessionId, SessionRole, Timestamp};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -16,14 +15,11 @@ use crate::checkpoint::Checkpoints;
 use crate::error::{Fault, Place};
 use crate::gc::{self, Stage};
 use crate::lock::{Attempt, Lock, Locks};
-use crate::options::Options;
+use crate::options::{Durability, Options};
 use crate::pool::Readers;
 use crate::schema::{self, Location};
 use crate::writer::{Append, Core, Job, Released, WriterThread};
-use crate::{blobs, keys, models, read, search, sessions, verify};
-
-/// Blobs that are longer than this are hashed on a reader thread rather than on the caller's.
-const HASH_HERE: usize = 256 * 1024;
+use crate::{keys, models, read, search, sessions, verify};
 
 /// The session log in one SQLite database.
 ///
@@ -103,8 +99,16 @@ impl SqliteLog {
         let (connection, newer) = schema::open_first(location, &options, &place)?;
         let released = Released::default();
         let checkpoints = Checkpoints::new(location.clone(), options.clone());
-        let core = Core::new(connection, place.clone(), newer, checkpoints, released.clone());
-        let writer = WriterThread::new(core, options.queue);
+        let core = Core::new(
+            connection,
+            place.clone(),
+            newer,
+            checkpoints,
+            released.clone(),
+            options.busy_timeout,
+        );
+        let commits_here = options.durability == Durability::Process;
+        let writer = WriterThread::new(core, options.queue, commits_here);
         Ok(Arc::new(Self {
             place,
             options,
@@ -180,7 +184,7 @@ impl SqliteLog {
     }
 
     /// Runs `change` on the writer thread, after all that was queued before it.
-    async fn change<T: Send + 'static>(
+    pub(crate) async fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, LogError> {
@@ -197,7 +201,7 @@ impl SqliteLog {
     }
 
     /// Runs `read` on a reader, in one snapshot of the database.
-    async fn read_with<T: Send + 'static>(
+    pub(crate) async fn read_with<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, LogError> {
@@ -282,21 +286,14 @@ impl SessionLog for SqliteLog {
     }
 
     fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>> {
-        let (reply, answer) = oneshot::channel();
         let append = Append {
             session: writer.session_id.clone(),
             epoch: writer.epoch,
             batch,
-            reply,
         };
         Box::pin(async move {
-            self.writer
-                .send(Job::Append(append))
-                .await
-                .map_err(|fault| self.place.error(fault))?;
-            answer
-                .await
-                .unwrap_or_else(|_| Err(self.place.says("the session log is closed")))
+            let answer = self.writer.append(append).await;
+            answer.unwrap_or_else(|fault| Err(self.place.error(fault)))
         })
     }
 
@@ -323,6 +320,29 @@ impl SessionLog for SqliteLog {
     fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>> {
         let locks = self.locks.clone();
         Box::pin(self.read_with(move |connection| sessions::list(connection, &locks, &query)))
+    }
+
+    fn shared(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>> {
+        let locks = self.locks.clone();
+        Box::pin(self.read_with(move |connection| sessions::shared(connection, &locks, &query)))
+    }
+
+    fn access(
+        &self,
+        session: &SessionId,
+        person: &OwnerId,
+    ) -> BoxFuture<'_, Result<(OwnerId, Option<SessionRole>), LogError>> {
+        let (session, person) = (session.clone(), person.clone());
+        Box::pin(self.read_with(move |connection| sessions::access(connection, &session, &person)))
+    }
+
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Option<u64>, LogError>> {
+        let (session, blob) = (session.clone(), blob.clone());
+        Box::pin(self.read_with(move |connection| sessions::names_blob(connection, &session, &blob)))
+    }
+
+    fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>> {
+        Box::pin(self.read_with(sessions::under_way))
     }
 
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>> {
@@ -352,7 +372,7 @@ impl SessionLog for SqliteLog {
         let (owner, words) = (owner.clone(), words.to_owned());
         Box::pin(async move {
             // The words of runs under way wait in the writer; a search in this process finds them too.
-            if self.writer.is_running() {
+            if self.writer.has_begun() {
                 self.change(|core| {
                     core.index_waiting();
                     Ok(())
@@ -366,31 +386,5 @@ impl SessionLog for SqliteLog {
 
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {
         Box::pin(self.collect_garbage_at(keys::now()))
-    }
-}
-
-impl BlobStore for SqliteLog {
-    fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>> {
-        Box::pin(async move {
-            let (hash, bytes) = if bytes.len() <= HASH_HERE {
-                (blake3::hash(&bytes), bytes)
-            } else {
-                self.read_with(move |_| Ok((blake3::hash(&bytes), bytes))).await?
-            };
-            let hash = *hash.as_bytes();
-            self.change(move |core| core.transaction(|connection| blobs::put(connection, &hash, &bytes)))
-                .await?;
-            Ok(blobs::id_of(&hash))
-        })
-    }
-
-    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>> {
-        let id = id.clone();
-        Box::pin(self.read_with(move |connection| blobs::range(connection, &id, &range)))
-    }
-
-    fn blob_size(&self, id: &BlobId) -> BoxFuture<'_, Result<u64, LogError>> {
-        let id = id.clone();
-        Box::pin(self.read_with(move |connection| blobs::size(connection, &id)))
     }
 }

@@ -2,7 +2,7 @@
 //! facts they follow from; they can be dropped and made again.
 
 use agentx_runtime::Projection;
-use agentx_types::{MessageId, Role};
+use agentx_types::{MessageId, OwnerId, Role, SessionRole};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -135,7 +135,31 @@ fn apply_one(
             Ok(())
         }
         Projection::Spent { .. } => spend(connection, session, projection),
+        Projection::Role { person, role } => set_role(connection, session, person, *role),
+        Projection::Unshared => {
+            connection
+                .prepare_cached("DELETE FROM roles WHERE session = ?1")?
+                .execute([session])?;
+            Ok(())
+        }
     }
+}
+
+fn set_role(
+    connection: &Connection,
+    session: i64,
+    person: &OwnerId,
+    role: Option<SessionRole>,
+) -> Result<(), Fault> {
+    match role {
+        Some(role) => connection
+            .prepare_cached("INSERT OR REPLACE INTO roles (person, session, role) VALUES (?1, ?2, ?3)")?
+            .execute(params![person.as_str(), session, word_of(&role)])?,
+        None => connection
+            .prepare_cached("DELETE FROM roles WHERE person = ?1 AND session = ?2")?
+            .execute(params![person.as_str(), session])?,
+    };
+    Ok(())
 }
 
 fn set(connection: &Connection, sql: &str, session: i64, value: &str) -> Result<(), Fault> {
@@ -242,7 +266,7 @@ pub(crate) fn rebuild(
     unindexed.flush(connection)
 }
 
-/// Removes up to `limit` messages of a session with their words, and what it spent. Returns how many messages went.
+/// Removes up to `limit` messages of a session with their words, what it spent and who may see it. Returns how many messages went.
 pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result<usize, Fault> {
     let rows = connection
         .prepare_cached("SELECT id FROM messages WHERE session = ?1 LIMIT ?2")?
@@ -258,6 +282,9 @@ pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result
     }
     connection
         .prepare_cached("DELETE FROM spent WHERE session = ?1")?
+        .execute([session])?;
+    connection
+        .prepare_cached("DELETE FROM roles WHERE session = ?1")?
         .execute([session])?;
     Ok(rows.len())
 }

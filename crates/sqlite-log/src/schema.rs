@@ -69,7 +69,7 @@ pub(crate) fn connect(location: &Location, options: &Options) -> Result<Connecti
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;
-         PRAGMA journal_size_limit = 8388608;",
+         PRAGMA journal_size_limit = 134217728; PRAGMA wal_autocheckpoint = 0;",
     )?;
     set_durability(&connection, options)?;
     if let Some(bytes) = options.max_bytes {
@@ -104,7 +104,22 @@ fn check(connection: &mut Connection, options: &Options, place: &Place) -> Resul
             .says("not a database of AgentX: it belongs to another program")
             .into());
     }
+    if format == FORMAT {
+        add_roles(connection, place);
+    }
     Ok(format)
+}
+
+/// A database of this format that was made before sessions could be shared has no place for roles yet. Where it can only be
+/// read, nobody but owners has one.
+fn add_roles(connection: &Connection, place: &Place) {
+    let added = connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,
+           PRIMARY KEY (person, session)) WITHOUT ROWID",
+    );
+    if let Err(error) = added {
+        tracing::warn!(path = place.path(), %error, "there is no place for roles");
+    }
 }
 
 /// Makes the schema. There is nothing yet that could be lost, so this does not wait for the disk.

@@ -1,8 +1,8 @@
 -- The format of the database, version 1. What each column means is told here; how `data` is laid out, in codec.rs.
 
 -- One row a session. `base` is the session that holds the shared events of a fork up to `at_seq`; it may be an ancestor
--- of `parent`, the session that the fork was made of. `stale`: the last batches were only deltas, so `updated_at` is
--- behind the last row of `batches`.
+-- of `parent`, the session that the fork was made of. `stale`: a run is under way, or the last batches were only
+-- deltas, so `updated_at` is behind the last row of `batches`.
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   session_id TEXT NOT NULL UNIQUE,
@@ -89,6 +89,14 @@ CREATE TABLE spent (
   reasoning_tokens INTEGER NOT NULL,
   cost INTEGER NOT NULL,
   PRIMARY KEY (session, seq)
+) WITHOUT ROWID;
+
+-- What others than the owner may do in a session.
+CREATE TABLE roles (
+  person TEXT NOT NULL,
+  session INTEGER NOT NULL,
+  role TEXT NOT NULL,
+  PRIMARY KEY (person, session)
 ) WITHOUT ROWID;
 
 -- The words of messages, not their text: see search.rs.

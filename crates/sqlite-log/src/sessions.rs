@@ -2,7 +2,7 @@
 //! for changes and on a reader for the rest.
 
 use agentx_runtime::{LogError, NewLog, SessionInfo, SessionQuery, WriterInfo};
-use agentx_types::{NanoUsd, OwnerId, SessionId, Timestamp, Usage};
+use agentx_types::{BlobId, NanoUsd, OwnerId, RunStatus, SessionId, SessionRole, Timestamp, Usage};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::append::{load, mark_deleted};
@@ -135,7 +135,7 @@ pub(crate) fn take_over(core: &mut Core, session: &SessionId) -> Result<(u64, u6
         load(connection, row, epoch)
     })?;
     let attached = (open.epoch, open.tail.last_seq);
-    core.sessions.insert(session.clone(), open);
+    core.sessions.insert(session.clone(), Box::new(open));
     Ok(attached)
 }
 
@@ -213,9 +213,11 @@ pub(crate) fn list(
 ) -> Result<Vec<SessionInfo>, Fault> {
     let narrowed = "AND s.owner = ?1 AND (?2 IS NULL OR s.workspace = ?2)";
     let exact = format!(
-        "{INFO} AND s.stale = 0 {narrowed} AND s.updated_at < ?3 ORDER BY s.updated_at DESC, s.id DESC LIMIT ?4"
+        "{INFO} AND s.stale = 0 {narrowed} AND s.updated_at < ?3 ORDER BY s.updated_at DESC, s.session_id DESC LIMIT ?4"
     );
-    let stale = format!("{INFO} AND s.stale = 1 {narrowed} AND latest < ?3 ORDER BY latest DESC LIMIT ?4");
+    let stale = format!(
+        "{INFO} AND s.stale = 1 {narrowed} AND latest < ?3 ORDER BY latest DESC, s.session_id DESC LIMIT ?4"
+    );
     let before = query.before.map_or(i64::MAX, |before| before.0);
     let mut found = Vec::new();
     for sql in [exact, stale] {
@@ -230,9 +232,98 @@ pub(crate) fn list(
             found.push(row?);
         }
     }
-    found.sort_by_key(|(info, _)| std::cmp::Reverse(info.updated_at));
+    found.sort_by(|(one, _), (other, _)| {
+        (other.updated_at, &other.session_id).cmp(&(one.updated_at, &one.session_id))
+    });
     found.truncate(query.limit);
     Ok(found.into_iter().map(|found| with_writer(found, locks)).collect())
+}
+
+/// Sessions of others in which the query's owner has a role, the latest first.
+pub(crate) fn shared(
+    connection: &Connection,
+    locks: &Locks,
+    query: &SessionQuery,
+) -> Result<Vec<SessionInfo>, Fault> {
+    let sql = format!(
+        "{INFO} AND s.id IN (SELECT r.session FROM roles r WHERE r.person = ?1) AND s.owner <> ?1
+           AND (?2 IS NULL OR s.workspace = ?2) AND latest < ?3 ORDER BY latest DESC, s.session_id DESC LIMIT ?4"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let values = params![
+        query.owner.as_str(),
+        query.workspace,
+        query.before.map_or(i64::MAX, |before| before.0),
+        int(query.limit as u64)
+    ];
+    let found = statement.query_map(values, info_of)?;
+    found
+        .map(|found| Ok(with_writer(found?, locks)))
+        .collect::<Result<Vec<_>, Fault>>()
+}
+
+/// Whose a session is, and what `person` may do in it who is not its owner.
+pub(crate) fn access(
+    connection: &Connection,
+    session: &SessionId,
+    person: &OwnerId,
+) -> Result<(OwnerId, Option<SessionRole>), Fault> {
+    let found = connection
+        .prepare_cached(
+            "SELECT s.owner, r.role FROM sessions s LEFT JOIN roles r ON r.person = ?2 AND r.session = s.id
+             WHERE s.deleted_at IS NULL AND s.session_id = ?1",
+        )?
+        .query_row(params![session.as_str(), person.as_str()], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
+        })
+        .optional()?;
+    let (owner, role) = found.ok_or_else(|| Fault::not_found(session.as_str()))?;
+    Ok((OwnerId::new(owner), role.and_then(crate::models::of_word)))
+}
+
+/// The first event of a session that names a blob; the events that it shares with others are its own here.
+pub(crate) fn names_blob(
+    connection: &Connection,
+    session: &SessionId,
+    blob: &BlobId,
+) -> Result<Option<u64>, Fault> {
+    let row = session_row(connection, session)?;
+    let Some(hash) = crate::blobs::hash_of(blob) else {
+        return Ok(None);
+    };
+    for part in read::parts(connection, row)? {
+        let named = connection
+            .prepare_cached("SELECT seq FROM blob_refs WHERE session = ?1 AND hash = ?2 AND seq <= ?3")?
+            .query_row(params![part.session, &hash[..], int(part.upto)], |row| {
+                unsigned(row, 0)
+            })
+            .optional()?;
+        if named.is_some() {
+            return Ok(named);
+        }
+    }
+    Ok(None)
+}
+
+/// Sessions whose last run has not ended.
+pub(crate) fn under_way(connection: &Connection) -> Result<Vec<(SessionId, OwnerId)>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT session_id, owner, status FROM sessions WHERE deleted_at IS NULL AND status IS NOT NULL ORDER BY id",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let status = crate::models::of_word::<RunStatus>(row.get(2)?);
+        let session = SessionId::new(row.get_ref(0)?.as_str()?);
+        let owner = OwnerId::new(row.get_ref(1)?.as_str()?);
+        Ok((status, session, owner))
+    })?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (status, session, owner) = row?;
+        if status.is_some_and(|status| !status.is_final()) {
+            found.push((session, owner));
+        }
+    }
+    Ok(found)
 }
 
 /// Ids that begin with `prefix`, with or without the part that all ids have.

@@ -1,4 +1,6 @@
-//! The one thread that writes: it takes appends of all sessions from one bounded queue and commits them in groups.
+//! Who writes: one connection, one at a time. A small append that finds nobody writing is committed where it is made,
+//! since handing it to a thread and back takes about as long as the commit. Everything else goes through one bounded queue
+//! to the one thread that writes, which commits appends of all sessions in groups.
 //!
 //! While a commit runs, what arrives waits; all of it goes into the next transaction. Each append has its own answer: one
 //! that is refused takes nothing away from the others, and where SQLite itself fails, each is tried again alone.
@@ -6,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use agentx_runtime::{Batch, LogError};
 use agentx_types::SessionId;
@@ -22,30 +25,38 @@ pub(crate) struct Append {
     pub(crate) session: SessionId,
     pub(crate) epoch: u64,
     pub(crate) batch: Batch,
-    pub(crate) reply: oneshot::Sender<Result<(), LogError>>,
 }
+
+/// Who waits for an append.
+type Reply = oneshot::Sender<Result<(), LogError>>;
 
 /// Something else that only the writer does; it answers by itself.
 pub(crate) type Task = Box<dyn FnOnce(&mut Core) + Send>;
 
 pub(crate) enum Job {
-    Append(Append),
+    Append(Append, Reply),
     Task(Task),
 }
+
+/// An append of so many facts at most is committed on the caller's thread.
+const HERE_FACTS: usize = 64;
 
 /// Sessions whose writers were dropped: what is known of them can be forgotten.
 pub(crate) type Released = Arc<Mutex<Vec<(SessionId, u64)>>>;
 
-/// What the writer thread owns.
+/// What whoever writes has to himself.
 pub(crate) struct Core {
     pub(crate) connection: Connection,
     pub(crate) place: Place,
-    /// Sessions that are attached, as far as this thread knows.
-    pub(crate) sessions: HashMap<SessionId, OpenSession>,
+    /// Sessions that are attached, as far as this process knows. Boxed, since a table has room for twice as many as it holds.
+    pub(crate) sessions: HashMap<SessionId, Box<OpenSession>>,
     /// Why nothing may be written, if so.
     newer: Option<(u32, u32)>,
     checkpoints: Option<Checkpoints>,
     released: Released,
+    busy_timeout: Duration,
+    /// Whether anything was to be written yet.
+    begun: bool,
 }
 
 impl Core {
@@ -55,6 +66,7 @@ impl Core {
         newer: Option<u32>,
         checkpoints: Checkpoints,
         released: Released,
+        busy_timeout: Duration,
     ) -> Self {
         let newer = newer.map(|found| (found, crate::schema::FORMAT));
         // A database that cannot be written needs none.
@@ -66,6 +78,8 @@ impl Core {
             newer,
             checkpoints,
             released,
+            busy_timeout,
+            begun: false,
         }
     }
 
@@ -94,31 +108,66 @@ impl Core {
         }
     }
 
-    fn run(mut self, mut jobs: mpsc::Receiver<Job>, group_limit: usize) {
+    /// Once, before the first change.
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
         if let Some(checkpoints) = &self.checkpoints
             && let Err(fault) = checkpoints.watch(&mut self.connection)
         {
             // The first change meets the same and tells whoever asked for it.
             tracing::warn!(?fault, "the write-ahead log cannot be begun");
         }
+    }
+
+    /// Does a job, with the appends that wait behind it. Returns a job that was found there and is to be done next.
+    fn work(&mut self, job: Job, jobs: &mut mpsc::Receiver<Job>, group_limit: usize) -> Option<Job> {
+        self.begin();
+        self.forget_released();
         let mut next = None;
-        while let Some(job) = next.take().or_else(|| jobs.blocking_recv()) {
-            self.forget_released();
-            match job {
-                Job::Task(task) => task(&mut self),
-                Job::Append(first) => {
-                    let (group, other) = gather(first, &mut jobs, group_limit);
-                    next = other;
-                    self.commit_group(group);
-                }
-            }
-            if let Some(checkpoints) = &mut self.checkpoints {
-                checkpoints.after_commit(&self.connection);
+        match job {
+            Job::Task(task) => task(self),
+            Job::Append(append, reply) => {
+                let (group, other) = gather((append, reply), jobs, group_limit);
+                next = other;
+                self.commit_group(group);
             }
         }
-        self.index_waiting();
-        if let Some(checkpoints) = self.checkpoints.take() {
-            checkpoints.close(&self.connection);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.after_commit(&self.connection);
+        }
+        next
+    }
+
+    /// Commits one append without waiting for anybody; `None` where another process is writing.
+    fn commit_at_once(&mut self, append: &Append) -> Option<Result<(), LogError>> {
+        self.begin();
+        self.forget_released();
+        let answer = match self.without_waiting(|core| core.commit(std::slice::from_ref(append))) {
+            Ok(answers) => answers.into_iter().next().unwrap_or(Ok(())),
+            Err(fault) if fault.is_busy() => return None,
+            Err(fault) => Err(self.place.error(fault)),
+        };
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.after_commit(&self.connection);
+        }
+        Some(answer)
+    }
+
+    fn without_waiting<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let done = work(self);
+        self.connection.busy_timeout(self.busy_timeout)?;
+        done
+    }
+
+    fn close(mut self) {
+        if self.begun {
+            self.index_waiting();
+            if let Some(checkpoints) = self.checkpoints.take() {
+                checkpoints.close(&self.connection);
+            }
         }
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, path = self.place.path(), "the session log was not closed cleanly");
@@ -163,20 +212,21 @@ impl Core {
         }
     }
 
-    fn commit_group(&mut self, group: Vec<Append>) {
-        match self.commit(&group) {
-            Ok(answers) => answer_all(group, answers),
-            Err(fault) if group.len() > 1 => {
+    fn commit_group(&mut self, group: Vec<(Append, Reply)>) {
+        let (appends, replies): (Vec<Append>, Vec<Reply>) = group.into_iter().unzip();
+        match self.commit(&appends) {
+            Ok(answers) => answer_all(replies, answers),
+            Err(fault) if appends.len() > 1 => {
                 tracing::warn!(
                     ?fault,
-                    appends = group.len(),
+                    appends = appends.len(),
                     "a group was rolled back; each is tried alone"
                 );
-                group
-                    .into_iter()
-                    .for_each(|append| self.commit_group(vec![append]));
+                for alone in appends.into_iter().zip(replies) {
+                    self.commit_group(vec![alone]);
+                }
             }
-            Err(fault) => answer_all(group, vec![Err(self.place.error(fault))]),
+            Err(fault) => answer_all(replies, vec![Err(self.place.error(fault))]),
         }
     }
 
@@ -207,11 +257,15 @@ impl Core {
 }
 
 /// All appends that wait already, up to the first other job, which is returned too.
-fn gather(first: Append, jobs: &mut mpsc::Receiver<Job>, limit: usize) -> (Vec<Append>, Option<Job>) {
+fn gather(
+    first: (Append, Reply),
+    jobs: &mut mpsc::Receiver<Job>,
+    limit: usize,
+) -> (Vec<(Append, Reply)>, Option<Job>) {
     let mut group = vec![first];
     while group.len() < limit {
         match jobs.try_recv() {
-            Ok(Job::Append(append)) => group.push(append),
+            Ok(Job::Append(append, reply)) => group.push((append, reply)),
             Ok(task) => return (group, Some(task)),
             Err(_) => break,
         }
@@ -219,34 +273,69 @@ fn gather(first: Append, jobs: &mut mpsc::Receiver<Job>, limit: usize) -> (Vec<A
     (group, None)
 }
 
-fn answer_all(group: Vec<Append>, answers: Vec<Result<(), LogError>>) {
-    for (append, answer) in group.into_iter().zip(answers) {
+fn answer_all(replies: Vec<Reply>, answers: Vec<Result<(), LogError>>) {
+    for (reply, answer) in replies.into_iter().zip(answers) {
         // Whoever asked may have gone away; what was committed stays.
-        let _ = append.reply.send(answer);
+        let _ = reply.send(answer);
     }
 }
 
-/// The writer thread as the rest of the process sees it; started when it is first needed.
+/// `None` once the database is closed.
+type Shared = Arc<Mutex<Option<Core>>>;
+
+/// The one who writes, as the rest of the process sees it; its thread is started when it is first needed.
 pub(crate) struct WriterThread {
+    core: Shared,
     state: Mutex<State>,
     queue: usize,
+    /// Whether an append may be committed where it is made.
+    commits_here: bool,
 }
 
 enum State {
-    Waiting(Box<Core>),
+    Waiting,
     Running(mpsc::Sender<Job>, JoinHandle<()>),
     Closed,
 }
 
 impl WriterThread {
-    pub(crate) fn new(core: Core, queue: usize) -> Self {
+    /// `commits_here`: whether a commit is short enough for the caller's thread, because it does not wait for the disk.
+    pub(crate) fn new(core: Core, queue: usize, commits_here: bool) -> Self {
         Self {
-            state: Mutex::new(State::Waiting(Box::new(core))),
+            core: Arc::new(Mutex::new(Some(core))),
+            state: Mutex::new(State::Waiting),
             queue: queue.max(1),
+            commits_here,
         }
     }
 
-    /// Queues a job; waits where the queue is full.
+    /// Commits an append, here if nobody else is writing, else on the thread.
+    pub(crate) async fn append(&self, append: Append) -> Result<Result<(), LogError>, Fault> {
+        if let Some(answer) = self.append_here(&append) {
+            return Ok(answer);
+        }
+        let (reply, answer) = oneshot::channel();
+        self.send(Job::Append(append, reply)).await?;
+        answer.await.map_err(|_| stopped())
+    }
+
+    fn append_here(&self, append: &Append) -> Option<Result<(), LogError>> {
+        if !self.commits_here || append.batch.facts.len() > HERE_FACTS || self.is_awaited() {
+            return None;
+        }
+        let mut core = self.core.try_lock().ok()?;
+        core.as_mut()?.commit_at_once(append)
+    }
+
+    /// Whether jobs wait for the thread; they come first.
+    fn is_awaited(&self) -> bool {
+        match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Running(sender, _) => sender.capacity() < sender.max_capacity(),
+            State::Waiting | State::Closed => false,
+        }
+    }
+
+    /// Queues a job for the thread; waits where the queue is full.
     pub(crate) async fn send(&self, job: Job) -> Result<(), Fault> {
         let sender = self.sender()?;
         sender.send(job).await.map_err(|_| stopped())
@@ -254,28 +343,26 @@ impl WriterThread {
 
     fn sender(&self) -> Result<mpsc::Sender<Job>, Fault> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Running(sender, _) = &*state {
-            return Ok(sender.clone());
+        match &*state {
+            State::Running(sender, _) => return Ok(sender.clone()),
+            State::Closed => return Err(stopped()),
+            State::Waiting => {}
         }
-        let State::Waiting(core) = std::mem::replace(&mut *state, State::Closed) else {
-            return Err(stopped());
-        };
         let (sender, jobs) = mpsc::channel(self.queue);
-        let queue = self.queue;
+        let (core, queue) = (self.core.clone(), self.queue);
         let thread = std::thread::Builder::new()
             .name("agentx-log-writer".to_owned())
-            .spawn(move || core.run(jobs, queue))
+            .spawn(move || work(&core, jobs, queue))
             .map_err(|e| Fault::Other(format!("the writer thread cannot be started: {e}")))?;
         *state = State::Running(sender.clone(), thread);
         Ok(sender)
     }
 
     /// Whether it has been asked to write anything.
-    pub(crate) fn is_running(&self) -> bool {
-        matches!(
-            &*self.state.lock().unwrap_or_else(PoisonError::into_inner),
-            State::Running(..)
-        )
+    pub(crate) fn has_begun(&self) -> bool {
+        // Whoever has it now writes.
+        let core = self.core.try_lock();
+        core.map_or(true, |core| core.as_ref().is_some_and(|core| core.begun))
     }
 
     /// Waits until all that was queued is written and the database is closed.
@@ -289,6 +376,20 @@ impl WriterThread {
                 tracing::error!("the writer thread of the session log panicked");
             }
         }
+        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(core) = core {
+            core.close();
+        }
+    }
+}
+
+/// The thread: does jobs until nobody can send one any more. A panic in one, here or on another thread, is the last.
+fn work(core: &Shared, mut jobs: mpsc::Receiver<Job>, group_limit: usize) {
+    let mut next = None;
+    while let Some(job) = next.take().or_else(|| jobs.blocking_recv()) {
+        let Ok(mut core) = core.lock() else { return };
+        let Some(core) = core.as_mut() else { return };
+        next = core.work(job, &mut jobs, group_limit);
     }
 }
 

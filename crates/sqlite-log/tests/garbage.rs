@@ -126,6 +126,31 @@ fn what_an_event_names_stays() {
 }
 
 #[test]
+fn a_session_names_the_blobs_of_its_events_and_of_those_that_it_shares() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        let (early, late) = (
+            log.put_blob(b"early".to_vec()).await.unwrap(),
+            log.put_blob(b"late".to_vec()).await.unwrap(),
+        );
+        let events = [
+            user("hello"),
+            tool_result(json!({"blob": early})),
+            tool_result(json!({"blob": late})),
+        ];
+        append_each(&log, &writer, &facts(1, events)).await;
+        log.create(fork_of("ses_f", "ses_1", 2)).await.unwrap();
+        let fork = SessionId::new("ses_f");
+        assert_eq!(log.names_blob(&session(), &late).await.unwrap(), Some(3));
+        assert_eq!(log.names_blob(&fork, &early).await.unwrap(), Some(2));
+        assert_eq!(log.names_blob(&fork, &late).await.unwrap(), None);
+        assert_eq!(log.names_blob(&fork, &"nonsense".into()).await.unwrap(), None);
+        assert!(log.names_blob(&"ses_none".into(), &late).await.is_err());
+    });
+}
+
+#[test]
 fn a_blob_whose_event_is_on_its_way_stays() {
     run(async {
         let home = Home::new();

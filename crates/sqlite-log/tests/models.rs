@@ -306,3 +306,75 @@ fn what_surrounds_a_hit_is_read_from_the_facts() {
         );
     });
 }
+
+fn role(person: &str, role: Option<SessionRole>) -> Projection {
+    Projection::Role {
+        person: person.into(),
+        role,
+    }
+}
+
+#[test]
+fn what_others_may_do_is_kept() {
+    run(async {
+        let home = Home::new();
+        let log = home.open();
+        let writer = begin(&log).await;
+        let ann = OwnerId::new("own_ann");
+        let shared = || SessionQuery {
+            owner: ann.clone(),
+            ..query()
+        };
+        assert_eq!(log.access(&session(), &ann).await.unwrap(), (owner(), None));
+        assert_eq!(log.shared(shared()).await.unwrap(), []);
+        let projections = vec![
+            role("own_ann", Some(SessionRole::Watch)),
+            role("own_ann", Some(SessionRole::Drive)),
+            role("own_bob", Some(SessionRole::Watch)),
+            role("own_bob", None),
+        ];
+        log.append(&writer, projecting(facts(1, [user("a")]), projections))
+            .await
+            .unwrap();
+        assert_eq!(
+            log.access(&session(), &ann).await.unwrap(),
+            (owner(), Some(SessionRole::Drive))
+        );
+        assert_eq!(
+            log.access(&session(), &"own_bob".into()).await.unwrap(),
+            (owner(), None)
+        );
+        assert_eq!(ids(&log.shared(shared()).await.unwrap()), ["ses_1"]);
+        log.create(fork_of("ses_2", "ses_1", 1)).await.unwrap();
+        let fork = SessionId::new("ses_2");
+        assert_eq!(log.access(&fork, &ann).await.unwrap(), (owner(), None));
+        log.rebuild_projections(
+            &fork,
+            vec![role("own_ann", Some(SessionRole::Own)), Projection::Unshared],
+        )
+        .await
+        .unwrap();
+        assert_eq!(log.access(&fork, &ann).await.unwrap(), (owner(), None));
+        drop(writer);
+        log.delete(&session()).await.unwrap();
+        assert!(log.access(&session(), &ann).await.is_err());
+        assert_eq!(log.shared(shared()).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn a_database_without_a_place_for_roles_gets_one() {
+    run(async {
+        let home = Home::new();
+        drop(home.open());
+        home.sql().execute_batch("DROP TABLE roles").unwrap();
+        let log = home.open();
+        let writer = begin(&log).await;
+        let projections = vec![role("own_ann", Some(SessionRole::Watch))];
+        log.append(&writer, projecting(facts(1, [user("a")]), projections))
+            .await
+            .unwrap();
+        let found = log.access(&session(), &"own_ann".into()).await.unwrap();
+        assert_eq!(found, (owner(), Some(SessionRole::Watch)));
+    });
+}

@@ -9,7 +9,7 @@ use agentx_runtime::{
     Batch, BlobStore, BoxFuture, Digest, Fact, LogError, NewLog, Projection, SearchHit, SessionInfo,
     SessionLog, SessionQuery, VerifyReport, Writer,
 };
-use agentx_types::{BlobId, Envelope, OwnerId, SessionId};
+use agentx_types::{BlobId, Envelope, OwnerId, SessionId, SessionRole, Vocabulary as _};
 
 /// A session log in memory. Clones are the same log.
 #[derive(Clone, Default)]
@@ -80,6 +80,15 @@ impl MemoryLog {
             .ok_or_else(|| LogError::NotFound(session.to_string()))?;
         then(stored)
     }
+}
+
+fn role_in(stored: &Stored, person: &OwnerId) -> Option<SessionRole> {
+    let role = |projection: &Projection| match projection {
+        Projection::Role { person: who, role } if who == person => Some(*role),
+        Projection::Unshared => Some(None),
+        _ => None,
+    };
+    stored.projections.iter().rev().find_map(role).flatten()
 }
 
 fn facts(shared: &Shared, session: &SessionId) -> Vec<Fact> {
@@ -241,6 +250,51 @@ impl SessionLog for MemoryLog {
         ready(Ok(infos
             .filter(|info| info.owner == query.owner)
             .take(query.limit)
+            .collect()))
+    }
+
+    fn shared(&self, query: SessionQuery) -> Answer<'_, Vec<SessionInfo>> {
+        let shared = self.lock();
+        let others = shared
+            .sessions
+            .values()
+            .filter(|stored| stored.info.owner != query.owner);
+        let found = others.filter(|stored| role_in(stored, &query.owner).is_some());
+        ready(Ok(found
+            .map(|stored| stored.info.clone())
+            .take(query.limit)
+            .collect()))
+    }
+
+    fn access(&self, session: &SessionId, person: &OwnerId) -> Answer<'_, (OwnerId, Option<SessionRole>)> {
+        ready(self.with(session, |stored| {
+            Ok((stored.info.owner.clone(), role_in(stored, person)))
+        }))
+    }
+
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Answer<'_, Option<u64>> {
+        let facts = facts(&self.lock(), session);
+        let names = |fact: &&Fact| {
+            let payload = fact.event.payload_json();
+            payload
+                .windows(blob.as_str().len())
+                .any(|part| part == blob.as_str().as_bytes())
+        };
+        ready(Ok(facts.iter().find(names).map(|fact| fact.seq)))
+    }
+
+    fn under_way(&self) -> Answer<'_, Vec<(SessionId, OwnerId)>> {
+        let shared = self.lock();
+        let open = shared.sessions.values().filter(|stored| {
+            let status = |projection: &Projection| match projection {
+                Projection::Status(status) => Some(!status.is_final()),
+                _ => None,
+            };
+            let last = stored.projections.iter().rev().find_map(status);
+            last.unwrap_or_default()
+        });
+        ready(Ok(open
+            .map(|stored| (stored.info.session_id.clone(), stored.info.owner.clone()))
             .collect()))
     }
 

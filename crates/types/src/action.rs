@@ -59,6 +59,7 @@ impl ActionBody {
 
 /// The kinds of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
     /// See [`ActionBody::CallModel`].
@@ -166,6 +167,7 @@ pub struct StartTimer {
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {
     /// The run's wall time is used up.

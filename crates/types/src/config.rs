@@ -9,6 +9,7 @@ use crate::{ModelParams, ModelSpec, NanoUsd, ToolSpec};
 
 /// Which machine drives the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     /// Think, call tools, continue, end.
@@ -18,6 +19,7 @@ pub enum AgentKind {
 
 /// Everything that shapes what an agent does, as it was when the session was opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentConfig {
     /// Which machine drives the agent.
     pub kind: AgentKind,
@@ -45,6 +47,7 @@ pub struct AgentConfig {
 
 /// A file of instructions that was read when the session was opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instructions {
     /// Where it was.
     pub path: String,
@@ -54,6 +57,7 @@ pub struct Instructions {
 
 /// When a run has to end. `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// How many times in one run the model may be answered with tool results.
@@ -72,6 +76,7 @@ pub struct Limits {
 
 /// Who decides about a call that no rule allows or denies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
     /// A person is asked.
@@ -85,6 +90,7 @@ pub enum ApprovalMode {
 
 /// What a rule says about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
     /// Do it.
@@ -97,6 +103,7 @@ pub enum RuleEffect {
 
 /// An approval rule. What is `None` matches everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// What it says.
@@ -114,6 +121,7 @@ pub struct Rule {
 
 /// One change of an agent's configuration while its session goes on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigChange {
     /// Another model from the next call on.

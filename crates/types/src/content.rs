@@ -8,6 +8,7 @@ use crate::{BlobId, MessageId, ToolCallId};
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Standing instructions.
@@ -22,6 +23,7 @@ pub enum Role {
 
 /// An entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// Unique in its session.
     pub message_id: MessageId,
@@ -40,6 +42,7 @@ impl Message {
 
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentPart {
     /// Words.
@@ -80,6 +83,7 @@ impl ContentPart {
 
 /// Words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TextPart {
     /// The words.
     pub text: String,
@@ -90,6 +94,7 @@ pub struct TextPart {
 
 /// Bytes of a medium, by reference or inline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MediaPart {
     /// For example `image/png`.
     pub media_type: String,
@@ -102,6 +107,7 @@ pub struct MediaPart {
 
 /// Where the bytes of a medium are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MediaSource {
     /// In the blob store, once, however often it is referred to.
@@ -114,6 +120,7 @@ pub enum MediaSource {
 
 /// The model's reasoning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThinkingPart {
     /// The words; may be empty where the provider hides them.
     pub text: String,
@@ -124,6 +131,7 @@ pub struct ThinkingPart {
 
 /// The model asks for a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCallPart {
     /// The model's name for this call.
     pub tool_call_id: ToolCallId,
@@ -138,6 +146,7 @@ pub struct ToolCallPart {
 
 /// What a tool answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResultPart {
     /// Which call this answers.
     pub tool_call_id: ToolCallId,
@@ -151,6 +160,7 @@ pub struct ToolResultPart {
 
 /// A part that only its provider understands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpaquePart {
     /// The whole block as it came.
     pub provider: ProviderData,
@@ -158,6 +168,7 @@ pub struct OpaquePart {
 
 /// Data of one provider, kept verbatim: sent back to the same provider, left out for any other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProviderData {
     /// The API that it belongs to, for example `anthropic`.
     pub api: String,

@@ -11,6 +11,7 @@ use crate::{ActionId, AgentStateId, RunId, SessionId, Timestamp, Vocabulary};
 
 /// Where an event comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// A person.

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ConfigChange, ContentPart, InputMode,
-    InvalidInput, MessageId, OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId,
-    ToolStatus, Usage,
+    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ConfigChange, ContentPart,
+    InputMode, InvalidInput, MessageId, OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer,
+    ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -66,6 +66,10 @@ vocabulary! {
         SessionForked = "session_forked",
         /// The session has a title.
         SessionTitled = "session_titled",
+        /// Another one drives.
+        WheelChanged = "wheel_changed",
+        /// A person may do more or less than before.
+        AccessChanged = "access_changed",
         /// The session is over.
         SessionClosed = "session_closed",
         /// The agent's configuration changes.
@@ -115,6 +119,9 @@ payloads! {
         /// For `session` and `always`: the rule that is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Box<Rule>>,
+        /// Who decided, where several people may.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// A person gives the system a command.
     SystemCommand {

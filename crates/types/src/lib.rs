@@ -27,12 +27,17 @@ mod ids;
 mod model;
 mod outcome;
 mod output;
+mod people;
 mod run_event;
 mod runtime_event;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod time;
 pub mod topic;
+mod ui_event;
 mod usage;
 mod vocabulary;
+pub mod wire;
 
 pub use action::*;
 pub use assembler::{Answer, Assembler, RequestedCall};
@@ -44,8 +49,12 @@ pub use ids::*;
 pub use model::*;
 pub use outcome::*;
 pub use output::*;
+pub use people::*;
 pub use run_event::*;
 pub use runtime_event::*;
+#[cfg(feature = "schema")]
+pub use schema::{Payloads, protocol_schema};
 pub use time::Timestamp;
+pub use ui_event::*;
 pub use usage::{NanoUsd, Prices, Usage};
 pub use vocabulary::{UnknownEvent, Vocabulary};

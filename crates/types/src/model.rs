@@ -10,6 +10,7 @@ use crate::{Message, Prices};
 
 /// Which wire protocol a model is spoken to in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Api {
     /// Anthropic Messages.
@@ -33,6 +34,7 @@ impl Api {
 
 /// A catalog entry, resolved: all that shapes a request to this model, without any secret or address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSpec {
     /// The id that the API expects.
     pub id: String,
@@ -51,6 +53,7 @@ pub struct ModelSpec {
 
 /// Settings of one model call. What is `None` is left to the provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ModelParams {
     /// The longest answer in tokens, within the model's own limit.
@@ -66,6 +69,7 @@ pub struct ModelParams {
 
 /// What using a tool touches; approval rules start from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Nothing outside the session.
@@ -80,6 +84,7 @@ pub enum Access {
 
 /// A tool as the model and the approval rules see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolSpec {
     /// Unique among the tools of an agent.
     pub name: String,

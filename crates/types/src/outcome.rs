@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// When an input is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InputMode {
     /// After the run that is under way.
@@ -18,6 +19,7 @@ pub enum InputMode {
 
 /// What a person decides about a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalDecision {
     /// Do it, this once.
@@ -32,6 +34,7 @@ pub enum ApprovalDecision {
 
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It said all it had to say.
@@ -58,6 +61,7 @@ pub enum StopReason {
 
 /// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     /// It did what was asked.
@@ -80,6 +84,7 @@ pub enum ToolStatus {
 
 /// Where a piece of tool output came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OutputChannel {
     /// Standard output.
@@ -92,6 +97,7 @@ pub enum OutputChannel {
 
 /// Arguments of a tool call that are not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InvalidInput {
     /// As the model wrote them.
     pub raw: String,

@@ -9,6 +9,7 @@ use crate::{Message, MessageId, NanoUsd, RunId, RunStatus, ToolCallId, Usage};
 
 /// What an agent's output stream is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Medium {
     /// Words for the person.

@@ -107,6 +107,7 @@ vocabulary! {
 
 /// What changed about a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionChange {
     /// Its title.
@@ -115,6 +116,10 @@ pub enum SessionChange {
     Config(String),
     /// A part of its conversation is represented by a summary.
     Condensed,
+    /// Who drives it.
+    Wheel(crate::WheelChanged),
+    /// Who may do what in it.
+    Access(crate::AccessChanged),
 }
 
 payloads! {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part of
 /// `output`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Read at the full price.
     pub input_tokens: u64,
@@ -49,6 +50,7 @@ impl AddAssign for Usage {
 
 /// Money: billionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct NanoUsd(pub u64);
 
@@ -72,6 +74,7 @@ impl AddAssign for NanoUsd {
 
 /// Prices of a model in nano-dollars per token (dollars per million tokens × 1,000).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Prices {
     /// Per token read at the full price.

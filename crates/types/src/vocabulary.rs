@@ -103,6 +103,26 @@ macro_rules! vocabulary {
             }
         }
 
+        #[cfg(feature = "schema")]
+        impl $crate::Payloads for $enum {
+            const NAME: &'static str = stringify!($enum);
+
+            fn payloads(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
+                vec![$(($tag, generator.subschema_for::<$variant>()),)*]
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $enum {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($enum).into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::schema::tagged::<Self>(generator, "event")
+            }
+        }
+
         $(impl From<$variant> for $enum {
             fn from(payload: $variant) -> Self {
                 Self::$variant(payload)
@@ -120,8 +140,9 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 /// Payload structs of a vocabulary: public data with one derive list.
 macro_rules! payloads {
     ($($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* })*) => {$(
-        $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        $(#[$doc])*
         pub struct $name {
             $($(#[$fdoc])* pub $field: $ty,)*
         }

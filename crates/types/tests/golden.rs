@@ -16,13 +16,18 @@ mod inside;
 mod parts;
 #[path = "golden/runtime.rs"]
 mod runtime;
+#[path = "golden/ui.rs"]
+mod ui;
 #[path = "golden/values.rs"]
 mod values;
+#[path = "golden/wire.rs"]
+mod wire;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
+use agentx_types::wire::*;
 use agentx_types::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -80,6 +85,93 @@ fn every_tag_has_a_golden_line() {
     covers("environment.jsonl", EnvironmentEvent::TAGS, tag, &lines);
     let lines = check("runtime.jsonl", &runtime::samples());
     covers("runtime.jsonl", RuntimeEvent::TAGS, tag, &lines);
+    let lines = check("ui.jsonl", &ui::samples());
+    covers("ui.jsonl", UiEvent::TAGS, tag, &lines);
+}
+
+#[test]
+fn every_frame_of_a_connection_has_a_golden_line() {
+    let lines = check("client.jsonl", &wire::client_frames());
+    let kind = |value: &Value| value["type"].as_str().unwrap().to_owned();
+    covers("client.jsonl", ClientRequest::TAGS, kind, &lines);
+    let lines = check("notice.jsonl", &wire::notices());
+    covers("notice.jsonl", ServerNotice::TAGS, tag, &lines);
+    check("person.jsonl", &wire::people());
+}
+
+fn client_frame(text: &str) -> Result<ClientFrame, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+#[test]
+fn a_frame_of_a_newer_client_is_told_from_one_that_makes_no_sense() {
+    let newer = r#"{"type":"dance","id":"c1","payload":{ "to":[1.50, "é"]}}"#;
+    let read = client_frame(newer).unwrap();
+    assert!(
+        matches!(&read.request, ClientRequest::Unknown(event) if event.tag == "dance"),
+        "{read:?}"
+    );
+    assert_eq!(serde_json::to_string(&read).unwrap(), newer);
+    for wrong in [
+        r#"{"type":"subscribe","id":"c1","payload":{}}"#,
+        r#"{"type":"subscribe","id":"c1"}"#,
+        r#"{"type":"subscribe","id":7,"payload":{"session_id":"ses_1"}}"#,
+        r#"{"type":"subscribe","id":"c1","payload":{"session_id":"ses_1","after_seq":-1}}"#,
+        r#"{"type":"subscribe","id":"c1","payload":{"session_id":"ses_1","view":"all"}}"#,
+        r#"{"type":"wheel","id":"c1","payload":{"session_id":"ses_1","wish":"steal"}}"#,
+        r#"{"id":"c1","payload":{}}"#,
+        r#"{"type":"subscribe","id":"c1","payload":["ses_1",0,"ui"]}"#,
+        r#"{"type":"ping","id":"c1","payload":[]}"#,
+        r#"["ping"]"#,
+        "null",
+    ] {
+        assert!(client_frame(wrong).is_err(), "{wrong}");
+    }
+    let notice = r#"{"event":"from_tomorrow","payload":{ "a" :[1.50]}}"#;
+    let read: ServerNotice = serde_json::from_str(notice).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), notice);
+}
+
+#[test]
+fn what_a_client_leaves_out_is_the_usual() {
+    for short in [r#"{"type":"ping"}"#, r#"{"type":"ping","id":"","payload":null}"#] {
+        let read = client_frame(short).unwrap();
+        assert_eq!(read.request, Ping {}.into(), "{short}");
+        assert_eq!(read.id, "", "{short}");
+    }
+    let subscribe = client_frame(r#"{"type":"subscribe","id":"c1","payload":{"session_id":"ses_1"}}"#);
+    let all = Subscribe {
+        session_id: "ses_1".into(),
+        after_seq: 0,
+        view: WireView::Runtime,
+    };
+    assert_eq!(subscribe.unwrap().request, all.into());
+    let command =
+        client_frame(r#"{"type":"system_command","payload":{"session_id":"ses_1","command":"share"}}"#);
+    assert!(
+        matches!(command.unwrap().request, ClientRequest::CommandFrame(command) if command.args.is_null())
+    );
+}
+
+#[test]
+fn what_is_said_is_a_text_or_parts() {
+    let said = |content: &str| {
+        let payload = format!(r#"{{"session_id":"ses_1","content":{content}}}"#);
+        client_frame(&format!(
+            r#"{{"type":"user_message","id":"c1","payload":{payload}}}"#
+        ))
+    };
+    let frames = [said(r#""hi""#), said(r#"[{"type":"text","text":"hi"}]"#)];
+    for frame in frames {
+        let ClientRequest::UserInputFrame(input) = frame.unwrap().request else {
+            panic!("another type");
+        };
+        assert_eq!(input.content, [ContentPart::text("hi")]);
+        assert_eq!(input.mode, InputMode::Queue);
+    }
+    for wrong in ["7", "null", "{}", r#"["hi"]"#, r#"[{"type":"dance"}]"#] {
+        assert!(said(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[test]
@@ -176,6 +268,13 @@ fn fields_of_a_newer_writer_are_passed_over() {
     tolerates(&runtime::samples());
     tolerates(&inside::whole_actions());
     tolerates(&environment::envelopes());
+    tolerates(&ui::samples());
+    tolerates(&wire::client_frames());
+    tolerates(&wire::people());
+    // The result of an accepted frame is whatever its command makes it.
+    let mut notices = wire::notices();
+    notices.retain(|notice| !matches!(notice, ServerNotice::Accepted(_)));
+    tolerates(&notices);
 }
 
 /// Each sample reads the same with a field more in every object of a known shape.
@@ -192,7 +291,7 @@ fn tolerates<T: Serialize + DeserializeOwned + PartialEq + Debug>(samples: &[T])
 /// Free-form values stay as they are; where an object stands for a variant, its only key is the variant's name.
 fn add_a_field(value: &mut Value, key: &str) {
     const FREE: &[&str] = &["input", "input_schema", "data", "args", "details"];
-    const VARIANTS: &[&str] = &["change", "source", "body", "report"];
+    const VARIANTS: &[&str] = &["change", "source", "body", "report", "wish"];
     // A rule with a condition that this version does not know would allow more than was meant: it is refused instead.
     const CLOSED: &[&str] = &["rule", "rules", "suggested", "rule_added"];
     if FREE.contains(&key) || CLOSED.contains(&key) {

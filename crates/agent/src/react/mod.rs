@@ -138,6 +138,7 @@ impl ReactAgent {
                 self.on_closed(&closed.reason, &mut step)
             }
             E::AgentClosed(_)
+            | E::AccessChanged(_)
             | E::AgentSpawned(_)
             | E::AttemptFailed(_)
             | E::Connected(_)
@@ -147,6 +148,7 @@ impl ReactAgent {
             | E::SessionTitled(_)
             | E::SystemCommand(_)
             | E::ToolOutputChunk(_)
+            | E::WheelChanged(_)
             | E::Unknown(_) => {}
         }
         self.note_time(fact);

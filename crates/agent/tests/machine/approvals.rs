@@ -69,6 +69,7 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
         decision: ApprovalDecision::Session,
         note: None,
         rule: Some(Box::new(rule("deny bash: pwd"))),
+        by: None,
     });
     assert_eq!(session.running_ids(), ["c1"], "the call itself was approved");
     assert!(!session.react().ledger().is_settled() && !session.react().ledger().awaits_approval());
@@ -85,6 +86,7 @@ fn a_refusal_is_told_with_its_note() {
         decision: ApprovalDecision::Deny,
         note: Some("use git".into()),
         rule: None,
+        by: None,
     });
     assert_eq!(
         session.sent()[2],

@@ -190,6 +190,7 @@ impl Session {
             decision,
             note: None,
             rule: None,
+            by: None,
         });
     }
 

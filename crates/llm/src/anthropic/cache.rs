@@ -6,35 +6,27 @@
 //! - the end of the message on the user's side before that: what the last call wrote, this one reads, even where more than
 //!   the twenty blocks that the provider looks back lie between the two.
 
-use serde_json::{Value, json};
+use super::request::Turn;
+use crate::json::{Json, object};
 
 /// Marks the end of the unchanging part.
-pub(super) fn mark_prefix(system: &mut [Value], tools: &mut [Value]) {
+pub(super) fn mark_prefix<'a>(system: &mut [Json<'a>], tools: &mut [Json<'a>]) {
     if let Some(last) = system.last_mut().or_else(|| tools.last_mut()) {
         mark(last);
     }
 }
 
 /// Marks the last two messages on the user's side.
-pub(super) fn mark_conversation(messages: &mut [Value]) {
+pub(super) fn mark_conversation(turns: &mut [Turn<'_>]) {
     const MARKED: usize = 2;
-    let from_user = messages
-        .iter_mut()
-        .rev()
-        .filter(|message| message["role"] == "user")
-        .take(MARKED);
-    for message in from_user {
-        if let Some(last) = message["content"]
-            .as_array_mut()
-            .and_then(|blocks| blocks.last_mut())
-        {
+    let from_user = turns.iter_mut().rev().filter(|turn| turn.role == "user");
+    for turn in from_user.take(MARKED) {
+        if let Some(last) = turn.blocks.last_mut() {
             mark(last);
         }
     }
 }
 
-fn mark(block: &mut Value) {
-    if let Value::Object(block) = block {
-        block.insert("cache_control".into(), json!({"type": "ephemeral"}));
-    }
+fn mark(block: &mut Json<'_>) {
+    block.set("cache_control", object! {"type": "ephemeral"});
 }

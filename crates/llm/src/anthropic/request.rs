@@ -1,5 +1,6 @@
 //! Builds the body of a Messages request from a conversation.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use agentx_types::{
@@ -7,9 +8,9 @@ use agentx_types::{
     ToolResultPart, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use super::{API, cache};
+use crate::json::{Json, object};
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
 /// How a model of this API wants to be asked.
@@ -57,34 +58,49 @@ const SMALLEST_BUDGET: u64 = 1_024;
 /// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there is no room
 ///   for it, or where a tool call that is being answered was made without thinking, none is asked for.
 /// - A temperature above 1 is sent as 1.
-pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Value {
-    let mut messages = messages(request, blobs);
-    let mut system: Vec<Value> = request
+pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
+    let mut turns = turns(request, blobs);
+    let mut system: Vec<Json<'_>> = request
         .system
         .iter()
-        .filter(|text| !text.trim().is_empty())
-        .map(|text| json!({"type": "text", "text": text.as_ref()}))
+        .filter_map(|text| text_block(text))
         .collect();
-    let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
+    let mut tools: Vec<Json<'_>> = request.tools.iter().map(tool).collect();
     if options.cache {
         cache::mark_prefix(&mut system, &mut tools);
-        cache::mark_conversation(&mut messages);
+        cache::mark_conversation(&mut turns);
     }
 
     let max_tokens = max_tokens(request);
-    let mut body = Map::new();
-    body.insert("model".into(), json!(request.model.id));
-    body.insert("max_tokens".into(), json!(max_tokens));
-    body.insert("stream".into(), json!(true));
+    let mut body = object! {"model": &request.model.id, "max_tokens": max_tokens, "stream": true};
     if !system.is_empty() {
-        body.insert("system".into(), Value::Array(system));
+        body.set("system", system);
     }
     if !tools.is_empty() {
-        body.insert("tools".into(), Value::Array(tools));
+        body.set("tools", tools);
     }
-    sampling(request, options, max_tokens, &messages, &mut body);
-    body.insert("messages".into(), Value::Array(messages));
-    Value::Object(body)
+    sampling(request, options, max_tokens, &turns, &mut body);
+    let messages: Vec<Json<'_>> = turns
+        .into_iter()
+        .map(|turn| object! {"role": turn.role, "content": turn.blocks})
+        .collect();
+    body.set("messages", messages);
+    body.to_bytes()
+}
+
+/// What one side says until the other one does.
+pub(super) struct Turn<'a> {
+    /// `user` or `assistant`.
+    pub(super) role: &'static str,
+    /// Never empty.
+    pub(super) blocks: Vec<Json<'a>>,
+}
+
+impl Turn<'_> {
+    fn has_block(&self, kinds: &[&str]) -> bool {
+        let mut found = self.blocks.iter().filter_map(Json::kind);
+        found.any(|kind| kinds.contains(&kind))
+    }
 }
 
 fn max_tokens(request: &ModelRequest) -> u64 {
@@ -96,33 +112,27 @@ fn sampling(
     request: &ModelRequest,
     options: &Options,
     max_tokens: u64,
-    messages: &[Value],
-    body: &mut Map<String, Value>,
+    turns: &[Turn<'_>],
+    body: &mut Json<'_>,
 ) {
     let wanted = request.params.thinking_tokens;
     match (options.thinking, wanted) {
         (Thinking::Adaptive, Some(tokens)) => {
-            body.insert(
-                "thinking".into(),
-                json!({"type": "adaptive", "display": "summarized"}),
-            );
-            body.insert("output_config".into(), json!({"effort": effort(tokens)}));
+            body.set("thinking", object! {"type": "adaptive", "display": "summarized"});
+            body.set("output_config", object! {"effort": effort(tokens)});
             return;
         }
-        (Thinking::Budget, Some(tokens)) if may_think(messages) => {
+        (Thinking::Budget, Some(tokens)) if may_think(turns) => {
             let budget = tokens.max(SMALLEST_BUDGET).min(max_tokens.saturating_sub(1_024));
             if budget >= SMALLEST_BUDGET {
-                body.insert(
-                    "thinking".into(),
-                    json!({"type": "enabled", "budget_tokens": budget}),
-                );
+                body.set("thinking", object! {"type": "enabled", "budget_tokens": budget});
                 return;
             }
         }
         (Thinking::None | Thinking::Budget | Thinking::Adaptive, _) => {}
     }
     if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
-        body.insert("temperature".into(), json!(temperature.clamp(0.0, 1.0)));
+        body.set("temperature", temperature.clamp(0.0, 1.0));
     }
 }
 
@@ -136,72 +146,51 @@ pub(crate) fn effort(tokens: u64) -> &'static str {
 }
 
 /// While a tool call is being answered, the API refuses a budget unless the call was made with thinking.
-fn may_think(messages: &[Value]) -> bool {
-    let answers_a_call = messages
-        .last()
-        .is_some_and(|last| has_block(last, &["tool_result"]));
-    let asked_by = messages.iter().rfind(|message| message["role"] == "assistant");
-    !answers_a_call || asked_by.is_none_or(|message| has_block(message, &["thinking", "redacted_thinking"]))
+fn may_think(turns: &[Turn<'_>]) -> bool {
+    let answers_a_call = turns.last().is_some_and(|last| last.has_block(&["tool_result"]));
+    let asked_by = turns.iter().rfind(|turn| turn.role == "assistant");
+    !answers_a_call || asked_by.is_none_or(|turn| turn.has_block(&["thinking", "redacted_thinking"]))
 }
 
-fn has_block(message: &Value, kinds: &[&str]) -> bool {
-    let blocks = message["content"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    blocks
-        .iter()
-        .any(|block| block["type"].as_str().is_some_and(|kind| kinds.contains(&kind)))
+fn tool(tool: &ToolSpec) -> Json<'_> {
+    object! {"name": &tool.name, "description": &tool.description, "input_schema": &tool.input_schema}
 }
 
-fn tool(tool: &ToolSpec) -> Value {
-    json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
-}
-
-fn messages(request: &ModelRequest, blobs: &dyn BlobSource) -> Vec<Value> {
+fn turns<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<Turn<'a>> {
     let (conversation, model) = (&request.messages, request.model.id.as_str());
-    let mut sides: Vec<(&'static str, Vec<Value>)> = Vec::new();
+    let mut turns: Vec<Turn<'a>> = Vec::new();
     for (index, message) in conversation.iter().enumerate() {
         let is_last = index + 1 == conversation.len();
-        let (side, blocks) = match message.role {
+        let (role, blocks) = match message.role {
             Role::Assistant => ("assistant", assistant_blocks(message, model, is_last)),
             Role::User | Role::Tool | Role::System => ("user", user_blocks(&message.content, blobs)),
         };
-        match sides.last_mut() {
+        match turns.last_mut() {
             _ if blocks.is_empty() => {}
-            Some((last, present)) if *last == side => present.extend(blocks),
-            _ => sides.push((side, blocks)),
+            Some(last) if last.role == role => last.blocks.extend(blocks),
+            _ => turns.push(Turn { role, blocks }),
         }
     }
-    if sides.first().is_some_and(|(side, _)| *side == "assistant") {
-        sides.insert(
-            0,
-            (
-                "user",
-                vec![json!({"type": "text", "text": "(The conversation goes on.)"})],
-            ),
-        );
+    if turns.first().is_some_and(|turn| turn.role == "assistant") {
+        let blocks = vec![object! {"type": "text", "text": "(The conversation goes on.)"}];
+        turns.insert(0, Turn { role: "user", blocks });
     }
-    for (side, blocks) in &mut sides {
-        if *side == "user" {
-            blocks.sort_by_key(|block| block["type"] != "tool_result");
-        }
+    for turn in turns.iter_mut().filter(|turn| turn.role == "user") {
+        turn.blocks
+            .sort_by_key(|block| block.kind() != Some("tool_result"));
     }
-    sides
-        .into_iter()
-        .map(|(side, blocks)| json!({"role": side, "content": blocks}))
-        .collect()
+    turns
 }
 
-fn assistant_blocks(message: &Message, model: &str, is_last: bool) -> Vec<Value> {
+fn assistant_blocks<'a>(message: &'a Message, model: &str, is_last: bool) -> Vec<Json<'a>> {
     let answered = answered_server_calls(message);
-    let mut blocks: Vec<Value> = message
+    let mut blocks: Vec<Json<'a>> = message
         .content
         .iter()
         .filter_map(|part| match part {
             ContentPart::Text(part) if part.text.trim().is_empty() => None,
             ContentPart::Text(part) => Some(with_provider_data(
-                json!({"type": "text", "text": part.text}),
+                object! {"type": "text", "text": &part.text},
                 part.provider.as_ref(),
             )),
             ContentPart::Thinking(part) => thinking(part, model),
@@ -211,14 +200,16 @@ fn assistant_blocks(message: &Message, model: &str, is_last: bool) -> Vec<Value>
         })
         // A server's tool call that broke off before its result is refused, unless the turn goes on with it.
         .filter(|block| {
-            is_last || block["type"] != "server_tool_use" || answered.contains(text_of(block, "id"))
+            let id = block.text("id").unwrap_or_default();
+            is_last || block.kind() != Some("server_tool_use") || answered.contains(id)
         })
         .collect();
     if is_last
         && let Some(last) = blocks.last_mut()
-        && last["type"] == "text"
+        && last.kind() == Some("text")
     {
-        last["text"] = Value::String(text_of(last, "text").trim_end().to_owned());
+        let text = last.text("text").unwrap_or_default().trim_end().to_owned();
+        last.set("text", text);
     }
     blocks
 }
@@ -234,115 +225,106 @@ fn answered_server_calls(message: &Message) -> BTreeSet<&str> {
         .collect()
 }
 
-fn text_of<'v>(block: &'v Value, key: &str) -> &'v str {
-    block[key].as_str().unwrap_or_default()
-}
-
 /// A part as it came, unless it is another API's, or hides what another model thought.
-fn opaque(provider: &ProviderData, model: &str) -> Option<Value> {
+fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<Json<'a>> {
     let hides = provider.data["type"] == "redacted_thinking" && provider.is_of_another(model);
-    (provider.api == API && !hides).then(|| provider.data.clone())
+    (provider.api == API && !hides).then_some(Json::Value(&provider.data))
 }
 
-fn thinking(part: &ThinkingPart, model: &str) -> Option<Value> {
+fn thinking<'a>(part: &'a ThinkingPart, model: &str) -> Option<Json<'a>> {
     let data = part.provider.as_ref().filter(|provider| provider.api == API)?;
     if data.is_of_another(model) {
         return None;
     }
     data.data.get("signature")?;
     Some(with_provider_data(
-        json!({"type": "thinking", "thinking": part.text}),
+        object! {"type": "thinking", "thinking": &part.text},
         Some(data),
     ))
 }
 
-fn tool_use(part: &ToolCallPart) -> Value {
-    let input = match &part.input {
-        input @ Value::Object(_) => input.clone(),
-        _ => json!({}),
+fn tool_use(part: &ToolCallPart) -> Json<'_> {
+    let input = if part.input.is_object() {
+        Json::Value(&part.input)
+    } else {
+        object! {}
     };
     let id = call_id(part.tool_call_id.as_str());
-    let block = json!({"type": "tool_use", "id": id, "name": part.name, "input": input});
+    let block = object! {"type": "tool_use", "id": id, "name": &part.name, "input": input};
     with_provider_data(block, part.provider.as_ref())
 }
 
 /// Ids of other APIs may have characters that this one refuses.
-fn call_id(id: &str) -> String {
-    id.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
+fn call_id(id: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.chars().all(fits) {
+        return id.into();
+    }
+    id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-fn with_provider_data(mut block: Value, provider: Option<&ProviderData>) -> Value {
-    if let Some(provider) = provider.filter(|provider| provider.api == API)
-        && let (Value::Object(block), Value::Object(data)) = (&mut block, &provider.data)
-    {
-        for (key, value) in data {
-            block.entry(key.clone()).or_insert_with(|| value.clone());
-        }
+fn with_provider_data<'a>(mut block: Json<'a>, provider: Option<&'a ProviderData>) -> Json<'a> {
+    let own = provider.filter(|provider| provider.api == API);
+    let data = own.and_then(|provider| provider.data.as_object());
+    for (key, value) in data.into_iter().flatten() {
+        block.set_missing(key, value);
     }
     block
 }
 
-fn user_blocks(parts: &[ContentPart], blobs: &dyn BlobSource) -> Vec<Value> {
+fn user_blocks<'a>(parts: &'a [ContentPart], blobs: &dyn BlobSource) -> Vec<Json<'a>> {
     parts.iter().filter_map(|part| user_block(part, blobs)).collect()
 }
 
-fn user_block(part: &ContentPart, blobs: &dyn BlobSource) -> Option<Value> {
+fn user_block<'a>(part: &'a ContentPart, blobs: &dyn BlobSource) -> Option<Json<'a>> {
     match part {
         ContentPart::Text(part) => text_block(&part.text),
         ContentPart::Image(part) | ContentPart::File(part) | ContentPart::Audio(part) => {
             Some(media(part, blobs))
         }
         ContentPart::ToolResult(part) => Some(tool_result(part, blobs)),
-        ContentPart::Opaque(part) if part.provider.api == API => Some(part.provider.data.clone()),
+        ContentPart::Opaque(part) if part.provider.api == API => Some(Json::Value(&part.provider.data)),
         ContentPart::Thinking(_) | ContentPart::ToolCall(_) | ContentPart::Opaque(_) => None,
     }
 }
 
-fn text_block(text: &str) -> Option<Value> {
-    (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
+fn text_block(text: &str) -> Option<Json<'_>> {
+    (!text.trim().is_empty()).then(|| object! {"type": "text", "text": text})
 }
 
-fn tool_result(part: &ToolResultPart, blobs: &dyn BlobSource) -> Value {
-    let mut block = Map::new();
-    block.insert("type".into(), json!("tool_result"));
-    block.insert("tool_use_id".into(), json!(call_id(part.tool_call_id.as_str())));
+fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Json<'a> {
+    let mut block = object! {"type": "tool_result", "tool_use_id": call_id(part.tool_call_id.as_str())};
     let content = user_blocks(&part.content, blobs);
     if !content.is_empty() {
-        block.insert("content".into(), Value::Array(content));
+        block.set("content", content);
     }
     if part.is_error {
-        block.insert("is_error".into(), json!(true));
+        block.set("is_error", true);
     }
-    Value::Object(block)
+    block
 }
 
-fn media(part: &MediaPart, blobs: &dyn BlobSource) -> Value {
+fn media<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Json<'a> {
     let kind = match (part, media_kind(&part.media_type)) {
         (_, MediaKind::Image) => "image",
         (_, MediaKind::Pdf | MediaKind::Text) => "document",
         (_, MediaKind::Audio | MediaKind::Other) => {
-            return json!({"type": "text", "text": placeholder(part, "this model cannot read it")});
+            return object! {"type": "text", "text": placeholder(part, "this model cannot read it")};
         }
     };
     let source = match Media::of(part, blobs) {
-        Media::Missing => return json!({"type": "text", "text": placeholder(part, "it is no longer stored")}),
-        Media::Url(url) => json!({"type": "url", "url": url}),
-        media @ Media::Base64(_) if media_kind(&part.media_type) == MediaKind::Text => {
-            json!({"type": "text", "media_type": "text/plain", "data": media.text().unwrap_or_default()})
+        Media::Missing => {
+            return object! {"type": "text", "text": placeholder(part, "it is no longer stored")};
         }
-        Media::Base64(data) => json!({"type": "base64", "media_type": part.media_type, "data": data}),
+        Media::Url(url) => object! {"type": "url", "url": url},
+        media @ Media::Base64(_) if media_kind(&part.media_type) == MediaKind::Text => {
+            object! {"type": "text", "media_type": "text/plain", "data": media.text().unwrap_or_default()}
+        }
+        Media::Base64(data) => object! {"type": "base64", "media_type": &part.media_type, "data": data},
     };
-    let mut block = json!({"type": kind, "source": source});
+    let mut block = object! {"type": kind, "source": source};
     if let (Some(name), "document") = (&part.name, kind) {
-        block["title"] = json!(name);
+        block.set("title", name);
     }
     block
 }

@@ -1,40 +1,62 @@
 //! Media in a Chat Completions request.
 
-use agentx_types::MediaPart;
-use serde_json::{Value, json};
+use std::borrow::Cow;
 
+use agentx_types::MediaPart;
+
+use crate::json::{Json, object};
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
-/// A content part for a medium, or the words that stand in its place.
-pub(super) fn part(part: &MediaPart, blobs: &dyn BlobSource) -> Value {
-    let media = Media::of(part, blobs);
-    if let Media::Missing = media {
-        return text(placeholder(part, "it is no longer stored"));
-    }
-    match (media_kind(&part.media_type), media) {
-        (MediaKind::Image, Media::Url(url)) => json!({"type": "image_url", "image_url": {"url": url}}),
-        (MediaKind::Image, Media::Base64(data)) => {
-            json!({"type": "image_url", "image_url": {"url": data_url(part, &data)}})
+/// What a message shows.
+pub(super) enum Shown<'a> {
+    /// A text, or what stands in the place of a medium.
+    Words(Cow<'a, str>),
+    /// A content part for a medium.
+    Medium(Json<'a>),
+}
+
+impl<'a> From<Shown<'a>> for Json<'a> {
+    fn from(shown: Shown<'a>) -> Self {
+        match shown {
+            Shown::Words(words) => object! {"type": "text", "text": words},
+            Shown::Medium(part) => part,
         }
-        (MediaKind::Audio, Media::Base64(data)) => match audio_format(&part.media_type) {
-            Some(format) => json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}),
-            None => text(placeholder(part, "this API cannot be sent it")),
-        },
-        (MediaKind::Pdf, Media::Base64(data)) => {
-            let filename = part.name.as_deref().unwrap_or("document.pdf");
-            json!({"type": "file", "file": {"filename": filename, "file_data": data_url(part, &data)}})
-        }
-        (MediaKind::Text, media @ Media::Base64(_)) => {
-            let name = part.name.as_deref().unwrap_or(&part.media_type);
-            text(format!("{name}:\n\n{}", media.text().unwrap_or_default()))
-        }
-        (_, Media::Url(url)) => text(placeholder(part, url)),
-        (_, Media::Base64(_) | Media::Missing) => text(placeholder(part, "this API cannot be sent it")),
     }
 }
 
-pub(super) fn text(text: impl Into<String>) -> Value {
-    json!({"type": "text", "text": text.into()})
+/// A medium as this API can show it.
+pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a> {
+    let words = |words: String| Shown::Words(words.into());
+    let media = Media::of(part, blobs);
+    if let Media::Missing = media {
+        return words(placeholder(part, "it is no longer stored"));
+    }
+    match (media_kind(&part.media_type), media) {
+        (MediaKind::Image, Media::Url(url)) => image(url.into()),
+        (MediaKind::Image, Media::Base64(data)) => image(data_url(part, &data).into()),
+        (MediaKind::Audio, Media::Base64(data)) => match audio_format(&part.media_type) {
+            Some(format) => {
+                let sound = object! {"data": data, "format": format};
+                Shown::Medium(object! {"type": "input_audio", "input_audio": sound})
+            }
+            None => words(placeholder(part, "this API cannot be sent it")),
+        },
+        (MediaKind::Pdf, Media::Base64(data)) => {
+            let filename = part.name.as_deref().unwrap_or("document.pdf");
+            let file = object! {"filename": filename, "file_data": data_url(part, &data)};
+            Shown::Medium(object! {"type": "file", "file": file})
+        }
+        (MediaKind::Text, media @ Media::Base64(_)) => {
+            let name = part.name.as_deref().unwrap_or(&part.media_type);
+            words(format!("{name}:\n\n{}", media.text().unwrap_or_default()))
+        }
+        (_, Media::Url(url)) => words(placeholder(part, url)),
+        (_, Media::Base64(_) | Media::Missing) => words(placeholder(part, "this API cannot be sent it")),
+    }
+}
+
+fn image(url: Cow<'_, str>) -> Shown<'_> {
+    Shown::Medium(object! {"type": "image_url", "image_url": object! {"url": url}})
 }
 
 fn data_url(part: &MediaPart, data: &str) -> String {

@@ -1,14 +1,15 @@
 //! Builds the body of a Chat Completions request from a conversation.
 
-use agentx_types::{
-    ContentPart, MediaPart, Message, ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec,
-};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
-use super::{API, media};
+use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec};
+use serde::{Deserialize, Serialize};
+
+use super::API;
+use super::media::{Shown, shown};
 use crate::anthropic::effort;
 use crate::emit::fnv1a;
+use crate::json::{Json, object};
 use crate::request::BlobSource;
 
 /// How a server of this API wants to be spoken to. The default is what most compatible servers take.
@@ -86,16 +87,14 @@ pub enum ThinkingParam {
 ///
 /// System prompts become one system message. Results of tools become one `tool` message each; images in them follow in a
 /// `user` message, because `tool` messages hold text only. A failed result says so in its text.
-pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Value {
-    let mut body = Map::new();
-    body.insert("model".into(), json!(request.model.id));
-    body.insert("messages".into(), Value::Array(messages(request, options, blobs)));
+pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
+    let mut body = object! {"model": &request.model.id, "messages": messages(request, options, blobs)};
     if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
     }
-    body.insert("stream".into(), json!(true));
+    body.set("stream", true);
     if options.stream_options {
-        body.insert("stream_options".into(), json!({"include_usage": true}));
+        body.set("stream_options", object! {"include_usage": true});
     }
     if let Some(tokens) = request.params.max_output_tokens {
         let field = match options.max_tokens_field {
@@ -103,53 +102,47 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
             MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
         };
         let limit = request.model.max_output_tokens.max(1);
-        body.insert(field.into(), json!(tokens.clamp(1, limit)));
+        body.set(field, tokens.clamp(1, limit));
     }
     if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
-        body.insert("temperature".into(), json!(temperature.clamp(0.0, 2.0)));
+        body.set("temperature", temperature.clamp(0.0, 2.0));
     }
     if let Some(tokens) = request.params.thinking_tokens {
         ask_for_reasoning(tokens, options, &mut body);
     }
-    Value::Object(body)
+    body.to_bytes()
 }
 
-fn ask_for_reasoning(tokens: u64, options: &Options, body: &mut Map<String, Value>) {
-    let (key, value) = match options.thinking {
-        ThinkingParam::None => return,
-        ThinkingParam::ReasoningEffort => ("reasoning_effort", json!(effort(tokens))),
-        ThinkingParam::ReasoningObject => ("reasoning", json!({"max_tokens": tokens})),
-        ThinkingParam::ThinkingType => ("thinking", json!({"type": "enabled"})),
-    };
-    body.insert(key.into(), value);
+fn ask_for_reasoning(tokens: u64, options: &Options, body: &mut Json<'_>) {
+    match options.thinking {
+        ThinkingParam::None => {}
+        ThinkingParam::ReasoningEffort => body.set("reasoning_effort", effort(tokens)),
+        ThinkingParam::ReasoningObject => body.set("reasoning", object! {"max_tokens": tokens}),
+        ThinkingParam::ThinkingType => body.set("thinking", object! {"type": "enabled"}),
+    }
 }
 
-fn tool(tool: &ToolSpec) -> Value {
-    json!({
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
-    })
+fn tool(tool: &ToolSpec) -> Json<'_> {
+    let function =
+        object! {"name": &tool.name, "description": &tool.description, "parameters": &tool.input_schema};
+    object! {"type": "function", "function": function}
 }
 
-fn messages(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<Value> {
+fn messages<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<Json<'a>> {
     let mut out = Vec::with_capacity(request.messages.len() + 1);
-    let system: Vec<&str> = request
-        .system
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|text: &&str| !text.trim().is_empty())
-        .collect();
+    let system = request.system.iter().map(AsRef::as_ref);
+    let system = joined(system.filter(|text: &&str| !text.trim().is_empty()), "\n\n");
     if !system.is_empty() {
-        out.push(json!({"role": "system", "content": system.join("\n\n")}));
+        out.push(object! {"role": "system", "content": system});
     }
     // Media of tool results wait for the end of the results: nothing may stand between them.
-    let mut waiting: Vec<Value> = Vec::new();
+    let mut waiting: Vec<Json<'a>> = Vec::new();
     for message in &request.messages {
         if message.role != Role::Tool {
             flush(&mut waiting, &mut out);
         }
         match message.role {
-            Role::System => out.push(json!({"role": "system", "content": message.text()})),
+            Role::System => out.push(object! {"role": "system", "content": words(message)}),
             Role::User | Role::Tool => user_side(message, options, blobs, &mut waiting, &mut out),
             Role::Assistant => out.extend(assistant(message, request.model.id.as_str(), options)),
         }
@@ -158,94 +151,100 @@ fn messages(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -
     out
 }
 
-fn flush(waiting: &mut Vec<Value>, out: &mut Vec<Value>) {
+/// Texts end to end. One alone, as nearly always, is not copied.
+fn joined<'a>(texts: impl Iterator<Item = &'a str>, between: &'static str) -> Cow<'a, str> {
+    texts.fold(Cow::Borrowed(""), |mut all, text| {
+        if !all.is_empty() {
+            all += between;
+        }
+        all + text
+    })
+}
+
+/// All text parts, joined.
+fn words(message: &Message) -> Cow<'_, str> {
+    joined(message.content.iter().filter_map(ContentPart::as_text), "")
+}
+
+fn flush<'a>(waiting: &mut Vec<Json<'a>>, out: &mut Vec<Json<'a>>) {
     if !waiting.is_empty() {
-        out.push(json!({"role": "user", "content": std::mem::take(waiting)}));
+        out.push(object! {"role": "user", "content": std::mem::take(waiting)});
     }
 }
 
 /// Results of tools first, each its own message; then what is left, as one user message.
-fn user_side(
-    message: &Message,
+fn user_side<'a>(
+    message: &'a Message,
     options: &Options,
     blobs: &dyn BlobSource,
-    waiting: &mut Vec<Value>,
-    out: &mut Vec<Value>,
+    waiting: &mut Vec<Json<'a>>,
+    out: &mut Vec<Json<'a>>,
 ) {
-    let mut rest: Vec<Value> = Vec::new();
+    let mut rest: Vec<Shown<'a>> = Vec::new();
     for part in &message.content {
         match part {
             ContentPart::Text(part) if part.text.is_empty() => {}
-            ContentPart::Text(part) => rest.push(media::text(part.text.as_str())),
+            ContentPart::Text(part) => rest.push(Shown::Words(part.text.as_str().into())),
             ContentPart::Image(part) | ContentPart::Audio(part) | ContentPart::File(part) => {
-                rest.push(media::part(part, blobs));
+                rest.push(shown(part, blobs));
             }
             ContentPart::ToolResult(result) => {
                 let (text, pictures) = tool_result(result, blobs);
-                out.push(json!({
-                    "role": "tool",
-                    "tool_call_id": call_id(result.tool_call_id.as_str(), options),
-                    "content": text,
-                }));
+                let id = call_id(result.tool_call_id.as_str(), options);
+                out.push(object! {"role": "tool", "tool_call_id": id, "content": text});
                 waiting.extend(pictures);
             }
             ContentPart::Thinking(_) | ContentPart::ToolCall(_) | ContentPart::Opaque(_) => {}
         }
     }
-    let only_text = rest.iter().all(|part| part["type"] == "text");
-    match rest.len() {
-        0 => {}
-        1 if only_text => out.push(json!({"role": "user", "content": rest[0]["text"]})),
-        _ => out.push(json!({"role": "user", "content": rest})),
-    }
+    let content = match rest.as_mut_slice() {
+        [] => return,
+        [Shown::Words(words)] => Json::Text(std::mem::take(words)),
+        _ => Json::List(rest.into_iter().map(Json::from).collect()),
+    };
+    out.push(object! {"role": "user", "content": content});
 }
 
 /// The text of a result, and the media that must follow it.
-fn tool_result(result: &ToolResultPart, blobs: &dyn BlobSource) -> (String, Vec<Value>) {
-    let mut text = String::new();
+fn tool_result<'a>(result: &'a ToolResultPart, blobs: &dyn BlobSource) -> (Cow<'a, str>, Vec<Json<'a>>) {
+    let mut text = Cow::Borrowed("");
     let mut pictures = Vec::new();
-    let mut show = |part: &MediaPart| {
-        let shown = media::part(part, blobs);
-        match shown["text"].as_str() {
-            Some(words) => Some(words.to_owned()),
-            None => {
-                if pictures.is_empty() {
-                    pictures.push(media::text(format!("(From the tool {}:)", result.name)));
-                }
-                pictures.push(shown);
-                None
-            }
-        }
-    };
     for part in &result.content {
-        let words = match part {
-            ContentPart::Text(part) => Some(part.text.clone()),
-            ContentPart::Image(part) | ContentPart::Audio(part) | ContentPart::File(part) => show(part),
-            _ => None,
-        };
-        if let Some(words) = words {
-            if !text.is_empty() {
-                text.push('\n');
+        let shown = match part {
+            ContentPart::Text(part) => Shown::Words(part.text.as_str().into()),
+            ContentPart::Image(part) | ContentPart::Audio(part) | ContentPart::File(part) => {
+                shown(part, blobs)
             }
-            text.push_str(&words);
+            _ => continue,
+        };
+        match shown {
+            Shown::Words(words) if text.is_empty() => text = words,
+            Shown::Words(words) => text.to_mut().extend(["\n", &words]),
+            Shown::Medium(picture) => {
+                if pictures.is_empty() {
+                    let whose = format!("(From the tool {}:)", result.name);
+                    pictures.push(Shown::Words(whose.into()).into());
+                }
+                pictures.push(picture);
+            }
         }
     }
     if text.is_empty() && !pictures.is_empty() {
-        text.push_str("(The result follows.)");
+        text = "(The result follows.)".into();
     }
     let says_so = text
         .get(..5)
         .is_some_and(|start| start.eq_ignore_ascii_case("error"));
     if result.is_error && !says_so {
-        text.insert_str(0, "Error: ");
+        text = format!("Error: {text}").into();
     }
     (text, pictures)
 }
 
 /// The model's own message; `None` where nothing in it can be sent.
-fn assistant(message: &Message, model: &str, options: &Options) -> Option<Value> {
-    let text = message.text();
-    let calls: Vec<Value> = message
+fn assistant<'a>(message: &'a Message, model: &str, options: &Options) -> Option<Json<'a>> {
+    let text = words(message);
+    let calls: Vec<Json<'a>> = message
         .content
         .iter()
         .filter_map(|part| match part {
@@ -256,16 +255,12 @@ fn assistant(message: &Message, model: &str, options: &Options) -> Option<Value>
     if text.trim().is_empty() && calls.is_empty() {
         return None;
     }
-    let mut out = Map::new();
-    out.insert("role".into(), json!("assistant"));
-    out.insert(
-        "content".into(),
-        if text.is_empty() {
-            Value::Null
-        } else {
-            Value::String(text)
-        },
-    );
+    let content = if text.is_empty() {
+        Json::Null
+    } else {
+        Json::Text(text)
+    };
+    let mut out = object! {"role": "assistant", "content": content};
     let echo = match options.reasoning_echo {
         ReasoningEcho::None => None,
         ReasoningEcho::ReasoningContent => Some("reasoning_content"),
@@ -274,67 +269,63 @@ fn assistant(message: &Message, model: &str, options: &Options) -> Option<Value>
     if let Some(key) = echo
         && let Some(reasoning) = reasoning(message)
     {
-        out.insert(key.into(), Value::String(reasoning));
+        out.set(key, reasoning);
     }
     if let Some(details) = reasoning_details(message, model) {
-        out.insert("reasoning_details".into(), details);
+        out.set("reasoning_details", details);
     }
     if !calls.is_empty() {
-        out.insert("tool_calls".into(), Value::Array(calls));
+        out.set("tool_calls", calls);
     }
-    Some(Value::Object(out))
+    Some(out)
 }
 
-fn tool_call(call: &ToolCallPart, options: &Options) -> Value {
+fn tool_call<'a>(call: &'a ToolCallPart, options: &Options) -> Json<'a> {
     let arguments = if call.input.is_object() {
         call.input.to_string()
     } else {
         "{}".into()
     };
-    json!({
-        "id": call_id(call.tool_call_id.as_str(), options),
-        "type": "function",
-        "function": {"name": call.name, "arguments": arguments},
-    })
+    let id = call_id(call.tool_call_id.as_str(), options);
+    let function = object! {"name": &call.name, "arguments": arguments};
+    object! {"id": id, "type": "function", "function": function}
 }
 
 /// The words of the reasoning, where they are not another API's.
-fn reasoning(message: &Message) -> Option<String> {
-    let words: String = message
-        .content
-        .iter()
-        .filter_map(|part| match part {
-            ContentPart::Thinking(part) if part.provider.as_ref().is_none_or(|data| data.api == API) => {
-                Some(part.text.as_str())
-            }
-            _ => None,
-        })
-        .collect();
+fn reasoning(message: &Message) -> Option<Cow<'_, str>> {
+    let texts = message.content.iter().filter_map(|part| match part {
+        ContentPart::Thinking(part) if part.provider.as_ref().is_none_or(|data| data.api == API) => {
+            Some(part.text.as_str())
+        }
+        _ => None,
+    });
+    let words = joined(texts, "");
     (!words.is_empty()).then_some(words)
 }
 
 /// What is signed or encrypted in them is its own model's.
-fn reasoning_details(message: &Message, model: &str) -> Option<Value> {
-    let details: Vec<Value> = message
+fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<Json<'a>>> {
+    let details: Vec<Json<'a>> = message
         .content
         .iter()
         .filter_map(|part| match part {
             ContentPart::Opaque(part) if part.provider.api == API && !part.provider.is_of_another(model) => {
-                part.provider.data.get("reasoning_details")?.as_array().cloned()
+                part.provider.data.get("reasoning_details")?.as_array()
             }
             _ => None,
         })
         .flatten()
+        .map(Json::from)
         .collect();
-    (!details.is_empty()).then_some(Value::Array(details))
+    (!details.is_empty()).then_some(details)
 }
 
 /// The id as it is, unless the server wants nine letters or digits: then a hash of it, the same for call and result.
-fn call_id(id: &str, options: &Options) -> String {
+fn call_id<'a>(id: &'a str, options: &Options) -> Cow<'a, str> {
     const LENGTH: usize = 9;
     let fits = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !options.short_call_ids || fits {
-        return id.to_owned();
+        return id.into();
     }
     let mut hash = fnv1a(id.as_bytes());
     (0..LENGTH)

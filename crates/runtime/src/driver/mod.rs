@@ -75,6 +75,8 @@ pub(crate) enum Command {
     },
     /// Say how it stands.
     State { reply: Reply<SessionState> },
+    /// Say which input came with this key.
+    Known { key: String, reply: Reply<Option<u64>> },
     /// Say what is committed.
     Head { reply: Reply<u64> },
     /// Stop what runs, and end.
@@ -115,7 +117,9 @@ enum Wake {
 
 impl Driver {
     /// Takes events until the session is closed or cannot go on.
-    pub(crate) async fn run(mut self) {
+    ///
+    /// Boxed: a future that takes itself by value has room for it twice.
+    pub(crate) async fn run(mut self: Box<Self>) {
         let outcome = self.work().await;
         // Whoever still has something to say is told at once that nobody listens.
         self.inbound.close();
@@ -177,6 +181,7 @@ impl Driver {
                 };
                 let _ = reply.send(self.fold.state().ok_or_else(gone));
             }
+            Command::Known { key, reply } => drop(reply.send(Ok(self.fold.input_with_key(&key)))),
             Command::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
             Command::Close { reply } => drop(reply.send(())),
         }

@@ -14,7 +14,8 @@ use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACIT
 use crate::follow::Live;
 use crate::session::LocalSession;
 use crate::{
-    Derived, DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer,
+    Derived, DerivedDigest, Fact, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog,
+    Writer,
 };
 
 /// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
@@ -76,7 +77,7 @@ pub async fn open_session(
     items.push(Item::fact(Draft::new(Source::System, None, attached)));
     driver.take_in(items).await?;
     let root = driver.fold.root().cloned();
-    tokio::spawn(driver.run());
+    tokio::spawn(Box::new(driver).run());
     let live = Live {
         session: session_id,
         log: shared.log,
@@ -101,7 +102,7 @@ struct Opened {
 async fn create(
     parts: &DriverParts,
     ids: &SessionIds,
-    config: Box<AgentConfig>,
+    mut config: Box<AgentConfig>,
 ) -> Result<Opened, RuntimeError> {
     let new = NewLog {
         session_id: ids.session_id.clone(),
@@ -110,6 +111,7 @@ async fn create(
         workspace: config.workspace.clone(),
         parent: None,
     };
+    share(&mut config.tools, &parts.tools);
     parts.log.create(new).await?;
     let writer = parts.log.attach(&ids.session_id).await?;
     let opened = SessionOpened {
@@ -132,8 +134,11 @@ async fn load(
     changes: Vec<ConfigChange>,
 ) -> Result<Opened, RuntimeError> {
     let writer = parts.log.attach(session).await?;
-    let remember = writer.last_seq.saturating_sub(LOOK_BACK);
-    let (fold, remembered) = fold_and_remember(parts.log.as_ref(), session, u64::MAX, remember).await?;
+    let kept = Kept {
+        remember: writer.last_seq.saturating_sub(LOOK_BACK),
+        tools: parts.tools.clone(),
+    };
+    let (fold, remembered) = fold_and_keep(parts.log.as_ref(), session, u64::MAX, &kept).await?;
     if fold.root().is_none() {
         // Its process died before the first event: nothing was ever said in it.
         return Err(LogError::NotFound(session.to_string()).into());
@@ -176,15 +181,47 @@ pub async fn fold_until(
     session: &SessionId,
     last: u64,
 ) -> Result<SessionFold, RuntimeError> {
-    Ok(fold_and_remember(log, session, last, u64::MAX).await?.0)
+    let kept = Kept {
+        remember: u64::MAX,
+        tools: Arc::default(),
+    };
+    Ok(fold_and_keep(log, session, last, &kept).await?.0)
 }
 
-/// The same, and the fold as it stood after the event `remember`, where there are later ones.
-async fn fold_and_remember(
+/// What is kept of a session besides its fold, and what it shares with others.
+struct Kept {
+    /// The fold as it stood after this event, where there are later ones.
+    remember: u64,
+    /// Tools that all sessions of this program have: one copy of them is enough.
+    tools: Arc<[ToolSpec]>,
+}
+
+impl Kept {
+    /// Lets a fact that nobody else has share what it can.
+    fn share(&self, fact: &mut Fact) {
+        let Some(fact) = Arc::get_mut(fact) else { return };
+        let tools = match &mut fact.event {
+            EnvironmentEvent::SessionOpened(opened) => &mut opened.config.tools,
+            EnvironmentEvent::ConfigChanged(ConfigChanged {
+                change: ConfigChange::Tools(tools),
+            }) => tools,
+            _ => return,
+        };
+        share(tools, &self.tools);
+    }
+}
+
+fn share(tools: &mut Arc<[ToolSpec]>, with: &Arc<[ToolSpec]>) {
+    if *tools == *with {
+        *tools = with.clone();
+    }
+}
+
+async fn fold_and_keep(
     log: &dyn SessionLog,
     session: &SessionId,
     last: u64,
-    remember: u64,
+    kept: &Kept,
 ) -> Result<(SessionFold, Option<SessionFold>), RuntimeError> {
     let mut fold = SessionFold::new(session.clone());
     let mut remembered = None;
@@ -202,10 +239,11 @@ async fn fold_and_remember(
             read = &mut next => Some(read),
             () = std::future::ready(()) => None,
         };
-        for fact in page.iter().filter(|fact| fact.seq <= last) {
-            if remembered.is_none() && fact.seq > remember {
+        for fact in page.iter_mut().filter(|fact| fact.seq <= last) {
+            if remembered.is_none() && fact.seq > kept.remember {
                 remembered = Some(fold.clone());
             }
+            kept.share(fact);
             fold.apply(fact, &mut derived);
         }
         page = match early {

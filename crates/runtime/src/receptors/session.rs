@@ -31,6 +31,8 @@ impl Receptor for SessionReceptor {
             E::ConfigChanged(changed) => out.push(updated(SessionChange::Config(
                 part_of(&changed.change).to_owned(),
             ))),
+            E::WheelChanged(wheel) => out.push(updated(SessionChange::Wheel(wheel.clone()))),
+            E::AccessChanged(access) => out.push(updated(SessionChange::Access(access.clone()))),
             E::ContextCondensed(_) => out.push(updated(SessionChange::Condensed)),
             E::SessionForked(forked) => {
                 out.push(
@@ -71,12 +73,14 @@ fn part_of(change: &ConfigChange) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic, reason = "a test fails by panicking")]
+
     use agentx_types::{
-        ApprovalMode, ConfigChanged, ContextCondensed, Limits, ModelParams, Rule, RuleEffect, SessionClosed,
-        SessionForked, SessionId, SessionTitled, WriterAttached,
+        AccessChanged, ApprovalMode, ConfigChanged, ContextCondensed, Limits, ModelParams, Rule, RuleEffect,
+        SessionClosed, SessionForked, SessionId, SessionRole, SessionTitled, WheelReason, WriterAttached,
     };
 
-    use super::super::testing::{self, check, session_opened};
+    use super::super::testing::{self, check, driven_by, seat, session_opened};
     use super::*;
 
     fn config(change: ConfigChange) -> EnvironmentEvent {
@@ -167,6 +171,37 @@ mod tests {
             (
                 config(ConfigChange::Instructions(vec![])),
                 changed("instructions"),
+            ),
+        ];
+        check(SessionReceptor::default(), table);
+    }
+
+    #[test]
+    fn who_drives_and_who_may_what_is_passed_on() {
+        let taken = driven_by(Some(seat()), WheelReason::Taken);
+        let released = driven_by(None, WheelReason::Released);
+        let shared = AccessChanged {
+            person: "own_2".into(),
+            role: Some(SessionRole::Watch),
+        };
+        let withdrawn = AccessChanged {
+            person: "own_2".into(),
+            role: None,
+        };
+        let wheel = |fact: &EnvironmentEvent| match fact {
+            EnvironmentEvent::WheelChanged(wheel) => updated(SessionChange::Wheel(wheel.clone())),
+            other => panic!("{other:?}"),
+        };
+        let table = vec![
+            (taken.clone(), vec![wheel(&taken)]),
+            (released.clone(), vec![wheel(&released)]),
+            (
+                shared.clone().into(),
+                vec![updated(SessionChange::Access(shared))],
+            ),
+            (
+                withdrawn.clone().into(),
+                vec![updated(SessionChange::Access(withdrawn))],
             ),
         ];
         check(SessionReceptor::default(), table);

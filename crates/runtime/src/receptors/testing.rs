@@ -167,6 +167,23 @@ pub(super) fn interrupted(reason: &str) -> EnvironmentEvent {
     .into()
 }
 
+/// A program of another person than the owner.
+pub(super) fn seat() -> Seat {
+    Seat {
+        person: "own_2".into(),
+        client: "laptop".into(),
+    }
+}
+
+pub(super) fn driven_by(seat: Option<Seat>, reason: WheelReason) -> EnvironmentEvent {
+    WheelChanged {
+        seat,
+        epoch: 1,
+        reason,
+    }
+    .into()
+}
+
 /// A session in which every event of every receptor comes up, each fact in the run that it belongs to.
 pub(super) fn a_long_session() -> Vec<Envelope<EnvironmentEvent>> {
     let mut waiting = std::collections::VecDeque::new();
@@ -211,6 +228,12 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         session_opened(),
         attached.into(),
         SessionTitled { title: "t".into() }.into(),
+        driven_by(Some(seat()), WheelReason::Taken),
+        AccessChanged {
+            person: "own_2".into(),
+            role: Some(SessionRole::Drive),
+        }
+        .into(),
         Connected {
             endpoint: "api".into(),
         }

@@ -1,12 +1,14 @@
 //! Command lines that need no shell. A line of plain words that names a program is what bash would hand to `exec` after
 //! a millisecond of starting itself; it is started directly, with the same words, environment and outcome. Whatever has a
-//! meaning to a shell goes to the shell.
+//! meaning to a shell goes to the shell; what any shell does by itself goes to `sh`, which starts sooner.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Words that bash does not look up as programs. `echo` is left out: with plain words that are no options, the program says
-/// the same.
+/// What every shell does by itself, and does the same with plain words that are no options.
+const EVERY_SHELL: &[&str] = &["echo", "false", "pwd", "true"];
+
+/// Words that only bash understands, or understands in its own way: it does not look them up as programs.
 const BASH_WORDS: &[&str] = &[
     ".",
     ":",
@@ -37,7 +39,6 @@ const BASH_WORDS: &[&str] = &[
     "exec",
     "exit",
     "export",
-    "false",
     "fc",
     "fg",
     "fi",
@@ -58,7 +59,6 @@ const BASH_WORDS: &[&str] = &[
     "popd",
     "printf",
     "pushd",
-    "pwd",
     "read",
     "readarray",
     "readonly",
@@ -74,7 +74,6 @@ const BASH_WORDS: &[&str] = &[
     "time",
     "times",
     "trap",
-    "true",
     "type",
     "typeset",
     "ulimit",
@@ -103,9 +102,14 @@ pub(super) fn direct<'a>(line: &'a str, workspace: &Path, path: &str) -> Option<
             .iter()
             .all(|word| word.chars().all(|c| plain(c) || c == '='))
         && !BASH_WORDS.contains(name);
-    let says_more = *name == "echo" && arguments.iter().any(|word| word.starts_with('-'));
-    if !fits || says_more {
+    if !fits {
         return None;
+    }
+    if EVERY_SHELL.contains(name) {
+        let options = arguments.iter().any(|word| word.starts_with('-'));
+        let sh = find("sh", workspace, path).filter(|_| !options)?;
+        let words = vec!["sh", "-c", line];
+        return Some(Direct { program: sh, words });
     }
     let program = find(name, workspace, path)?;
     Some(Direct { program, words })
@@ -141,9 +145,16 @@ mod tests {
 
     #[test]
     fn plain_words_need_no_shell() {
-        assert_eq!(words("echo hi"), Some(vec!["echo", "hi"]));
         assert_eq!(words("  ls -la  /tmp "), Some(vec!["ls", "-la", "/tmp"]));
         assert_eq!(words("env A=1"), Some(vec!["env", "A=1"]));
+    }
+
+    #[test]
+    fn what_every_shell_does_goes_to_the_one_that_starts_sooner() {
+        assert_eq!(words("echo hi"), Some(vec!["sh", "-c", "echo hi"]));
+        assert_eq!(words(" pwd"), Some(vec!["sh", "-c", " pwd"]));
+        assert_eq!(words("true"), Some(vec!["sh", "-c", "true"]));
+        assert_eq!(words("pwd -P"), None);
     }
 
     #[test]
@@ -152,7 +163,6 @@ mod tests {
             "",
             "echo -n hi",
             "cd /tmp",
-            "true",
             "echo $HOME",
             "echo *",
             "ls ~",

@@ -12,6 +12,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         model_stream(),
         doing(),
         system(),
+        sharing(),
         every_change(),
         small_forms(),
         small_facts(),
@@ -31,6 +32,7 @@ fn people() -> Vec<EnvironmentEvent> {
         decision: ApprovalDecision::Session,
         note: Some("carefully".into()),
         rule: Some(Box::new(rule())),
+        by: Some("own_2".into()),
     };
     vec![
         said.into(),
@@ -200,6 +202,25 @@ fn system() -> Vec<EnvironmentEvent> {
     ]
 }
 
+/// Who drives, and who may do what.
+fn sharing() -> Vec<EnvironmentEvent> {
+    vec![
+        wheel_changed().into(),
+        access_changed().into(),
+        WheelChanged {
+            seat: None,
+            epoch: 4,
+            reason: WheelReason::TimedOut,
+        }
+        .into(),
+        AccessChanged {
+            person: "own_2".into(),
+            role: None,
+        }
+        .into(),
+    ]
+}
+
 fn every_change() -> Vec<EnvironmentEvent> {
     let changes = [
         ConfigChange::Model(Box::new(model())),
@@ -239,6 +260,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         decision: ApprovalDecision::Deny,
         note: None,
         rule: None,
+        by: None,
     };
     let call = ToolCall {
         tool_call_id: "call_1".into(),

@@ -225,3 +225,25 @@ pub(crate) fn request() -> ModelRequest {
         tools: Arc::from([tool()]),
     }
 }
+
+pub(crate) fn seat() -> Seat {
+    Seat {
+        person: "own_2".into(),
+        client: "laptop".into(),
+    }
+}
+
+pub(crate) fn wheel_changed() -> WheelChanged {
+    WheelChanged {
+        seat: Some(seat()),
+        epoch: 3,
+        reason: WheelReason::HandedOver,
+    }
+}
+
+pub(crate) fn access_changed() -> AccessChanged {
+    AccessChanged {
+        person: "own_2".into(),
+        role: Some(SessionRole::Approve),
+    }
+}

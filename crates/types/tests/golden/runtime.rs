@@ -125,11 +125,17 @@ fn session() -> Vec<RuntimeEvent> {
         SessionChange::Title("Lunch".into()),
         SessionChange::Config("model".into()),
         SessionChange::Condensed,
+        SessionChange::Wheel(wheel_changed()),
+        SessionChange::Access(access_changed()),
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
         match change {
-            SessionChange::Title(_) | SessionChange::Config(_) | SessionChange::Condensed => {}
+            SessionChange::Title(_)
+            | SessionChange::Config(_)
+            | SessionChange::Condensed
+            | SessionChange::Wheel(_)
+            | SessionChange::Access(_) => {}
         }
     }
     let mut events = vec![

@@ -1,5 +1,6 @@
 //! The single words of the small closed sets. The matches are exhaustive: a new variant does not compile until it is here.
 
+use agentx_types::wire::WireView;
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -44,4 +45,8 @@ words! {
     RunStatus {
         Pending, BuildingContext, AwaitingLlm, AwaitingApproval, AwaitingTool, Stopping, Completed, Failed, TimedOut, Interrupted,
     }
+    SessionRole { Watch, Approve, Drive, Own }
+    WheelReason { Taken, HandedOver, Released, TimedOut }
+    WireView { Environment, Runtime, Ui }
+    UiToolStatus { Success, Error }
 }

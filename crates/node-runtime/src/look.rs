@@ -1,0 +1,49 @@
+//! What a server shows of one session beside what every runtime does: its row, how it stands without opening it, its blobs.
+
+use std::ops::Range;
+
+use agentx_runtime::{LogError, RuntimeError, SessionInfo, SessionState, fold_until, has_blob};
+use agentx_types::{BlobId, SessionId};
+
+use crate::NodeRuntime;
+
+impl NodeRuntime {
+    /// What lists show of one of the owner's sessions.
+    ///
+    /// # Errors
+    /// Where the owner has no such session.
+    pub async fn info(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
+        self.owned(session).await
+    }
+
+    /// How a session stands by its log: without becoming its writer, whoever is.
+    ///
+    /// # Errors
+    /// Where the owner has no such session, or its log cannot be read.
+    pub async fn state(&self, session: &SessionId) -> Result<SessionState, RuntimeError> {
+        self.owned(session).await?;
+        let fold = fold_until(self.log(), session, u64::MAX).await?;
+        let never = || LogError::NotFound(session.to_string());
+        Ok(fold.state().ok_or_else(never)?)
+    }
+
+    /// How many bytes a blob of a session has.
+    ///
+    /// # Errors
+    /// Where the owner has no such session, or the session no such blob.
+    pub async fn blob_size(&self, session: &SessionId, blob: &BlobId) -> Result<u64, RuntimeError> {
+        self.owned(session).await?;
+        if !has_blob(self.log(), session, blob).await? {
+            return Err(LogError::NoBlob(blob.clone()).into());
+        }
+        Ok(self.log().blob_size(blob).await?)
+    }
+
+    /// A part of a blob that [`NodeRuntime::blob_size`] was asked about before.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    pub async fn blob_part(&self, blob: &BlobId, range: Range<u64>) -> Result<Vec<u8>, RuntimeError> {
+        Ok(self.log().get_blob(blob, range).await?)
+    }
+}

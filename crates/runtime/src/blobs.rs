@@ -1,0 +1,118 @@
+//! Whose a blob is. Blobs of all sessions lie in one store, each once, and an id is only a hash: whoever knows one could ask for
+//! it. So a session has those blobs that its own facts were made with, and not those that somebody wrote down in it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentx_types::{BlobId, ContentPart, EnvironmentEvent, MediaSource, SessionId};
+
+use crate::{BlobStore, BoxFuture, LogError, SessionLog};
+
+/// Where the details of a tool's outcome name blobs.
+const DETAILS: [&str; 2] = ["blob", "pre_image"];
+
+/// Whether a session has a blob: the first of its facts that names it is one that was made with it.
+///
+/// # Errors
+/// Where the session does not exist or the log cannot be read.
+pub async fn has_blob(log: &dyn SessionLog, session: &SessionId, blob: &BlobId) -> Result<bool, LogError> {
+    let Some(seq) = log.names_blob(session, blob).await? else {
+        return Ok(false);
+    };
+    let facts = log.read(session, seq.saturating_sub(1), 1).await?;
+    Ok(facts.first().is_some_and(|fact| is_made_with(&fact.event, blob)))
+}
+
+/// Whether a fact has the blob as a part, beside where its id may stand in a text.
+fn is_made_with(event: &EnvironmentEvent, blob: &BlobId) -> bool {
+    blobs_of(event).contains(blob)
+}
+
+/// The blobs that a fact was made with.
+pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
+    let mut found = BTreeSet::new();
+    match event {
+        EnvironmentEvent::UserMessage(message) => add(&message.content, &mut found),
+        EnvironmentEvent::ToolResult(result) => {
+            add(&result.result, &mut found);
+            let details = result.details.as_ref();
+            let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
+            found.extend(DETAILS.iter().filter_map(named));
+        }
+        _ => {}
+    }
+    found
+}
+
+fn add(content: &[ContentPart], found: &mut BTreeSet<BlobId>) {
+    for part in content {
+        match part {
+            ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+                if let MediaSource::Blob(blob) = &media.source {
+                    found.insert(blob.clone());
+                }
+            }
+            ContentPart::ToolResult(result) => add(&result.content, found),
+            _ => {}
+        }
+    }
+}
+
+/// The blobs of one session, for what works in it: anything may be kept, and only what the session has may be read.
+pub struct SessionBlobs {
+    log: Arc<dyn SessionLog>,
+    session: SessionId,
+    /// What was kept by this very hand; no fact names it yet.
+    kept: Mutex<BTreeSet<BlobId>>,
+}
+
+impl SessionBlobs {
+    /// The blobs of `session`.
+    pub fn new(log: Arc<dyn SessionLog>, session: SessionId) -> Self {
+        Self {
+            log,
+            session,
+            kept: Mutex::default(),
+        }
+    }
+
+    async fn check(&self, blob: &BlobId) -> Result<(), LogError> {
+        let is_own = self
+            .kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(blob);
+        if is_own || has_blob(self.log.as_ref(), &self.session, blob).await? {
+            return Ok(());
+        }
+        Err(LogError::NoBlob(blob.clone()))
+    }
+}
+
+impl BlobStore for SessionBlobs {
+    fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>> {
+        Box::pin(async move {
+            let id = self.log.put_blob(bytes).await?;
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(id.clone());
+            Ok(id)
+        })
+    }
+
+    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>> {
+        let id = id.clone();
+        Box::pin(async move {
+            self.check(&id).await?;
+            self.log.get_blob(&id, range).await
+        })
+    }
+
+    fn blob_size(&self, id: &BlobId) -> BoxFuture<'_, Result<u64, LogError>> {
+        let id = id.clone();
+        Box::pin(async move {
+            self.check(&id).await?;
+            self.log.blob_size(&id).await
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Who drives a session and who may do what in it: a fold of facts like everything else, so that it survives whatever serves it.
+
+use std::collections::BTreeMap;
+
+use agentx_types::{AccessChanged, EnvironmentEvent, OwnerId, Seat, SessionRole, WheelChanged};
+use serde::{Deserialize, Serialize};
+
+/// Who drives a session, and who may do what in it besides its owner.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sharing {
+    /// Who drives; `None` where nobody holds the wheel.
+    pub seat: Option<Seat>,
+    /// Counts the changes of the wheel.
+    pub epoch: u64,
+    /// What others than the owner may do.
+    pub roles: BTreeMap<OwnerId, SessionRole>,
+}
+
+/// What is put on record about the people of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// Another one drives.
+    Wheel(WheelChanged),
+    /// Somebody may do more or less.
+    Access(AccessChanged),
+}
+
+impl Sharing {
+    pub(crate) fn note(&mut self, event: &EnvironmentEvent) {
+        match event {
+            EnvironmentEvent::WheelChanged(wheel) => {
+                self.seat = wheel.seat.clone();
+                self.epoch = wheel.epoch;
+            }
+            EnvironmentEvent::AccessChanged(AccessChanged { person, role }) => {
+                match role {
+                    Some(role) => self.roles.insert(person.clone(), *role),
+                    None => self.roles.remove(person),
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// What a person may do who does not own the session.
+    pub fn role_of(&self, person: &OwnerId) -> Option<SessionRole> {
+        self.roles.get(person).copied()
+    }
+}

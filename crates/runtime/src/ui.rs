@@ -1,0 +1,172 @@
+//! The view `ui`: what RuntimeEvents are to a simple client. A pure projection beside the others, so that a server and a
+//! mirror say the same.
+//!
+//! What is said about a fact follows from that fact's own RuntimeEvents and nothing before them: a reader that begins anywhere
+//! sees what everybody sees. `connection_state` and `command_result` follow from no fact; the server says them itself.
+
+use agentx_types::{
+    ContentPart, Envelope, ErrorRaised, OwnerId, RunStatus, RuntimeEvent, ToolCallAnswered, ToolCallId,
+    UiApprovalRequested, UiError, UiEvent, UiRunFinished, UiRunStarted, UiTextChunk, UiToolCallFinished,
+    UiToolCallStarted, UiToolStatus,
+};
+use serde_json::{Value, json};
+
+/// Who speaks in a `text_chunk`.
+const ASSISTANT: &str = "assistant";
+
+/// Makes the view `ui` of one session out of its view `runtime`.
+///
+/// ```
+/// use agentx_runtime::UiProjection;
+/// use agentx_types::{Envelope, RuntimeEvent, UiEvent, Vocabulary as _};
+///
+/// let frame = r#"{"seq":9,"index":0,"at":1,"source":"environment","session_id":"ses_1","event":"text_delta","payload":{"text":"你好"}}"#;
+/// let event: Envelope<RuntimeEvent> = serde_json::from_str(frame).unwrap();
+/// let mut shown = Vec::new();
+/// UiProjection::new("own_local".into()).project(&event, &mut shown);
+/// assert_eq!((shown[0].seq, shown[0].index, shown[0].event.tag()), (9, Some(0), "text_chunk"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct UiProjection {
+    owner: OwnerId,
+    /// The fact whose meaning is being told.
+    seq: u64,
+    /// How many events were made of it.
+    made: u32,
+    /// What the model will read about the call whose end is told next.
+    answer: Option<(ToolCallId, String)>,
+}
+
+impl UiProjection {
+    /// For a session of `owner`.
+    pub fn new(owner: OwnerId) -> Self {
+        Self {
+            owner,
+            seq: 0,
+            made: 0,
+            answer: None,
+        }
+    }
+
+    /// Takes the next event of the view `runtime` and adds what a simple client is shown of it. All events of one fact go
+    /// through the same projection, in their order.
+    pub fn project(&mut self, event: &Envelope<RuntimeEvent>, out: &mut Vec<Envelope<UiEvent>>) {
+        if event.seq != self.seq {
+            self.seq = event.seq;
+            self.made = 0;
+            self.answer = None;
+        }
+        if let Some(shown) = self.shown(&event.event) {
+            out.push(event.derive(self.made, shown));
+            self.made += 1;
+        }
+    }
+
+    fn shown(&mut self, event: &RuntimeEvent) -> Option<UiEvent> {
+        use RuntimeEvent as R;
+        Some(match event {
+            R::TurnRequest(request) => UiRunStarted {
+                owner_key: self.owner.clone(),
+                user_input: request.text.clone(),
+            }
+            .into(),
+            R::TextDelta(delta) => text(&delta.text, None),
+            R::MessageStop(_) => text("", Some(true)),
+            R::ToolExecuting(call) => UiToolCallStarted {
+                tool_call_id: call.tool_call_id.clone(),
+                tool_name: call.name.clone(),
+                args: call.input.clone(),
+            }
+            .into(),
+            R::ToolCallAnswered(answered) => {
+                self.answer = Some((answered.tool_call_id.clone(), answer_of(answered)));
+                return None;
+            }
+            R::ToolCompleted(call) => {
+                self.finished(&call.tool_call_id, &call.name, UiToolStatus::Success, "")
+            }
+            R::ToolFailed(call) => {
+                self.finished(&call.tool_call_id, &call.name, UiToolStatus::Error, &call.error)
+            }
+            R::ApprovalRequested(asked) => UiApprovalRequested {
+                tool_call_id: asked.tool_call_id.clone(),
+                tool_name: asked.name.clone(),
+                args: asked.input.clone(),
+                reason: asked.reason.clone(),
+            }
+            .into(),
+            R::RunFinished(run) => UiRunFinished {
+                status: word(run.status).to_owned(),
+            }
+            .into(),
+            R::ErrorRaised(error) => went_wrong(error).into(),
+            _ => return None,
+        })
+    }
+
+    /// The whole answer stands beside the end of a call; `short` is said where it does not.
+    fn finished(&mut self, id: &ToolCallId, name: &str, status: UiToolStatus, short: &str) -> UiEvent {
+        let answer = self.answer.take().filter(|(answered, _)| answered == id);
+        UiToolCallFinished {
+            tool_call_id: id.clone(),
+            tool_name: name.to_owned(),
+            status,
+            result: answer.map_or_else(|| short.to_owned(), |(_, text)| text),
+        }
+        .into()
+    }
+}
+
+fn text(chunk: &str, is_final: Option<bool>) -> UiEvent {
+    UiTextChunk {
+        chunk: chunk.to_owned(),
+        role: Some(ASSISTANT.to_owned()),
+        is_final,
+    }
+    .into()
+}
+
+/// The words of an answer; what is no text is named by its kind.
+fn answer_of(answered: &ToolCallAnswered) -> String {
+    let mut text = String::new();
+    for part in &answered.result {
+        match part {
+            ContentPart::Text(part) => text.push_str(&part.text),
+            ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+                text.push_str(&format!("[{}]", media.name.as_ref().unwrap_or(&media.media_type)));
+            }
+            ContentPart::Thinking(_)
+            | ContentPart::ToolCall(_)
+            | ContentPart::ToolResult(_)
+            | ContentPart::Opaque(_) => {}
+        }
+    }
+    text
+}
+
+fn went_wrong(error: &ErrorRaised) -> UiError {
+    let mut details = json!({"code": error.code, "recoverable": error.recoverable});
+    if let (Value::Object(details), Some(wait)) = (&mut details, error.retry_in_ms) {
+        details.insert("retry_in_ms".to_owned(), json!(wait));
+    }
+    UiError {
+        message: error.message.clone(),
+        details: Some(details),
+    }
+}
+
+/// A status as it is written.
+fn word(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Pending => "pending",
+        RunStatus::BuildingContext => "building_context",
+        RunStatus::AwaitingLlm => "awaiting_llm",
+        RunStatus::AwaitingApproval => "awaiting_approval",
+        RunStatus::AwaitingTool => "awaiting_tool",
+        RunStatus::Stopping => "stopping",
+        RunStatus::Completed => "completed",
+        RunStatus::Failed => "failed",
+        RunStatus::TimedOut => "timed_out",
+        RunStatus::Interrupted => "interrupted",
+    }
+}

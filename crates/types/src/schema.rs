@@ -1,0 +1,164 @@
+//! JSON Schemas of what crosses the wire, for descriptions of the protocol that are made from the types. Written by hand where
+//! the wire form is: ids, events with their tags, frames. The rest is derived.
+
+use std::borrow::Cow;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+use crate::wire::{ClientFrame, ClientRequest, Person, SUBPROTOCOL, ServerNotice};
+use crate::{
+    ActionId, AgentStateId, ContentPart, Envelope, EnvironmentEvent, RunId, RuntimeEvent, SessionId, Source,
+    Timestamp, UiEvent, Vocabulary,
+};
+
+/// A vocabulary whose payloads are known as schemas.
+pub trait Payloads: Vocabulary {
+    /// The name of the vocabulary.
+    const NAME: &'static str;
+
+    /// The schema of each tag's payload.
+    fn payloads(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)>;
+}
+
+/// An id.
+pub(crate) fn id(doc: &str) -> Schema {
+    json_schema!({"type": "string", "description": doc.trim()})
+}
+
+/// The schema of what is said: a text, or content parts.
+pub fn text_or_parts(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [{"type": "string"}, generator.subschema_for::<Vec<ContentPart>>()]})
+}
+
+/// One alternative a tag, and one for tags of newer versions.
+fn alternatives<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) -> Vec<Value> {
+    let mut alternatives = Vec::new();
+    for (name, payload) in E::payloads(generator) {
+        alternatives.push(json!({
+            "properties": {tag: {"const": name}, "payload": payload},
+            "required": [tag, "payload"],
+        }));
+    }
+    alternatives.push(json!({
+        "description": "Of a newer version.",
+        "properties": {tag: {"type": "string", "not": {"enum": E::TAGS}}, "payload": {"type": "object"}},
+        "required": [tag, "payload"],
+    }));
+    alternatives
+}
+
+/// An event of a vocabulary: its tag and its payload.
+pub(crate) fn tagged<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) -> Schema {
+    let alternatives = alternatives::<E>(generator, tag);
+    json_schema!({"type": "object", "oneOf": alternatives})
+}
+
+/// What every event carries beside itself.
+struct Context;
+
+impl JsonSchema for Context {
+    fn schema_name() -> Cow<'static, str> {
+        "Frame".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "The context of an event.",
+            "properties": {
+                "seq": {"type": "integer", "minimum": 1, "description": "Its place in the session. Derived events carry that of the event that they come from."},
+                "index": {"type": ["integer", "null"], "minimum": 0, "description": "For derived events: which of those that come from the same `seq`, from 0."},
+                "at": generator.subschema_for::<Timestamp>(),
+                "source": generator.subschema_for::<Source>(),
+                "session_id": generator.subschema_for::<SessionId>(),
+                "agent_state_id": generator.subschema_for::<Option<AgentStateId>>(),
+                "run_id": generator.subschema_for::<Option<RunId>>(),
+                "cause": generator.subschema_for::<Option<ActionId>>(),
+            },
+            "required": ["seq", "at", "source", "session_id"],
+        })
+    }
+}
+
+impl<E: Payloads + JsonSchema> JsonSchema for Envelope<E> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Frame", E::NAME.trim_end_matches("Event")).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (context, event) = (
+            generator.subschema_for::<Context>(),
+            generator.subschema_for::<E>(),
+        );
+        json_schema!({"description": "An event with its context.", "allOf": [context, event]})
+    }
+}
+
+/// Whether a payload has fields that may not be left out; else it may be left out itself.
+fn needs_payload(generator: &SchemaGenerator, payload: &Value) -> bool {
+    let name = payload["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    let fields = name.and_then(|name| generator.definitions().get(name)?.get("required"));
+    fields.is_some()
+}
+
+impl JsonSchema for ClientFrame {
+    fn schema_name() -> Cow<'static, str> {
+        "ClientFrame".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut alternatives = alternatives::<ClientRequest>(generator, "type");
+        for alternative in &mut alternatives {
+            if !needs_payload(generator, &alternative["properties"]["payload"]) {
+                alternative["required"] = json!(["type"]);
+            }
+        }
+        json_schema!({
+            "type": "object",
+            "description": "A frame of a client.",
+            "properties": {"id": {"type": "string", "maxLength": 64, "description": "By which it is answered; chosen by the client."}},
+            "required": ["id"],
+            "oneOf": alternatives,
+        })
+    }
+}
+
+/// The whole protocol as one JSON Schema (2020-12): a definition for each frame, event and value.
+///
+/// A document is one frame of either side; which one it can be is known by where it comes from, and a subscription's view.
+pub fn protocol_schema() -> Value {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let frames = [
+        generator.subschema_for::<ClientFrame>(),
+        generator.subschema_for::<ServerNotice>(),
+        generator.subschema_for::<Envelope<EnvironmentEvent>>(),
+        generator.subschema_for::<Envelope<RuntimeEvent>>(),
+        generator.subschema_for::<Envelope<UiEvent>>(),
+    ];
+    // What an accepted `authenticate` is answered with; no frame refers to it.
+    generator.subschema_for::<Person>();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": SUBPROTOCOL,
+        "description": "The frames of AgentX, version 1: docs/PROTOCOL.md.",
+        "anyOf": frames,
+        "$defs": generator.take_definitions(true),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vocabulary_has_an_alternative_for_each_tag() {
+        let mut generator = SchemaGenerator::default();
+        let schema = EnvironmentEvent::json_schema(&mut generator);
+        let alternatives = schema.get("oneOf").and_then(Value::as_array).map(Vec::len);
+        assert_eq!(alternatives, Some(EnvironmentEvent::TAGS.len() + 1));
+        assert!(generator.definitions().contains_key("UserMessage"));
+        assert_eq!(Envelope::<UiEvent>::schema_name(), "UiFrame");
+    }
+}

@@ -1,0 +1,153 @@
+//! What is generated from the types for other languages: `docs/protocol/agentx.v1.schema.json` and `agentx.v1.d.ts`. They are
+//! compared with what the code makes, and the golden lines with the schema. `UPDATE_GOLDEN=1` writes them again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test: it fails by panicking, and reads files"
+)]
+
+mod typescript;
+mod validator;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use agentx_types::protocol_schema;
+use serde_json::Value;
+use validator::Validator;
+
+fn at_root(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// Fails where a generated file is not this text.
+fn is_generated(path: &str, made: &str) {
+    let file = at_root(path);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, made).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        found == made,
+        "{path} is not what the types make: write it again with\n  \
+         UPDATE_GOLDEN=1 cargo test -p agentx-types --features schema --test schema"
+    );
+}
+
+#[test]
+fn the_schema_is_what_the_types_make() {
+    let mut made = serde_json::to_string_pretty(&protocol_schema()).unwrap();
+    made.push('\n');
+    is_generated("docs/protocol/agentx.v1.schema.json", &made);
+}
+
+#[test]
+fn the_typescript_types_are_what_the_schema_makes() {
+    is_generated(
+        "docs/protocol/agentx.v1.d.ts",
+        &typescript::of(&protocol_schema()),
+    );
+}
+
+fn golden(file: &str) -> Vec<Value> {
+    let path = at_root("crates/types/tests/golden").join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_golden_line_is_of_its_schema() {
+    let schema = protocol_schema();
+    let validator = Validator::of(&schema);
+    for (file, definition) in [
+        ("environment.jsonl", "EnvironmentEvent"),
+        ("runtime.jsonl", "RuntimeEvent"),
+        ("ui.jsonl", "UiEvent"),
+        ("envelope.jsonl", "EnvironmentFrame"),
+        ("derived_envelope.jsonl", "RuntimeFrame"),
+        ("client.jsonl", "ClientFrame"),
+        ("notice.jsonl", "ServerNotice"),
+        ("person.jsonl", "Person"),
+    ] {
+        for (number, line) in golden(file).iter().enumerate() {
+            let result = validator.check(definition, line);
+            result.unwrap_or_else(|wrong| panic!("{file}:{} {wrong}", number + 1));
+        }
+    }
+}
+
+#[test]
+fn every_word_is_of_its_schema() {
+    let schema = protocol_schema();
+    let validator = Validator::of(&schema);
+    for line in golden("words.jsonl") {
+        for (set, words) in line.as_object().unwrap() {
+            for word in words.as_array().unwrap() {
+                validator.check(set, word).unwrap();
+            }
+            assert!(validator.check(set, &Value::from("dance")).is_err(), "{set}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_or_unknown_is_of_the_schema_and_what_is_wrong_is_not() {
+    let schema = protocol_schema();
+    let validator = Validator::of(&schema);
+    let check = |definition: &str, line: &str| {
+        let value: Value = serde_json::from_str(line).unwrap();
+        validator.check(definition, &value).is_ok()
+    };
+    for (definition, line) in [
+        ("ClientFrame", r#"{"type":"ping","id":"c1"}"#),
+        (
+            "ClientFrame",
+            r#"{"type":"user_message","id":"c1","payload":{"session_id":"ses_1","content":"hi"}}"#,
+        ),
+        ("ClientFrame", r#"{"type":"dance","id":"c1","payload":{"to":1}}"#),
+        ("UiEvent", r#"{"event":"from_tomorrow","payload":{"a":1}}"#),
+        (
+            "UiEvent",
+            r#"{"event":"text_chunk","payload":{"chunk":"a","role":null,"new":1}}"#,
+        ),
+    ] {
+        assert!(check(definition, line), "{definition}: {line}");
+    }
+    for (definition, line) in [
+        ("ClientFrame", r#"{"type":"ping"}"#),
+        ("ClientFrame", r#"{"type":"subscribe","id":"c1"}"#),
+        ("ClientFrame", r#"{"type":"subscribe","id":"c1","payload":{}}"#),
+        (
+            "ClientFrame",
+            r#"{"type":"user_message","id":"c1","payload":{"session_id":"ses_1","content":7}}"#,
+        ),
+        ("UiEvent", r#"{"event":"text_chunk","payload":{}}"#),
+        ("UiEvent", r#"{"event":"text_chunk"}"#),
+        ("UiFrame", r#"{"event":"text_chunk","payload":{"chunk":"a"}}"#),
+        ("Rule", r#"{"effect":"allow","tool":"bash","only_on":"sunday"}"#),
+    ] {
+        assert!(!check(definition, line), "{definition}: {line}");
+    }
+}
+
+/// Where the TypeScript compiler is at hand, it reads the types, and tells the events of a view apart by their tag. It is passed by
+/// where there is none.
+#[test]
+fn the_typescript_types_can_be_used() {
+    if Command::new("tsc").arg("--version").output().is_err() {
+        return;
+    }
+    let check = at_root("crates/types/tests/schema/client.ts");
+    let done = Command::new("tsc")
+        .args([
+            "--strict", "--noEmit", "--target", "es2022", "--module", "nodenext",
+        ])
+        .arg(&check)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+}
