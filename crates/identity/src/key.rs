@@ -1,0 +1,189 @@
+//! Keys and signatures: Ed25519, by `ring`. A secret key shows itself to nobody and is overwritten when it goes.
+
+use std::fmt;
+use std::hint::black_box;
+use std::str::FromStr;
+
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+
+use crate::openssh;
+use crate::text::{self, as_text};
+use crate::{KeyError, NoRandomness, random_bytes};
+
+/// What the text of a public key begins with.
+const PREFIX: &str = "ed25519:";
+
+/// A person, as everybody may know them: `ed25519:` and 32 bytes in base64url.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublicKey([u8; 32]);
+
+impl PublicKey {
+    /// Takes the bytes as they are; whether they are a key shows when something is verified by them.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Whether who has this key signed exactly these bytes.
+    #[must_use]
+    pub fn verify(&self, message: &[u8], signature: &Signature) -> bool {
+        UnparsedPublicKey::new(&ED25519, &self.0)
+            .verify(message, &signature.0)
+            .is_ok()
+    }
+
+    /// The line that OpenSSH keeps in `.pub` files. Line breaks of the comment become spaces.
+    pub fn to_openssh(&self, comment: &str) -> String {
+        openssh::public_line(self, comment)
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", text::write(&self.0))
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = KeyError;
+
+    /// Reads `ed25519:…`, or the line of an OpenSSH `.pub` file.
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let text = text.trim();
+        match text.strip_prefix(PREFIX) {
+            Some(letters) => text::read(letters).map(Self).ok_or(KeyError::PublicText),
+            None => openssh::read_public_line(text),
+        }
+    }
+}
+
+as_text!(PublicKey);
+
+/// That somebody said something: 64 bytes, as text in base64url.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Signature([u8; 64]);
+
+impl Signature {
+    /// Takes the bytes as they are.
+    pub fn from_bytes(bytes: [u8; 64]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 64] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text::write(&self.0))
+    }
+}
+
+impl FromStr for Signature {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        text::read(text).map(Self).ok_or(KeyError::SignatureText)
+    }
+}
+
+as_text!(Signature);
+
+/// What makes somebody who they are. It has no `Clone`, no `Display`, no serialization, and its `Debug` shows the public key.
+///
+/// Both parts lie on the heap, so that moving the key leaves no copies behind, and are overwritten when it is dropped.
+pub struct SecretKey {
+    seed: Box<[u8; 32]>,
+    pair: Box<Ed25519KeyPair>,
+    public: PublicKey,
+}
+
+impl SecretKey {
+    /// A new key.
+    ///
+    /// # Errors
+    /// Where the system has no randomness.
+    pub fn generate() -> Result<Self, KeyError> {
+        let mut seed =
+            random_bytes().map_err(|error: NoRandomness| KeyError::NoRandomness(error.to_string()))?;
+        let key = Self::from_seed(&seed);
+        wipe(&mut seed);
+        key
+    }
+
+    /// The key of a seed, which is what RFC 8032 calls the private key.
+    ///
+    /// # Errors
+    /// None that is known: every 32 bytes are a seed.
+    pub fn from_seed(seed: &[u8; 32]) -> Result<Self, KeyError> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::Rejected)?;
+        let public = pair.public_key().as_ref().try_into();
+        Ok(Self {
+            public: PublicKey(public.map_err(|_| KeyError::Rejected)?),
+            seed: Box::new(*seed),
+            pair: Box::new(pair),
+        })
+    }
+
+    /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
+    ///
+    /// # Errors
+    /// Where it is something else; the error says what to do.
+    pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
+        openssh::private::read(file)
+    }
+
+    /// Gives the secret away, as a private key file of OpenSSH that anybody can use.
+    pub fn expose_openssh(&self, comment: &str) -> String {
+        openssh::private::write(self, comment)
+    }
+
+    /// Who it makes one.
+    pub fn public_key(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// Signs these bytes. For a server's challenge there is [`sign_challenge`](crate::sign_challenge).
+    pub fn sign(&self, message: &[u8]) -> Signature {
+        let mut bytes = [0; 64];
+        let signed = self.pair.sign(message);
+        bytes.copy_from_slice(signed.as_ref());
+        Signature(bytes)
+    }
+
+    /// The secret itself, for what writes it to a file.
+    pub(crate) fn seed(&self) -> &[u8; 32] {
+        &self.seed
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey(<hidden> of {})", self.public)
+    }
+}
+
+impl Drop for SecretKey {
+    fn drop(&mut self) {
+        wipe(&mut *self.seed);
+        if let Ok(nobodys) = Ed25519KeyPair::from_seed_unchecked(&[0; 32]) {
+            *self.pair = nobodys;
+            black_box(&self.pair);
+        }
+    }
+}
+
+/// Overwrites a secret. Without `unsafe` this is what can be done: the compiler has to believe that the zeros are read.
+pub(crate) fn wipe(secret: &mut [u8]) {
+    secret.fill(0);
+    black_box(secret);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! Who one is, and whom one trusts, in a data directory: `identity` (a secret) and `people.json`.
+//!
+//! Both are read anew each time, so that a running server knows at once whom its operator trusts or trusts no more.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agentx_types::OwnerId;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::files::{self, Privacy};
+use crate::key::wipe;
+use crate::people::{self, Trusted, TrustedAs};
+use crate::{KeyError, OPERATOR, PublicKey, SecretKey, owner_of};
+
+/// The first line of an identity.
+const HEADER: &str = "agentx-identity 1";
+
+/// The keys of a data directory.
+#[derive(Clone, Debug)]
+pub struct Keyring {
+    directory: PathBuf,
+}
+
+/// Somebody whom a server knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Whose sessions theirs are.
+    pub owner: OwnerId,
+    /// What they are called here.
+    pub name: Option<String>,
+    /// Whether they are the person whose server this is.
+    pub operator: bool,
+}
+
+/// Why a keyring cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyringError {
+    /// A file or a directory.
+    #[error("{}: {what}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        what: String,
+    },
+    /// A secret that others may have seen.
+    #[error("{} is a secret, and others may read it (mode {mode:04o})", path.display())]
+    Readable {
+        /// Which file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A list that others may have changed.
+    #[error("{} says who is trusted, and others may change it (mode {mode:04o})", path.display())]
+    Writable {
+        /// Which file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A file that makes no sense.
+    #[error("{}:{line}: {what}", path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// Where, from 1.
+        line: usize,
+        /// Why.
+        what: String,
+    },
+    /// There is an identity, and it was not to be replaced.
+    #[error("there is an identity already: {key} in {}", path.display())]
+    Exists {
+        /// In which file.
+        path: PathBuf,
+        /// Who one is.
+        key: PublicKey,
+    },
+    /// Another process writes, and does not come to an end.
+    #[error("{}: another process holds it", path.display())]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+    },
+    /// No key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+impl KeyringError {
+    pub(crate) fn file(path: &Path, error: io::Error) -> Self {
+        Self::File {
+            path: path.to_owned(),
+            what: error.to_string(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Readable { path, .. } => Some(format!(
+                "`chmod 600 {}` if nobody has read it; else make a new one with `agentx identity new --force`",
+                path.display()
+            )),
+            Self::Writable { path, .. } => {
+                Some(format!("look through it, then `chmod 600 {}`", path.display()))
+            }
+            Self::Damaged { .. } => Some("nothing was changed; mend the file or put it away".into()),
+            Self::Exists { .. } => Some(
+                "--force replaces it for ever; `agentx identity export --secret` shows it before that".into(),
+            ),
+            Self::File { .. } | Self::Busy { .. } | Self::Key(_) => None,
+        }
+    }
+}
+
+impl Keyring {
+    /// The keyring of this directory. Nothing is made, but what is there has to be in order.
+    ///
+    /// # Errors
+    /// Where one of its files cannot be read, or should not be believed.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, KeyringError> {
+        let keyring = Self::at(directory);
+        keyring.identity()?;
+        keyring.people()?;
+        Ok(keyring)
+    }
+
+    /// The same without a look at the files, for what is there to mend them.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+        }
+    }
+
+    /// Where one's own identity is.
+    pub fn identity_file(&self) -> PathBuf {
+        self.directory.join("identity")
+    }
+
+    /// Where the list of people is.
+    pub fn people_file(&self) -> PathBuf {
+        self.directory.join("people.json")
+    }
+
+    /// Who one is; `None` where that was never needed.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, others may read it, or it is not what it should be.
+    pub fn identity(&self) -> Result<Option<SecretKey>, KeyringError> {
+        let path = self.identity_file();
+        let Some(mut bytes) = files::read(&path, Privacy::Secret)? else {
+            return Ok(None);
+        };
+        let key = read_identity(&path, &bytes);
+        wipe(&mut bytes);
+        key.map(Some)
+    }
+
+    /// Who one is, made now where that was never needed before.
+    ///
+    /// # Errors
+    /// As [`Keyring::identity`], and where the file cannot be written.
+    pub fn identity_or_new(&self) -> Result<SecretKey, KeyringError> {
+        if let Some(key) = self.identity()? {
+            return Ok(key);
+        }
+        let key = SecretKey::generate()?;
+        match self.set_identity(&key, false) {
+            Ok(()) => Ok(key),
+            // Another process was faster; both have to be the same person.
+            Err(KeyringError::Exists { path, key }) => {
+                self.identity()?.ok_or(KeyringError::Exists { path, key })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes `key` one's own identity. With `replace` the one before it is gone.
+    ///
+    /// # Errors
+    /// Where there is one that is not to be replaced, or the file cannot be written.
+    pub fn set_identity(&self, key: &SecretKey, replace: bool) -> Result<(), KeyringError> {
+        let path = self.identity_file();
+        let lock = files::lock(&self.directory)?;
+        if !replace && let Some(before) = self.identity()? {
+            let key = *before.public_key();
+            return Err(KeyringError::Exists { path, key });
+        }
+        let mut text = format!("{HEADER}\n{}\n", STANDARD.encode(key.seed())).into_bytes();
+        let written = files::replace(&path, &text, &lock);
+        wipe(&mut text);
+        written
+    }
+
+    /// Whom one trusts.
+    ///
+    /// # Errors
+    /// Where the list cannot be read, others may change it, or it makes no sense.
+    pub fn people(&self) -> Result<Vec<Trusted>, KeyringError> {
+        let path = self.people_file();
+        match files::read(&path, Privacy::Public)? {
+            Some(bytes) => people::read(&path, &bytes),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Trusts somebody from now on; returns how they were trusted before.
+    ///
+    /// # Errors
+    /// Where the list cannot be read or written.
+    pub fn trust(&self, somebody: Trusted) -> Result<Option<Trusted>, KeyringError> {
+        self.change(|people| {
+            let known = people
+                .iter_mut()
+                .find(|known| known.public_key == somebody.public_key);
+            if let Some(known) = known {
+                return Some(std::mem::replace(known, somebody));
+            }
+            people.push(somebody);
+            None
+        })
+    }
+
+    /// Trusts somebody no more; returns how they were trusted.
+    ///
+    /// # Errors
+    /// Where the list cannot be read or written.
+    pub fn untrust(&self, key: &PublicKey) -> Result<Option<Trusted>, KeyringError> {
+        self.change(|people| {
+            let at = people.iter().position(|known| known.public_key == *key)?;
+            Some(people.remove(at))
+        })
+    }
+
+    /// Who has this key, as far as this directory knows. A file that cannot be read vouches for nobody.
+    pub fn person(&self, key: &PublicKey) -> Option<Known> {
+        let operator = |name| Known {
+            owner: OwnerId::new(OPERATOR),
+            name,
+            operator: true,
+        };
+        if let Ok(Some(own)) = self.identity()
+            && own.public_key() == key
+        {
+            return Some(operator(None));
+        }
+        let people = self.people().ok()?;
+        let known = people.into_iter().find(|known| known.public_key == *key)?;
+        Some(match known.role {
+            TrustedAs::Operator => operator(known.name),
+            TrustedAs::Member => Known {
+                owner: owner_of(key),
+                name: known.name,
+                operator: false,
+            },
+        })
+    }
+
+    /// Reads the list, changes it, and writes it where it became another one, with nobody in between.
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Trusted>) -> T) -> Result<T, KeyringError> {
+        let path = self.people_file();
+        let lock = files::lock(&self.directory)?;
+        let before = self.people()?;
+        let mut people = before.clone();
+        let result = change(&mut people);
+        if people != before {
+            files::replace(&path, &people::write(&path, &people)?, &lock)?;
+        }
+        Ok(result)
+    }
+}
+
+fn read_identity(path: &Path, bytes: &[u8]) -> Result<SecretKey, KeyringError> {
+    let damaged = |line, what: &str| KeyringError::Damaged {
+        path: path.to_owned(),
+        line,
+        what: what.to_owned(),
+    };
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    if lines.next() != Some(HEADER.as_bytes()) {
+        return Err(damaged(1, "this is no identity that this version can read"));
+    }
+    let mut decoded = STANDARD
+        .decode(lines.next().unwrap_or_default())
+        .unwrap_or_default();
+    let key = match <&[u8; 32]>::try_from(decoded.as_slice()) {
+        Ok(seed) => SecretKey::from_seed(seed).map_err(KeyringError::from),
+        Err(_) => Err(damaged(2, "this is not the base64 of 32 bytes")),
+    };
+    wipe(&mut decoded);
+    if lines.any(|line| !line.is_empty()) {
+        return Err(damaged(3, "something follows the identity"));
+    }
+    key
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,247 @@
+//! Private keys from `ssh-keygen` where it is installed, and made up here, byte by byte, everywhere. No key of anybody.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::*;
+use crate::PublicKey;
+
+/// The parts of a key file, each of which a test may spoil.
+struct Made {
+    magic: &'static [u8],
+    cipher: &'static [u8],
+    derivation: &'static [u8],
+    keys: u32,
+    kind: &'static [u8],
+    public: Vec<u8>,
+    checks: [u32; 2],
+    pair: Vec<u8>,
+    padding: &'static [u8],
+    rest: &'static [u8],
+}
+
+const SEED: [u8; 32] = [7; 32];
+
+fn public() -> PublicKey {
+    *SecretKey::from_seed(&SEED).unwrap().public_key()
+}
+
+impl Made {
+    fn right() -> Self {
+        Self {
+            magic: b"openssh-key-v1\0",
+            cipher: b"none",
+            derivation: b"none",
+            keys: 1,
+            kind: b"ssh-ed25519",
+            public: public().as_bytes().to_vec(),
+            checks: [99, 99],
+            pair: [SEED, *public().as_bytes()].concat(),
+            padding: &[1, 2, 3, 4, 5],
+            rest: b"",
+        }
+    }
+
+    fn blob(&self) -> Vec<u8> {
+        let string = |bytes: &[u8]| [&u32::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
+        let public = [string(self.kind), string(&self.public)].concat();
+        let secret = [
+            &self.checks[0].to_be_bytes()[..],
+            &self.checks[1].to_be_bytes(),
+            &public,
+            &string(&self.pair),
+            &string(b"me@here"),
+            self.padding,
+        ];
+        [
+            self.magic,
+            &string(self.cipher),
+            &string(self.derivation),
+            &string(b""),
+            &self.keys.to_be_bytes(),
+            &string(&public),
+            &string(&secret.concat()),
+            self.rest,
+        ]
+        .concat()
+    }
+
+    fn read(&self) -> Result<PublicKey, KeyError> {
+        read(file(&self.blob()).as_bytes()).map(|key| *key.public_key())
+    }
+}
+
+fn file(blob: &[u8]) -> String {
+    let letters = STANDARD.encode(blob);
+    let middle = letters.len() / 2;
+    format!("{BEGIN}\n{}\n{}\n{END}\n", &letters[..middle], &letters[middle..])
+}
+
+#[test]
+fn a_key_is_read() {
+    assert_eq!(Made::right().read(), Ok(public()));
+    let windows = file(&Made::right().blob()).replace('\n', "\r\n");
+    assert_eq!(
+        *read(format!("\r\n{windows}").as_bytes()).unwrap().public_key(),
+        public()
+    );
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    for comment in ["", "me@here", "a longer comment, by one letter after the other"] {
+        let text = write(&SecretKey::from_seed(&SEED).unwrap(), comment);
+        assert!(text.lines().all(|line| line.len() <= LINE), "{comment}");
+        assert_eq!(*read(text.as_bytes()).unwrap().public_key(), public());
+    }
+}
+
+#[test]
+fn every_damage_is_found() {
+    type Spoil = fn(&mut Made);
+    let table: [(Spoil, &str); 12] = [
+        (|made| made.magic = b"openssh-key-v2\0", "version"),
+        (|made| made.keys = 2, "one key"),
+        (|made| made.checks[1] = 98, "check numbers"),
+        (|made| made.public[3] ^= 1, "another key"),
+        (|made| made.pair[3] ^= 1, "another key"),
+        (|made| made.pair[40] ^= 1, "another key"),
+        (|made| made.pair.truncate(63), "another key"),
+        (|made| made.pair.truncate(31), "length"),
+        (|made| made.public.push(0), "length"),
+        (|made| made.padding = &[1, 2, 3, 4, 4], "end"),
+        (|made| made.padding = &[1, 2, 3, 4, 5, 6, 7, 8], "end"),
+        (|made| made.rest = b"x", "follows"),
+    ];
+    for (at, (spoil, word)) in table.into_iter().enumerate() {
+        let mut made = Made::right();
+        spoil(&mut made);
+        let told = made.read().unwrap_err().to_string();
+        assert!(told.contains("damaged") && told.contains(word), "{at}: {told}");
+    }
+}
+
+#[test]
+fn no_beginning_of_a_key_is_one_and_none_is_a_panic() {
+    let blob = Made::right().blob();
+    for length in 0..blob.len() {
+        assert!(read(file(&blob[..length]).as_bytes()).is_err(), "{length}");
+    }
+    for at in 0..blob.len() {
+        let mut huge = blob.clone();
+        huge[at] = 0xff;
+        // A comment or a check number may be anything.
+        drop(read(file(&huge).as_bytes()));
+    }
+    let text = file(&blob);
+    for length in 0..text.len() - 1 {
+        assert!(read(&text.as_bytes()[..length]).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn keys_that_are_not_taken_say_what_to_do() {
+    let made = |change: fn(&mut Made)| {
+        let mut made = Made::right();
+        change(&mut made);
+        made.read().unwrap_err()
+    };
+    assert_eq!(made(|made| made.cipher = b"aes256-ctr"), KeyError::Encrypted);
+    assert_eq!(made(|made| made.derivation = b"bcrypt"), KeyError::Encrypted);
+    let other = KeyError::OtherKind {
+        kind: "ssh-rsa".into(),
+    };
+    assert_eq!(made(|made| made.kind = b"ssh-rsa"), other);
+    let encrypted_rsa = made(|made| (made.kind, made.cipher) = (b"ssh-rsa", b"aes256-ctr"));
+    assert_eq!(encrypted_rsa, other);
+    assert!(KeyError::Encrypted.to_string().contains("ssh-keygen -p"));
+    let line = public().to_openssh("me");
+    assert_eq!(read(line.as_bytes()).unwrap_err(), KeyError::PublicHalf);
+    for text in [
+        "",
+        "\n",
+        "hello",
+        "-----BEGIN PRIVATE KEY-----\nAAAA\n",
+        "\u{0}\u{ff}",
+    ] {
+        assert_eq!(
+            read(text.as_bytes()).unwrap_err(),
+            KeyError::NoSecretKey,
+            "{text:?}"
+        );
+    }
+    let error = read(format!("{BEGIN}\n!!!!\n{END}").as_bytes()).unwrap_err();
+    assert_eq!(error, damaged("it is not base64"));
+}
+
+/// `ssh-keygen` with these arguments; `None` where it is not installed.
+fn ssh_keygen(args: &[&str], path: &Path) -> Option<String> {
+    let mut command = Command::new("ssh-keygen");
+    command.args(args).arg("-f").arg(path).stdin(Stdio::null());
+    match command.output() {
+        Ok(output) => {
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            Some(String::from_utf8(output.stdout).unwrap())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A key made by `ssh-keygen` now; `None` where it is not installed.
+fn made_by_openssh(directory: &Path, kind: &str, passphrase: &str) -> Option<PathBuf> {
+    let path = directory.join(format!("{kind}{}", passphrase.len()));
+    let args = ["-q", "-t", kind, "-N", passphrase, "-C", "a test, nobody's"];
+    ssh_keygen(&args, &path).map(|_| path)
+}
+
+#[test]
+fn keys_of_openssh_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let make = |kind, passphrase| made_by_openssh(directory.path(), kind, passphrase);
+    let Some(plain) = make("ed25519", "") else {
+        return;
+    };
+    let key = read(&std::fs::read(&plain).unwrap()).unwrap();
+    let line = std::fs::read_to_string(plain.with_extension("pub")).unwrap();
+    assert_eq!(line.parse(), Ok(*key.public_key()));
+    assert_eq!(key.public_key().to_openssh("a test, nobody's"), line.trim_end());
+    let encrypted = make("ed25519", "four words and more").unwrap();
+    assert_eq!(
+        read(&std::fs::read(encrypted).unwrap()).unwrap_err(),
+        KeyError::Encrypted
+    );
+    let other = make("ecdsa", "").unwrap();
+    let kind = "ecdsa-sha2-nistp256".to_owned();
+    assert_eq!(
+        read(&std::fs::read(other).unwrap()).unwrap_err(),
+        KeyError::OtherKind { kind }
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn openssh_reads_what_is_written() {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("key");
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .unwrap();
+    let key = SecretKey::from_seed(&SEED).unwrap();
+    file.write_all(write(&key, "me@here").as_bytes()).unwrap();
+    drop(file);
+    if let Some(line) = ssh_keygen(&["-y"], &path) {
+        assert_eq!(line.trim_end(), key.public_key().to_openssh("me@here"));
+    }
+}

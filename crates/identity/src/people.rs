@@ -1,0 +1,85 @@
+//! The list of people that a server trusts, as it stands in `people.json`: JSON that a person may edit too.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{KeyringError, PublicKey};
+
+/// As what somebody is trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustedAs {
+    /// Has sessions of their own.
+    #[default]
+    Member,
+    /// Is the person whose server this is.
+    Operator,
+}
+
+impl TrustedAs {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+/// Somebody whom a server trusts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trusted {
+    /// Who.
+    pub public_key: PublicKey,
+    /// What they are called there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// As what.
+    #[serde(default, rename = "as")]
+    pub role: TrustedAs,
+}
+
+/// Reads the list. Whatever cannot be kept when it is written again is an error, so that nothing is lost by that.
+pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Trusted>, KeyringError> {
+    let people: Vec<Trusted> = serde_json::from_slice(bytes).map_err(|error| KeyringError::Damaged {
+        path: path.to_owned(),
+        line: error.line(),
+        what: without_place(&error),
+    })?;
+    for (at, somebody) in people.iter().enumerate() {
+        let key = somebody.public_key;
+        if people[..at].iter().any(|before| before.public_key == key) {
+            return Err(KeyringError::Damaged {
+                path: path.to_owned(),
+                line: line_of_second(bytes, &key),
+                what: format!("{key} is there twice"),
+            });
+        }
+    }
+    Ok(people)
+}
+
+/// The list as text.
+pub(crate) fn write(path: &Path, people: &[Trusted]) -> Result<Vec<u8>, KeyringError> {
+    let mut text =
+        serde_json::to_vec_pretty(people).map_err(|error| KeyringError::file(path, error.into()))?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// What the reader said, without its line and column, which stand before it.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+}
+
+/// The line (from 1) where a key stands for the second time; the last one where it is written in another way.
+fn line_of_second(bytes: &[u8], key: &PublicKey) -> usize {
+    let text = String::from_utf8_lossy(bytes);
+    let place = text.match_indices(&key.to_string()).nth(1);
+    let before = place.map_or(&*text, |(at, _)| &text[..at]);
+    before.matches('\n').count() + 1
+}
