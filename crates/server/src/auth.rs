@@ -1,0 +1,376 @@
+//! Who speaks: a challenge that is signed once becomes a token, or a connection's own; nothing else is a password.
+//!
+//! A nonce counts once and for a minute; it is signed together with what this server calls itself, so that a signature
+//! that another server asked for is worth nothing here. Tokens are kept as hashes, in memory only.
+
+use std::sync::{Mutex, PoisonError};
+
+use agentx_identity::{Challenge, Keyring, PublicKey, Signature, owner_of, verify_challenge};
+use agentx_types::wire::{BEARER_SUBPROTOCOL, Problem};
+use agentx_types::{OwnerId, Seat, VISITORS};
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
+
+use crate::expiring::Expiring;
+use crate::state::Caller;
+
+/// How long a challenge may be answered.
+const CHALLENGE_MS: u64 = 60_000;
+/// How long a token counts.
+const TOKEN_MS: u64 = 3_600_000;
+/// The header in which a program says what it calls itself.
+pub const CLIENT_HEADER: &str = "agentx-client";
+/// How long that name may be.
+pub const CLIENT_CHARS: usize = 64;
+
+/// What counts as who somebody is, for this server.
+pub struct Auth {
+    keyring: Keyring,
+    origin: String,
+    allowed: Vec<String>,
+    visitors: bool,
+    nonces: Mutex<Expiring<String, ()>>,
+    tokens: Mutex<Expiring<[u8; 32], Identity>>,
+}
+
+/// Who somebody is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Their id.
+    pub person: OwnerId,
+    /// Their name, if the server has one.
+    pub name: Option<String>,
+    /// Whether they may do what the operator may.
+    pub operator: bool,
+    /// Whether they have not said who they are.
+    pub visitor: bool,
+    /// The key that says so.
+    key: Option<PublicKey>,
+}
+
+impl Identity {
+    /// Somebody who has not said who they are.
+    pub fn visitor() -> Self {
+        Self {
+            key: None,
+            person: OwnerId::new(VISITORS),
+            name: None,
+            operator: false,
+            visitor: true,
+        }
+    }
+
+    /// Them at one of their programs.
+    pub fn at(&self, client: &str) -> Caller {
+        Caller {
+            person: self.person.clone(),
+            name: self.name.clone(),
+            operator: self.operator,
+            visitor: self.visitor,
+            seat: Seat {
+                person: self.person.clone(),
+                client: client.to_owned(),
+            },
+        }
+    }
+}
+
+/// A token as it is handed out, once.
+pub struct Token {
+    /// What is sent from now on.
+    pub token: String,
+    /// Whose it is.
+    pub identity: Identity,
+    /// Until when it counts: milliseconds since 1970.
+    pub expires_at_ms: u64,
+}
+
+impl Auth {
+    /// `origin` is what this server calls itself; `capacities` are how many nonces and tokens are known at once.
+    pub fn new(
+        keyring: Keyring,
+        origin: String,
+        allowed: Vec<String>,
+        visitors: bool,
+        capacities: (usize, usize),
+    ) -> Self {
+        Self {
+            keyring,
+            origin,
+            allowed,
+            visitors,
+            nonces: Mutex::new(Expiring::new(capacities.0)),
+            tokens: Mutex::new(Expiring::new(capacities.1)),
+        }
+    }
+
+    /// What this server calls itself.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Whether visitors are let in.
+    pub fn lets_visitors_in(&self) -> bool {
+        self.visitors
+    }
+
+    /// A challenge that nobody else gets.
+    ///
+    /// # Errors
+    /// Where the system has no randomness.
+    pub fn challenge(&self, now_ms: u64) -> Result<Challenge, Box<Problem>> {
+        Ok(Challenge {
+            nonce: random()?,
+            origin: self.origin.clone(),
+            expires_at_ms: now_ms + CHALLENGE_MS,
+        })
+    }
+
+    /// A challenge over HTTP, where there is no connection that it could belong to: remembered until it is answered.
+    ///
+    /// # Errors
+    /// Where the system has no randomness.
+    pub fn open_challenge(&self, now_ms: u64) -> Result<Challenge, Box<Problem>> {
+        let challenge = self.challenge(now_ms)?;
+        let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
+        nonces.insert(challenge.nonce.clone(), (), challenge.expires_at_ms, now_ms);
+        Ok(challenge)
+    }
+
+    /// Who signed `challenge`, which this server made for the very connection that the answer came by.
+    ///
+    /// # Errors
+    /// Where the signature is not of that key over that challenge, or the key is not known here.
+    pub fn identify(
+        &self,
+        public_key: &str,
+        challenge: &Challenge,
+        signature: &str,
+        now_ms: u64,
+    ) -> Result<Identity, Box<Problem>> {
+        let bad = |what: &str| problem("bad_signature", what);
+        let key: PublicKey = public_key
+            .parse()
+            .map_err(|_| bad("the public key is not of the form ed25519:…"))?;
+        let signature: Signature = signature
+            .parse()
+            .map_err(|_| bad("the signature is not 64 bytes in base64url"))?;
+        verify_challenge(&key, challenge, &signature, now_ms).map_err(|error| bad(&error.to_string()))?;
+        match self.identity_of(&key) {
+            Some(identity) => Ok(identity),
+            None if self.visitors => Ok(Identity::visitor()),
+            None => Err(problem(
+                "unknown_person",
+                &format!(
+                    "this server does not know {public_key} ({}); its operator adds it with `agentx identity trust`",
+                    owner_of(&key)
+                ),
+            )),
+        }
+    }
+
+    fn identity_of(&self, key: &PublicKey) -> Option<Identity> {
+        let known = self.keyring.person(key)?;
+        Some(Identity {
+            person: known.owner,
+            name: known.name,
+            operator: known.operator,
+            visitor: false,
+            key: Some(*key),
+        })
+    }
+
+    /// Whether somebody is still who they were: whom the operator trusts may change at any time.
+    pub fn still_knows(&self, identity: &Identity) -> bool {
+        match &identity.key {
+            None => self.visitors,
+            Some(key) => self
+                .identity_of(key)
+                .is_some_and(|now| now.person == identity.person && now.operator == identity.operator),
+        }
+    }
+
+    /// Answers an open challenge with a token.
+    ///
+    /// # Errors
+    /// As [`Auth::identify`], and where the nonce is not open: unknown, used or expired.
+    pub fn token(
+        &self,
+        public_key: &str,
+        challenge: (String, u64),
+        signature: &str,
+        now_ms: u64,
+    ) -> Result<Token, Box<Problem>> {
+        let (nonce, expires_at_ms) = challenge;
+        let open = self
+            .nonces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(&nonce, now_ms);
+        if open.is_none_or(|((), until)| until != expires_at_ms) {
+            return Err(problem(
+                "stale_challenge",
+                "the nonce is unknown, was used or has expired; ask for a new challenge",
+            ));
+        }
+        let challenge = Challenge {
+            nonce,
+            origin: self.origin.clone(),
+            expires_at_ms,
+        };
+        let identity = self.identify(public_key, &challenge, signature, now_ms)?;
+        let token = random()?;
+        let expires_at_ms = now_ms + TOKEN_MS;
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(
+            hash(&token),
+            identity.clone(),
+            expires_at_ms,
+            now_ms,
+        );
+        Ok(Token {
+            token,
+            identity,
+            expires_at_ms,
+        })
+    }
+
+    /// Whose token this is.
+    ///
+    /// # Errors
+    /// Where it is not known here or has expired.
+    pub fn holder(&self, token: &str, now_ms: u64) -> Result<Identity, Box<Problem>> {
+        let unknown = || {
+            problem(
+                "unauthenticated",
+                "the token is unknown or has expired; ask for a new one with a signed challenge",
+            )
+        };
+        let identity = {
+            let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            tokens.get(&hash(token), now_ms).cloned().ok_or_else(unknown)?
+        };
+        if self.still_knows(&identity) {
+            Ok(identity)
+        } else {
+            Err(unknown())
+        }
+    }
+
+    /// Who sends a request with these headers: by its token, or as a visitor.
+    ///
+    /// # Errors
+    /// `unauthenticated` where there is no token and no visitors are let in, or the token does not count; `bad_origin` where a
+    /// web page of another origin sends it; `bad_request` where a header makes no sense.
+    pub fn caller_of(&self, headers: &HeaderMap, now_ms: u64) -> Result<Caller, Box<Problem>> {
+        self.check_origin(headers)?;
+        let client = client_of(headers)?;
+        let identity = match bearer(headers)? {
+            Some(token) => self.holder(token, now_ms)?,
+            None if self.visitors => Identity::visitor(),
+            None => {
+                return Err(problem(
+                    "unauthenticated",
+                    "say who you are: POST /v1/auth/challenge, sign it, POST /v1/auth/token",
+                ));
+            }
+        };
+        Ok(identity.at(client))
+    }
+
+    /// Checks the header `Origin`, which browsers send and other programs need not.
+    ///
+    /// # Errors
+    /// `bad_origin` where it is neither this server's own nor one that was allowed.
+    pub fn check_origin(&self, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let Some(origin) = origins.next() else {
+            return Ok(());
+        };
+        let known = |known: &str| origin.as_bytes().eq_ignore_ascii_case(known.as_bytes());
+        let is_known = known(&self.origin) || self.allowed.iter().any(|allowed| known(allowed));
+        if is_known && origins.next().is_none() {
+            return Ok(());
+        }
+        Err(problem(
+            "bad_origin",
+            "pages of this origin may not speak to this server; it is started with --allow-origin where they should",
+        ))
+    }
+}
+
+/// The token in `Authorization: Bearer …`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Box<Problem>> {
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default();
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() {
+        return Ok(Some(token.trim()));
+    }
+    Err(problem(
+        "unauthenticated",
+        "the header Authorization is not of the form `Bearer <token>`",
+    ))
+}
+
+/// The token that a browser offers as a WebSocket subprotocol.
+pub fn bearer_subprotocol(headers: &HeaderMap) -> Option<&str> {
+    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+    offered
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .find_map(|name| name.trim().strip_prefix(BEARER_SUBPROTOCOL))
+}
+
+fn client_of(headers: &HeaderMap) -> Result<&str, Box<Problem>> {
+    let Some(value) = headers.get(CLIENT_HEADER) else {
+        return Ok("http");
+    };
+    let name = value.to_str().unwrap_or_default();
+    check_client(name).map(|()| name)
+}
+
+/// Checks what a program calls itself.
+///
+/// # Errors
+/// `bad_request` where it is empty, too long or not printable.
+pub fn check_client(name: &str) -> Result<(), Box<Problem>> {
+    let is_good =
+        !name.is_empty() && name.chars().count() <= CLIENT_CHARS && !name.chars().any(char::is_control);
+    if is_good {
+        return Ok(());
+    }
+    Err(problem(
+        "bad_request",
+        &format!("a client's name has 1 to {CLIENT_CHARS} printable characters"),
+    ))
+}
+
+/// 256 random bits as text.
+pub(crate) fn random() -> Result<String, Box<Problem>> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| problem("unavailable", &format!("the system has no randomness: {error}")))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+fn hash(token: &str) -> [u8; 32] {
+    let digest = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest.as_ref());
+    hash
+}
+
+/// A problem with nothing but its code and words.
+pub(crate) fn problem(code: &str, detail: &str) -> Box<Problem> {
+    Box::new(Problem {
+        code: code.to_owned(),
+        detail: detail.to_owned(),
+        retry_after_ms: None,
+        data: Value::Null,
+    })
+}

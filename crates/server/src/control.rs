@@ -1,0 +1,328 @@
+//! What people do to a session: one door, whether they come by a frame or by a request.
+//!
+//! Who may do what is checked here, and who drives is decided here: under the room's gate, fact first, then what the driver
+//! wants. What was begun is done to its end, also where whoever wanted it is gone by then.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{ApprovalInput, LogError, Runtime as _, RuntimeError, UserInput};
+use agentx_types::wire::{
+    ApprovalFrame, CommandFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame,
+};
+use agentx_types::{ConfigChange, ContentPart, OwnerId, Rule, SessionId, SessionRole};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::hand::Hand;
+use crate::state::{Caller, ServerState};
+
+/// How long something may take; what was begun goes on.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a key of a message may be.
+const KEY_CHARS: usize = 256;
+/// How long a title may be.
+const TITLE_CHARS: usize = 200;
+
+/// The arguments of the command `rename`.
+#[derive(Deserialize)]
+struct Rename {
+    title: String,
+}
+
+/// The arguments of the command `change`.
+#[derive(Deserialize)]
+struct Change {
+    change: ConfigChange,
+}
+
+/// The arguments of the command `share`.
+#[derive(Deserialize)]
+struct Share {
+    person: OwnerId,
+    #[serde(default)]
+    role: Option<SessionRole>,
+}
+
+/// Whether a person can say it. What models and tools say comes from them.
+fn is_said(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Text(_) | ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
+        ContentPart::Thinking(_)
+        | ContentPart::ToolCall(_)
+        | ContentPart::ToolResult(_)
+        | ContentPart::Opaque(_) => false,
+    }
+}
+
+/// Does something to its end, whatever becomes of whoever waits for it.
+async fn whole<T: Send + 'static>(
+    work: impl Future<Output = Result<T, RuntimeError>> + Send + 'static,
+) -> Result<T, RuntimeError> {
+    match tokio::time::timeout(PATIENCE, tokio::spawn(work)).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => {
+            tracing::error!(%error, "a request did not end well");
+            Err(remote("internal", "the server made a mistake; its log says more"))
+        }
+        Err(_) => Err(remote(
+            "slow",
+            "this takes longer than expected; what came of it is in the session's events",
+        )),
+    }
+}
+
+fn remote(code: &str, detail: &str) -> RuntimeError {
+    RuntimeError::Remote {
+        code: code.to_owned(),
+        detail: detail.to_owned(),
+    }
+}
+
+/// What whoever asked is told of an error: nothing of where things are on the server's disk.
+pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
+    let mut problem = Box::new(Problem::from(error));
+    let detail = match error {
+        RuntimeError::Log(LogError::Store { .. }) => "the server's store says no",
+        RuntimeError::Log(LogError::Full { .. }) => "the server's disk is full",
+        RuntimeError::Log(LogError::Newer { .. }) => "a newer program wrote the server's store",
+        _ => return problem,
+    };
+    tracing::error!(%error, "a wish could not be carried out");
+    problem.detail = detail.to_owned();
+    problem
+}
+
+fn arguments<T: for<'de> Deserialize<'de>>(command: &str, args: Value) -> Result<T, RuntimeError> {
+    serde_json::from_value(args).map_err(|error| remote("bad_request", &format!("{command}: {error}")))
+}
+
+impl ServerState {
+    /// Says something to the agent. Returns the `seq` of the input.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive.
+    pub async fn say(self: &Arc<Self>, caller: &Caller, frame: UserInputFrame) -> Result<u64, RuntimeError> {
+        let key = frame.idempotency_key.as_deref().unwrap_or_default();
+        if key.chars().count() > KEY_CHARS {
+            return Err(remote("bad_request", "the idempotency key is too long"));
+        }
+        if frame.content.is_empty() {
+            return Err(remote("bad_request", "the message is empty"));
+        }
+        if !frame.content.iter().all(is_said) {
+            let what = "a message of a person has texts, pictures, sounds and files";
+            return Err(remote("bad_request", what));
+        }
+        let (state, caller) = (self.clone(), caller.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let key = frame.idempotency_key.clone();
+            let input = UserInput {
+                content: frame.content,
+                mode: frame.mode,
+                idempotency_key: frame.idempotency_key,
+            };
+            let said = hand
+                .drive(
+                    frame.wheel_epoch,
+                    |session| async move { session.send(input).await },
+                )
+                .await;
+            match (said, key) {
+                (Err(error), Some(key)) => hand.said_before(&key).await.ok_or(error),
+                (said, _) => said,
+            }
+        })
+        .await
+    }
+
+    /// Stops what runs.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive.
+    pub async fn interrupt(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: InterruptFrame,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller) = (self.clone(), caller.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let reason = frame.reason;
+            hand.drive(frame.wheel_epoch, |session| async move {
+                session.interrupt(reason).await
+            })
+            .await
+        })
+        .await
+    }
+
+    /// Decides about a tool call.
+    ///
+    /// # Errors
+    /// Where the caller may not, or no decision is awaited.
+    pub async fn approve(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: ApprovalFrame,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller) = (self.clone(), caller.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            hand.needs(SessionRole::Approve, "decide about tool calls")?;
+            if let Some(rule) = &frame.rule {
+                hand.allowed(ConfigChange::RuleAdded(Rule::clone(rule)))?;
+            }
+            let input = ApprovalInput {
+                tool_call_id: frame.tool_call_id,
+                decision: frame.decision,
+                note: frame.note,
+                rule: frame.rule.map(|rule| *rule),
+                by: Some(hand.caller.person.clone()),
+            };
+            hand.told(hand.session.approve(input).await)
+        })
+        .await
+    }
+
+    /// Changes the agent's configuration from here on.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive, or the change would let the agent do more than the server wants.
+    pub async fn change(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: &SessionId,
+        change: ConfigChange,
+        wheel_epoch: Option<u64>,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &session).await?;
+            let change = hand.allowed(change)?;
+            hand.drive(wheel_epoch, |session| async move { session.change(change).await })
+                .await
+        })
+        .await
+    }
+
+    /// Gives a session a title.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive.
+    pub async fn rename(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: &SessionId,
+        title: String,
+        wheel_epoch: Option<u64>,
+    ) -> Result<u64, RuntimeError> {
+        if title.chars().count() > TITLE_CHARS {
+            let what = format!("a title has at most {TITLE_CHARS} characters");
+            return Err(remote("bad_request", &what));
+        }
+        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &session).await?;
+            hand.drive(wheel_epoch, |session| async move { session.rename(title).await })
+                .await
+        })
+        .await
+    }
+
+    /// Says what a person may do in a session from now on; `None` for nothing. Who reads it and may no longer is told so.
+    ///
+    /// # Errors
+    /// Where the session is not the caller's.
+    pub async fn share(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: &SessionId,
+        person: OwnerId,
+        role: Option<SessionRole>,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
+        whole(async move {
+            Hand::new(&state, &caller, &session)
+                .await?
+                .share(person, role)
+                .await
+        })
+        .await
+    }
+
+    /// Carries a command out: `rename {title}`, `change {change}`, `share {person, role}`.
+    ///
+    /// # Errors
+    /// Where there is no such command, its arguments make no sense, or the caller may not.
+    pub async fn command(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: CommandFrame,
+    ) -> Result<u64, RuntimeError> {
+        let session = &frame.session_id;
+        match frame.command.as_str() {
+            "rename" => {
+                let Rename { title } = arguments("rename", frame.args)?;
+                self.rename(caller, session, title, frame.wheel_epoch).await
+            }
+            "change" => {
+                let Change { change } = arguments("change", frame.args)?;
+                self.change(caller, session, change, frame.wheel_epoch).await
+            }
+            "share" => {
+                let Share { person, role } = arguments("share", frame.args)?;
+                self.share(caller, session, person, role).await
+            }
+            _ => {
+                // Who may not see the session learns nothing of it.
+                self.access(caller, session).await?;
+                Err(remote(
+                    "unknown_command",
+                    "there are the commands rename, change and share",
+                ))
+            }
+        }
+    }
+
+    /// Asks for the wheel, takes it, hands it over or lets it go. Returns the `seq` of the change, if it changed hands, and
+    /// how it is now.
+    ///
+    /// # Errors
+    /// Where the caller may not.
+    pub async fn wheel(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: WheelFrame,
+    ) -> Result<(Option<u64>, ServerNotice), RuntimeError> {
+        let (state, caller) = (self.clone(), caller.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let seq = hand.wish(frame.wish).await?;
+            Ok((seq, hand.room.wheel_notice()))
+        })
+        .await
+    }
+
+    /// Deletes a session. Who reads it is told that there is none.
+    ///
+    /// # Errors
+    /// Where it is not the caller's, or another process writes it.
+    pub async fn delete(self: &Arc<Self>, caller: &Caller, session: &SessionId) -> Result<(), RuntimeError> {
+        let access = self.access(caller, session).await?;
+        if access.role < SessionRole::Own {
+            return Err(RuntimeError::Denied("you may not delete this session".into()));
+        }
+        let (state, session) = (self.clone(), session.clone());
+        whole(async move {
+            let gone = LogError::NotFound(session.to_string()).into();
+            state
+                .rooms()
+                .put_away(&session, Some(&Problem::from(&gone)))
+                .await;
+            access.runtime.delete(&session).await
+        })
+        .await
+    }
+}

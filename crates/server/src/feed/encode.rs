@@ -1,0 +1,126 @@
+//! From events to frames: each event becomes bytes once.
+
+use std::sync::Arc;
+
+use agentx_runtime::{Delivery, Fact, RuntimeError, Subscription};
+use agentx_types::wire::Problem;
+use agentx_types::{Envelope, Vocabulary};
+use axum::extract::ws::Utf8Bytes;
+use serde_json::Value;
+
+use super::{Feed, Frame, Lens, Source};
+
+/// How many deliveries are taken at once.
+const AT_ONCE: usize = 256;
+/// The scratch memory of an encoder is given back where an event needed more than this.
+const SCRATCH: usize = 64 * 1024;
+/// How many facts are read at once.
+const PAGE: usize = 1024;
+/// A lens is kept for later readers when it has seen so many facts more than the one that was kept last.
+const KEEP_EVERY: u64 = 8192;
+/// And where the feed begins, as it was so many facts before.
+const LOOK_BACK: u64 = 4096;
+
+/// Makes frames of events.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    scratch: Vec<u8>,
+}
+
+impl Encoder {
+    /// The frame of an event. `None` for what cannot be written as JSON, which no event is.
+    pub fn frame<E: Vocabulary>(&mut self, event: &Envelope<E>) -> Option<Frame> {
+        self.scratch.clear();
+        if let Err(error) = serde_json::to_writer(&mut self.scratch, event) {
+            tracing::error!(session = %event.session_id, seq = event.seq, %error, "an event cannot be encoded");
+            return None;
+        }
+        let text = std::str::from_utf8(&self.scratch).unwrap_or_default();
+        let frame = Frame {
+            place: (event.seq, event.index.unwrap_or(0)),
+            text: Utf8Bytes::from(text),
+        };
+        if self.scratch.capacity() > SCRATCH {
+            self.scratch = Vec::new();
+        }
+        Some(frame)
+    }
+}
+
+/// What a feed is filled from.
+pub(crate) struct Pump {
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) source: Arc<dyn Source>,
+    /// As it was before the first fact that `facts` brings, or earlier.
+    pub(crate) lens: Lens,
+    /// The facts after the point where the feed begins, as they come.
+    pub(crate) facts: Subscription,
+}
+
+impl Pump {
+    /// Encodes what comes until nothing more does; then the feed ends too. `overrun` is told how many readers were too slow.
+    pub(crate) async fn run(mut self, overrun: impl Fn(usize)) {
+        let end = match self.fill(overrun).await {
+            Ok(why) => why,
+            Err(error) => error.to_string(),
+        };
+        self.feed.end(Problem {
+            code: "gone".into(),
+            detail: end,
+            retry_after_ms: Some(1000),
+            data: Value::Null,
+        });
+    }
+
+    async fn fill(&mut self, overrun: impl Fn(usize)) -> Result<String, RuntimeError> {
+        self.look_back().await?;
+        let mut kept = self.lens.at();
+        let mut encoder = Encoder::default();
+        let (mut waiting, mut frames) = (Vec::new(), Vec::new());
+        while self.facts.deliveries.recv_many(&mut waiting, AT_ONCE).await > 0 {
+            for delivery in waiting.drain(..) {
+                match delivery {
+                    Delivery::Environment(fact) => {
+                        self.lens.look(&fact, &mut encoder, |frame| frames.push(frame));
+                    }
+                    Delivery::Runtime(_) | Delivery::CaughtUp(_) => {}
+                    Delivery::CutOff(why) => {
+                        self.feed.publish(&mut frames, self.lens.at());
+                        return Ok(why);
+                    }
+                }
+            }
+            overrun(self.feed.publish(&mut frames, self.lens.at()));
+            if self.lens.at() >= kept + KEEP_EVERY {
+                kept = self.lens.at();
+                self.source.keep(self.lens.clone());
+            }
+        }
+        Ok("the session was closed".into())
+    }
+
+    /// Brings the lens to where the feed begins.
+    async fn look_back(&mut self) -> Result<(), RuntimeError> {
+        let begin = self.feed.mark();
+        let keep = begin.saturating_sub(LOOK_BACK);
+        self.lens.skip_to(begin);
+        while self.lens.at() < begin {
+            let facts = self.source.facts(self.lens.at(), PAGE).await?;
+            if facts.is_empty() {
+                return Ok(());
+            }
+            for fact in facts.iter().filter(|fact| fact.seq <= begin) {
+                self.pass(fact, keep);
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, fact: &Fact, keep: u64) {
+        self.lens.pass(fact);
+        if self.lens.at() == keep {
+            self.source.keep(self.lens.clone());
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A view of a session, as a fold of its facts: which frames each fact becomes.
+
+use agentx_runtime::{Derived, Fact, SessionFold, UiProjection};
+use agentx_types::wire::WireView;
+use agentx_types::{OwnerId, SessionId};
+
+use super::{Encoder, Frame};
+
+/// A view of a session at one point of it.
+#[derive(Clone)]
+pub struct Lens {
+    kind: Kind,
+    at: u64,
+}
+
+#[derive(Clone)]
+enum Kind {
+    /// The facts themselves: nothing has to be known of earlier ones.
+    Environment,
+    /// What they mean.
+    Runtime(Box<SessionFold>),
+    /// What of that a simple client is shown.
+    Ui(Box<SessionFold>, Box<UiProjection>),
+}
+
+impl Lens {
+    /// The view of a session before its first fact.
+    pub fn new(session: &SessionId, owner: &OwnerId, view: WireView) -> Self {
+        let fold = || Box::new(SessionFold::new(session.clone()));
+        let kind = match view {
+            WireView::Environment => Kind::Environment,
+            WireView::Runtime => Kind::Runtime(fold()),
+            WireView::Ui => Kind::Ui(fold(), Box::new(UiProjection::new(owner.clone()))),
+        };
+        Self { kind, at: 0 }
+    }
+
+    /// The last fact that it has seen.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Which view it is.
+    pub fn view(&self) -> WireView {
+        match self.kind {
+            Kind::Environment => WireView::Environment,
+            Kind::Runtime(_) => WireView::Runtime,
+            Kind::Ui(..) => WireView::Ui,
+        }
+    }
+
+    /// Passes over everything up to `seq`, if nothing has to be known of it.
+    pub fn skip_to(&mut self, seq: u64) {
+        if matches!(self.kind, Kind::Environment) {
+            self.at = self.at.max(seq);
+        }
+    }
+
+    /// Sees a fact of which nobody wants a frame.
+    pub fn pass(&mut self, fact: &Fact) {
+        self.at = fact.seq;
+        match &mut self.kind {
+            Kind::Environment => {}
+            Kind::Runtime(fold) | Kind::Ui(fold, _) => fold.apply(fact, &mut Derived::state_only()),
+        }
+    }
+
+    /// Sees a fact, and hands on the frames that it becomes.
+    pub fn look(&mut self, fact: &Fact, encoder: &mut Encoder, mut push: impl FnMut(Frame)) {
+        self.at = fact.seq;
+        match &mut self.kind {
+            Kind::Environment => encoder.frame(&**fact).into_iter().for_each(push),
+            Kind::Runtime(fold) => {
+                let mut derived = Derived::default();
+                fold.apply(fact, &mut derived);
+                for event in &derived.events {
+                    encoder.frame(event).into_iter().for_each(&mut push);
+                }
+            }
+            Kind::Ui(fold, ui) => {
+                let mut derived = Derived::default();
+                fold.apply(fact, &mut derived);
+                let mut shown = Vec::new();
+                for event in &derived.events {
+                    ui.project(event, &mut shown);
+                }
+                for event in &shown {
+                    encoder.frame(event).into_iter().for_each(&mut push);
+                }
+            }
+        }
+    }
+}

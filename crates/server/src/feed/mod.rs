@@ -1,0 +1,250 @@
+//! What happens in a session, encoded once for all who read it in one view.
+//!
+//! A feed keeps the frames that its slowest reader has not taken yet, up to a bound; who is further behind than that has
+//! been *overrun*: it alone is cut off, and comes back from the log. Readers that replay from the log are not behind: they
+//! take part ([`Feed::join`]) once the feed still has everything after what they have.
+
+mod encode;
+mod lens;
+mod reader;
+mod slot;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentx_types::wire::Problem;
+use axum::extract::ws::Utf8Bytes;
+
+pub use encode::Encoder;
+pub(crate) use encode::Pump;
+pub use lens::Lens;
+pub use reader::{Reader, Source, Start, Step};
+pub use slot::Slot;
+
+/// Where an event stands: its `seq`, and its index there.
+pub type Place = (u64, u32);
+
+/// How many frames stay although everybody has them, for those who come back after a moment.
+const TAIL_FRAMES: usize = 256;
+/// How many bytes those may have.
+const TAIL_BYTES: usize = 64 * 1024;
+
+/// An event as it goes over the wire. Clones share the bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Where it stands.
+    pub place: Place,
+    /// Its JSON.
+    pub text: Utf8Bytes,
+}
+
+impl Frame {
+    /// The tag of the event, as it stands in the text.
+    pub fn tag(&self) -> &str {
+        // Quotes inside strings are escaped, so this cannot be found in one; and only the payload comes after it.
+        const BEFORE: &str = ",\"event\":\"";
+        let text = self.text.as_str();
+        let rest = text.find(BEFORE).map_or("", |at| &text[at + BEFORE.len()..]);
+        rest.split('"').next().unwrap_or_default()
+    }
+}
+
+/// How much may wait for a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Frames.
+    pub frames: usize,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+/// The frames of one session in one view, as they come.
+pub struct Feed {
+    bounds: Bounds,
+    ring: Mutex<Ring>,
+}
+
+struct Ring {
+    frames: VecDeque<Frame>,
+    /// The number of the first of them, counted from the beginning of the feed.
+    first: u64,
+    bytes: usize,
+    /// All that is not after this is not in `frames` any more.
+    base: Place,
+    /// All facts up to this one were looked at.
+    mark: u64,
+    readers: Vec<Arc<Slot>>,
+    ended: Option<Problem>,
+}
+
+/// What a reader found.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Taken {
+    /// Frames, as many as were wanted; there are more.
+    Some,
+    /// All there is, up to this fact.
+    All(u64),
+    /// It was too slow.
+    Overrun,
+    /// There will be no more.
+    Ended(Problem),
+}
+
+impl Feed {
+    /// A feed of what comes after the fact `mark`.
+    pub fn new(mark: u64, bounds: Bounds) -> Self {
+        let ring = Ring {
+            frames: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+            base: (mark, u32::MAX),
+            mark,
+            readers: Vec::new(),
+            ended: None,
+        };
+        Self {
+            bounds,
+            ring: Mutex::new(ring),
+        }
+    }
+
+    /// All facts up to this one were looked at.
+    pub fn mark(&self) -> u64 {
+        self.lock().mark
+    }
+
+    /// Takes in the frames of all facts up to `mark`, and wakes who waits for them. Returns how many readers were overrun by
+    /// that.
+    pub fn publish(&self, frames: &mut Vec<Frame>, mark: u64) -> usize {
+        let mut ring = self.lock();
+        ring.mark = ring.mark.max(mark);
+        for frame in frames.drain(..) {
+            ring.bytes += frame.text.len();
+            ring.frames.push_back(frame);
+        }
+        let slowest = ring.slowest();
+        while ring.is_over(self.bounds) || (ring.first < slowest && ring.is_over(TAIL)) {
+            ring.drop_first();
+        }
+        let first = ring.first;
+        let mut overrun = 0;
+        for slot in &ring.readers {
+            if slot.next() < first && slot.set_overrun() {
+                overrun += 1;
+            }
+            slot.wake();
+        }
+        overrun
+    }
+
+    /// Lets a reader take part that has everything up to `has`.
+    ///
+    /// # Errors
+    /// The fact up to which it has to read the log first.
+    pub(crate) fn join(&self, has: Place, slot: &Arc<Slot>) -> Result<(), u64> {
+        let mut ring = self.lock();
+        if has < ring.base {
+            return Err(ring.mark);
+        }
+        let known = ring.frames.partition_point(|frame| frame.place <= has);
+        slot.set_next(ring.first + known as u64);
+        slot.wake();
+        ring.readers.push(slot.clone());
+        Ok(())
+    }
+
+    /// Moves up to `limit` frames after `has`, of about `bytes` bytes, into `out`.
+    pub(crate) fn take(
+        &self,
+        slot: &Slot,
+        has: &mut Place,
+        (limit, bytes): (usize, usize),
+        out: &mut Vec<Frame>,
+    ) -> Taken {
+        let ring = self.lock();
+        let Some(skip) = slot.next().checked_sub(ring.first) else {
+            return Taken::Overrun;
+        };
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(ring.frames.len());
+        let (mut taken, mut size) = (0, 0);
+        for frame in ring.frames.range(skip..).take(limit) {
+            if size >= bytes {
+                break;
+            }
+            taken += 1;
+            if frame.place > *has {
+                size += frame.text.len();
+                *has = frame.place;
+                out.push(frame.clone());
+            }
+        }
+        slot.set_next(ring.first + (skip + taken) as u64);
+        if skip + taken < ring.frames.len() {
+            return Taken::Some;
+        }
+        match &ring.ended {
+            Some(problem) if taken == 0 => Taken::Ended(problem.clone()),
+            Some(_) => {
+                // That it has ended is told next.
+                slot.more();
+                Taken::All(ring.mark)
+            }
+            None => Taken::All(ring.mark),
+        }
+    }
+
+    /// A reader is gone.
+    pub(crate) fn leave(&self, slot: &Arc<Slot>) {
+        self.lock().readers.retain(|reader| !Arc::ptr_eq(reader, slot));
+    }
+
+    /// Nothing more comes. Readers are told so after what there is.
+    pub fn end(&self, problem: Problem) {
+        let mut ring = self.lock();
+        ring.ended.get_or_insert(problem);
+        ring.readers.iter().for_each(|slot| slot.wake());
+    }
+
+    /// Whether nothing more comes.
+    pub fn has_ended(&self) -> bool {
+        self.lock().ended.is_some()
+    }
+
+    /// How many read it now.
+    pub fn readers(&self) -> usize {
+        self.lock().readers.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const TAIL: Bounds = Bounds {
+    frames: TAIL_FRAMES,
+    bytes: TAIL_BYTES,
+};
+
+impl Ring {
+    /// The number of the next frame that the slowest reader wants.
+    fn slowest(&self) -> u64 {
+        let end = self.first + self.frames.len() as u64;
+        let behind = self.readers.iter().filter(|slot| !slot.is_overrun());
+        behind.map(|slot| slot.next()).min().unwrap_or(end)
+    }
+
+    /// The last frame stays, however large it is.
+    fn is_over(&self, bounds: Bounds) -> bool {
+        self.frames.len() > 1 && (self.frames.len() > bounds.frames || self.bytes > bounds.bytes)
+    }
+
+    fn drop_first(&mut self) {
+        if let Some(frame) = self.frames.pop_front() {
+            self.first += 1;
+            self.bytes -= frame.text.len();
+            self.base = frame.place;
+        }
+    }
+}

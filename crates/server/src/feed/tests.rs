@@ -1,0 +1,340 @@
+//! Feeds without a server: who joins where, what is kept, and any mix of publishing and reading against the log.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::task::Waker;
+
+use agentx_runtime::{BoxFuture, Fact, RuntimeError};
+use agentx_types::wire::WireView;
+use agentx_types::{
+    Draft, Envelope, EnvironmentEvent, SessionId, Source as From, TextChunk, Timestamp, UserMessage,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+fn session() -> SessionId {
+    SessionId::new("ses_1")
+}
+
+fn fact(seq: u64, size: usize) -> Fact {
+    let event = TextChunk {
+        text: "x".repeat(size),
+    };
+    let draft: Draft<EnvironmentEvent> = Draft::new(From::Environment, None, event);
+    Arc::new(draft.into_envelope(session(), seq, Timestamp(1)))
+}
+
+/// A log that has these facts, and more later.
+#[derive(Default)]
+struct Log {
+    facts: Mutex<Vec<Fact>>,
+}
+
+impl Log {
+    fn add(&self, size: usize) -> Fact {
+        let mut facts = self.facts.lock().unwrap();
+        let fact = fact(facts.len() as u64 + 1, size);
+        facts.push(fact.clone());
+        fact
+    }
+
+    fn len(&self) -> u64 {
+        self.facts.lock().unwrap().len() as u64
+    }
+}
+
+impl Source for Log {
+    fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>> {
+        let facts = self.facts.lock().unwrap();
+        let page = facts.iter().filter(|fact| fact.seq > after_seq).take(limit);
+        let page: Vec<Fact> = page.cloned().collect();
+        Box::pin(async move { Ok(page) })
+    }
+
+    fn lens(&self, view: WireView, _: u64) -> Lens {
+        Lens::new(&session(), &"own_1".into(), view)
+    }
+
+    fn keep(&self, _: Lens) {}
+}
+
+struct World {
+    log: Arc<Log>,
+    feed: Arc<Feed>,
+    encoder: Encoder,
+}
+
+impl World {
+    fn new(before: usize, bounds: Bounds) -> Self {
+        let log = Arc::new(Log::default());
+        (0..before).for_each(|_| drop(log.add(10)));
+        Self {
+            feed: Arc::new(Feed::new(log.len(), bounds)),
+            log,
+            encoder: Encoder::default(),
+        }
+    }
+
+    fn publish(&mut self, count: usize, size: usize) -> usize {
+        let mut frames = Vec::new();
+        for _ in 0..count {
+            let fact = self.log.add(size);
+            frames.extend(self.encoder.frame(&*fact));
+        }
+        self.feed.publish(&mut frames, self.log.len())
+    }
+
+    fn reader(&self, after: u64) -> Reader {
+        let start = Start {
+            session: session(),
+            view: WireView::Environment,
+            after: (after, u32::MAX),
+            head: self.log.len(),
+        };
+        Reader::new(self.feed.clone(), self.log.clone(), start)
+    }
+}
+
+/// What a reader has now: places, and what else it says.
+fn read(reader: &mut Reader, seen: &mut Vec<u64>, limit: usize) -> Option<Step> {
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut frames = Vec::new();
+    // A reader that has nothing says so twice: a turn without a frame is not the end.
+    for _ in 0..4 {
+        if let Poll::Ready(step) = reader.poll_next(&mut cx, (limit, 1 << 20), &mut frames) {
+            seen.extend(frames.iter().map(|frame: &Frame| frame.place.0));
+            return Some(step);
+        }
+    }
+    None
+}
+
+fn read_all(reader: &mut Reader) -> (Vec<u64>, Vec<Step>) {
+    let (mut seen, mut steps) = (Vec::new(), Vec::new());
+    while let Some(step) = read(reader, &mut seen, 7) {
+        let is_last = matches!(step, Step::Overrun | Step::Ended(_));
+        steps.extend((step != Step::Frames).then_some(step));
+        if is_last {
+            break;
+        }
+    }
+    (seen, steps)
+}
+
+use std::task::{Context, Poll};
+
+const BOUNDS: Bounds = Bounds {
+    frames: 1000,
+    bytes: 1 << 20,
+};
+
+#[test]
+fn a_frame_knows_its_tag() {
+    let message = UserMessage {
+        message_id: "msg_1".into(),
+        content: vec![agentx_types::ContentPart::text(",\"event\":\"no\"")],
+        mode: Default::default(),
+        idempotency_key: None,
+    };
+    let draft: Draft<EnvironmentEvent> = Draft::new(From::User, Some(",\"event\":\"no\"".into()), message);
+    let envelope: Envelope<EnvironmentEvent> = draft.into_envelope(session(), 3, Timestamp(1));
+    let frame = Encoder::default().frame(&envelope).unwrap();
+    assert_eq!((frame.tag(), frame.place), ("user_message", (3, 0)));
+}
+
+#[test]
+fn replay_then_live_is_one_stream() {
+    let mut world = World::new(2500, BOUNDS);
+    let mut reader = world.reader(0);
+    let mut seen = Vec::new();
+    read(&mut reader, &mut seen, 100);
+    world.publish(5, 10);
+    let (rest, steps) = read_all(&mut reader);
+    seen.extend(rest);
+    world.publish(3, 10);
+    seen.extend(read_all(&mut reader).0);
+    assert_eq!(seen, (1..=2508).collect::<Vec<_>>());
+    assert_eq!(steps, [Step::CaughtUp(2500)]);
+}
+
+#[test]
+fn who_comes_back_soon_is_served_without_the_log() {
+    let mut world = World::new(10, BOUNDS);
+    world.publish(20, 10);
+    world.log.facts.lock().unwrap().clear();
+    let mut reader = Reader::new(
+        world.feed.clone(),
+        world.log.clone(),
+        Start {
+            session: session(),
+            view: WireView::Environment,
+            after: (15, u32::MAX),
+            head: 30,
+        },
+    );
+    let (seen, steps) = read_all(&mut reader);
+    assert_eq!(seen, (16..=30).collect::<Vec<_>>());
+    assert_eq!(steps, [Step::CaughtUp(30)]);
+}
+
+#[test]
+fn a_slow_reader_is_overrun_alone() {
+    let bounds = Bounds {
+        frames: 50,
+        bytes: 1 << 20,
+    };
+    let mut world = World::new(1, bounds);
+    let (mut slow, mut fast) = (world.reader(1), world.reader(1));
+    read_all(&mut slow);
+    let mut seen = Vec::new();
+    let mut overrun = 0;
+    for _ in 0..20 {
+        overrun += world.publish(5, 10);
+        seen.extend(read_all(&mut fast).0);
+    }
+    assert_eq!(overrun, 1, "told once");
+    assert_eq!(seen, (2..=101).collect::<Vec<_>>());
+    assert!(slow.slot().is_overrun());
+    assert_eq!(read_all(&mut slow).1, [Step::Overrun]);
+}
+
+#[test]
+fn what_waits_is_bounded_in_bytes_and_one_frame_always_fits() {
+    let bounds = Bounds {
+        frames: 1000,
+        bytes: 5000,
+    };
+    let mut world = World::new(1, bounds);
+    let mut reader = world.reader(1);
+    assert_eq!(world.publish(1, 20_000), 0);
+    assert_eq!(read_all(&mut reader).0, [2]);
+    assert_eq!(world.publish(2, 20_000), 1);
+}
+
+#[test]
+fn what_everybody_has_is_not_kept() {
+    let mut world = World::new(1, BOUNDS);
+    let mut reader = world.reader(1);
+    for _ in 0..100 {
+        world.publish(10, 1000);
+        read_all(&mut reader);
+    }
+    let ring = world.feed.lock();
+    assert!(ring.bytes < TAIL_BYTES + 20_000, "{}", ring.bytes);
+}
+
+#[test]
+fn the_end_comes_after_what_there_is() {
+    let mut world = World::new(1, BOUNDS);
+    let mut reader = world.reader(1);
+    world.publish(10, 10);
+    world.feed.end(*crate::auth::problem("gone", "it was closed"));
+    let (seen, steps) = read_all(&mut reader);
+    assert_eq!(seen, (2..=11).collect::<Vec<_>>());
+    assert!(matches!(&steps[..], [Step::CaughtUp(1), Step::Ended(problem)] if problem.code == "gone"));
+}
+
+#[test]
+fn who_may_read_no_longer_gets_nothing_more() {
+    let mut world = World::new(1, BOUNDS);
+    let mut reader = world.reader(1);
+    world.publish(10, 10);
+    reader
+        .slot()
+        .end(*crate::auth::problem("no_session", "no session"));
+    let (seen, steps) = read_all(&mut reader);
+    assert_eq!((seen.len(), steps.len()), (0, 1));
+}
+
+#[test]
+fn a_part_of_an_event_is_gone_on_with() {
+    let world = World::new(20, BOUNDS);
+    let start = |after| Start {
+        session: session(),
+        view: WireView::Environment,
+        after,
+        head: 20,
+    };
+    let mut reader = Reader::new(world.feed.clone(), world.log.clone(), start((15, 0)));
+    assert_eq!(read_all(&mut reader).0, (16..=20).collect::<Vec<_>>());
+}
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Publish(usize),
+    Read(usize),
+    ReadAll(usize),
+    Come(u8),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        4 => (1..40usize).prop_map(Happening::Publish),
+        3 => (0..8usize).prop_map(Happening::Read),
+        2 => (0..8usize).prop_map(Happening::ReadAll),
+        1 => any::<u8>().prop_map(Happening::Come),
+    ]
+}
+
+/// A reader, and all that it was given.
+struct Follower {
+    reader: Reader,
+    seen: Vec<u64>,
+    after: u64,
+    is_over: bool,
+}
+
+impl Follower {
+    fn note(&mut self, step: Option<Step>) {
+        if matches!(step, Some(Step::Overrun | Step::Ended(_))) {
+            self.is_over = true;
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn nobody_misses_anything_or_gets_it_twice(
+        before in prop_oneof![3 => 0..40usize, 1 => 1000..1100usize],
+        steps in proptest::collection::vec(happening(), 1..120),
+    ) {
+        let mut world = World::new(before.max(1), Bounds { frames: 60, bytes: 1 << 20 });
+        let mut followers: Vec<Follower> = Vec::new();
+        for step in steps {
+            match step {
+                Happening::Publish(count) => drop(world.publish(count, 10)),
+                Happening::Come(part) if followers.len() < 8 => {
+                    let after = world.log.len() * u64::from(part) / 255;
+                    followers.push(Follower { reader: world.reader(after), seen: Vec::new(), after, is_over: false });
+                }
+                Happening::Come(_) => {}
+                Happening::Read(who) => {
+                    if let Some(follower) = followers.get_mut(who).filter(|follower| !follower.is_over) {
+                        let step = read(&mut follower.reader, &mut follower.seen, 5);
+                        follower.note(step);
+                    }
+                }
+                Happening::ReadAll(who) => {
+                    if let Some(follower) = followers.get_mut(who).filter(|follower| !follower.is_over) {
+                        let (seen, mut steps) = read_all(&mut follower.reader);
+                        follower.seen.extend(seen);
+                        follower.note(steps.pop());
+                    }
+                }
+            }
+        }
+        for follower in &mut followers {
+            let end = follower.after + follower.seen.len() as u64;
+            prop_assert_eq!(&follower.seen, &(follower.after + 1..=end).collect::<Vec<_>>());
+            if !follower.is_over {
+                let (rest, steps) = read_all(&mut follower.reader);
+                let is_over = steps.contains(&Step::Overrun);
+                prop_assert!(is_over || end + rest.len() as u64 == world.log.len(), "all of it");
+            }
+        }
+    }
+}

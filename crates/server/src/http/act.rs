@@ -1,0 +1,186 @@
+//! What people do to a session, as requests: they go through the same door as the frames of a connection.
+
+use std::sync::Arc;
+
+use agentx_types::wire::{ApprovalFrame, InterruptFrame, UserInputFrame};
+use agentx_types::{
+    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, InputMode, OwnerId, Rule, SessionId,
+    SessionRole, ToolCallId,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Body;
+use super::body::{Json, OptionalJson};
+use super::extract::{Approving, Driving, In, Key, Owning};
+use super::{Failure, Shared};
+use crate::state::{Caller, ServerState};
+
+/// It is on record.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Recorded {
+    /// The event that it became.
+    seq: u64,
+}
+
+/// Something to say to the agent.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct MessageRequest {
+    /// What: content parts, or a text.
+    #[serde(deserialize_with = "agentx_types::wire::text_or_parts")]
+    #[schemars(schema_with = "agentx_types::schema::text_or_parts")]
+    content: Vec<ContentPart>,
+    /// When it is looked at.
+    #[serde(default)]
+    mode: InputMode,
+    /// A second message with the same key is the same message.
+    #[serde(default)]
+    #[schemars(length(max = 256))]
+    idempotency_key: Option<String>,
+    /// When it was said, by the client's clock: ISO 8601, UTC.
+    #[serde(default)]
+    client_timestamp_utc: Option<String>,
+    /// The client's time zone: minutes east of UTC.
+    #[serde(default)]
+    client_timezone_offset: Option<i32>,
+    /// The wheel that the client believes it holds.
+    #[serde(default)]
+    wheel_epoch: Option<u64>,
+}
+
+/// That what runs is to stop.
+#[derive(Default, Deserialize, JsonSchema)]
+pub(crate) struct InterruptRequest {
+    /// Why.
+    #[serde(default)]
+    reason: Option<String>,
+    /// The wheel that the client believes it holds.
+    #[serde(default)]
+    wheel_epoch: Option<u64>,
+}
+
+/// A decision about a tool call.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ApprovalRequest {
+    /// Which call.
+    tool_call_id: ToolCallId,
+    /// What is decided.
+    decision: ApprovalDecision,
+    /// A word to the model.
+    #[serde(default)]
+    note: Option<String>,
+    /// For `session` and `always`: the rule to keep; by default the one that was suggested.
+    #[serde(default)]
+    rule: Option<Box<Rule>>,
+}
+
+/// A change of the agent's configuration.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ChangeRequest {
+    /// What changes.
+    change: ConfigChange,
+    /// The wheel that the client believes it holds.
+    #[serde(default)]
+    wheel_epoch: Option<u64>,
+}
+
+/// What a person may do from now on.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct RoleRequest {
+    /// Who.
+    person: OwnerId,
+    /// What; nothing where it is `null` or absent.
+    #[serde(default)]
+    role: Option<SessionRole>,
+}
+
+fn recorded(seq: u64) -> Body<Recorded> {
+    Body(Recorded { seq })
+}
+
+pub(crate) async fn message(
+    front: Shared,
+    at: In<Driving>,
+    Key(key): Key,
+    Json(request): Json<MessageRequest>,
+) -> Result<Body<Recorded>, Failure> {
+    let frame = UserInputFrame {
+        session_id: at.session,
+        content: request.content,
+        mode: request.mode,
+        idempotency_key: request.idempotency_key.or(key),
+        client_timestamp_utc: request.client_timestamp_utc,
+        client_timezone_offset: request.client_timezone_offset,
+        wheel_epoch: request.wheel_epoch,
+    };
+    Ok(recorded(front.state.say(&at.caller, frame).await?))
+}
+
+pub(crate) async fn interrupt(
+    front: Shared,
+    at: In<Driving>,
+    OptionalJson(request): OptionalJson<InterruptRequest>,
+) -> Result<Body<Recorded>, Failure> {
+    let frame = InterruptFrame {
+        session_id: at.session,
+        reason: request.reason,
+        wheel_epoch: request.wheel_epoch,
+    };
+    Ok(recorded(front.state.interrupt(&at.caller, frame).await?))
+}
+
+pub(crate) async fn approval(
+    front: Shared,
+    at: In<Approving>,
+    Json(request): Json<ApprovalRequest>,
+) -> Result<Body<Recorded>, Failure> {
+    let frame = ApprovalFrame {
+        session_id: at.session,
+        tool_call_id: request.tool_call_id,
+        decision: request.decision,
+        note: request.note,
+        rule: request.rule,
+    };
+    Ok(recorded(front.state.approve(&at.caller, frame).await?))
+}
+
+pub(crate) async fn change(
+    front: Shared,
+    at: In<Driving>,
+    Json(request): Json<ChangeRequest>,
+) -> Result<Body<Recorded>, Failure> {
+    let ChangeRequest { change, wheel_epoch } = request;
+    let changed = front.state.change(&at.caller, &at.session, change, wheel_epoch);
+    Ok(recorded(changed.await?))
+}
+
+pub(crate) async fn role(
+    front: Shared,
+    at: In<Owning>,
+    Json(request): Json<RoleRequest>,
+) -> Result<Body<Recorded>, Failure> {
+    let shared = front
+        .state
+        .share(&at.caller, &at.session, request.person, request.role);
+    Ok(recorded(shared.await?))
+}
+
+/// Gives a session a title.
+pub(super) async fn rename<R>(front: &Shared, at: &In<R>, title: String) -> Result<Body<Recorded>, Failure> {
+    let renamed = front.state.rename(&at.caller, &at.session, title, None);
+    Ok(recorded(renamed.await?))
+}
+
+/// Makes a session.
+pub(super) async fn create(
+    state: &Arc<ServerState>,
+    caller: &Caller,
+    config: AgentConfig,
+) -> Result<SessionId, Failure> {
+    Ok(state.create(&caller.person, config).await?)
+}
+
+/// Deletes a session.
+pub(super) async fn delete<R>(front: &Shared, at: &In<R>) -> Result<(), Failure> {
+    Ok(front.state.delete(&at.caller, &at.session).await?)
+}

@@ -1,0 +1,179 @@
+//! What an operation takes and answers, said by the types of its handler: the description cannot say anything else than the
+//! code does. Called when the OpenAPI document is made, and by tests that walk every route.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+
+use agentx_types::SessionRole;
+use axum::response::IntoResponse;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Value, json};
+
+/// Whom an operation is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Needs {
+    /// Anybody at all.
+    #[default]
+    Nothing,
+    /// Somebody with a token, or a visitor where they are let in.
+    Somebody,
+    /// Somebody who has said who they are.
+    Member,
+    /// Whoever runs the server.
+    Operator,
+    /// Somebody with this role in the session, or a higher one.
+    Role(SessionRole),
+}
+
+/// What is known of one operation.
+#[derive(Debug, Default)]
+pub(crate) struct Operation {
+    pub(crate) needs: Needs,
+    pub(crate) parameters: Vec<Value>,
+    pub(crate) body: Option<Value>,
+    pub(crate) answers: BTreeMap<u16, Value>,
+    /// The statuses of what can go wrong.
+    pub(crate) problems: BTreeSet<u16>,
+}
+
+impl Operation {
+    /// One of the parts of the path.
+    pub(crate) fn path(&mut self, name: &str, what: &str) {
+        self.parameters.push(json!({
+            "name": name, "in": "path", "required": true, "description": what, "schema": {"type": "string", "minLength": 1},
+        }));
+    }
+
+    /// A header that may be sent.
+    pub(crate) fn header(&mut self, name: &str, what: &str, schema: Value) {
+        self.parameters
+            .push(json!({"name": name, "in": "header", "description": what, "schema": schema}));
+    }
+
+    /// What follows the question mark: the fields of `T`.
+    pub(crate) fn query<T: JsonSchema>(&mut self, schemas: &mut SchemaGenerator) {
+        let mut schema = T::json_schema(schemas).to_value();
+        let required = schema["required"].take();
+        let is_required = |name: &str| {
+            let required = required.as_array();
+            required.is_some_and(|names| names.iter().any(|known| known == name))
+        };
+        let fields = schema["properties"].as_object_mut().map(std::mem::take);
+        for (name, mut field) in fields.unwrap_or_default() {
+            let what = field["description"].take();
+            without_null(&mut field);
+            self.parameters.push(json!({
+                "name": name, "in": "query", "required": is_required(&name), "description": what, "schema": field,
+            }));
+        }
+    }
+
+    /// A body of JSON.
+    pub(crate) fn json_body<T: JsonSchema>(&mut self, schemas: &mut SchemaGenerator, required: bool) {
+        let schema = schemas.subschema_for::<T>();
+        self.body = Some(json!({
+            "required": required, "content": {"application/json": {"schema": schema}},
+        }));
+        self.can_fail(&[400, 408, 413, 415, 422]);
+    }
+
+    /// An answer of JSON.
+    pub(crate) fn json_answer<T: JsonSchema>(&mut self, schemas: &mut SchemaGenerator, status: u16) {
+        let schema = schemas.subschema_for::<T>();
+        self.answer(status, "Done.", json!({"application/json": {"schema": schema}}));
+    }
+
+    /// An answer.
+    pub(crate) fn answer(&mut self, status: u16, what: &str, content: Value) {
+        let mut answer = json!({"description": what});
+        if !content.is_null() {
+            answer["content"] = content;
+        }
+        self.answers.insert(status, answer);
+    }
+
+    /// A header of an answer that was described before.
+    pub(crate) fn answer_header(&mut self, status: u16, name: &str, what: &str) {
+        if let Some(answer) = self.answers.get_mut(&status) {
+            answer["headers"][name] = json!({"description": what, "schema": {"type": "string"}});
+        }
+    }
+
+    /// What can go wrong.
+    pub(crate) fn can_fail(&mut self, statuses: &[u16]) {
+        self.problems.extend(statuses);
+    }
+}
+
+/// A parameter that is not there is left out; it is never `null`.
+fn without_null(schema: &mut Value) {
+    let only = |types: &mut Vec<Value>| {
+        types.retain(|kind| kind != "null" && kind.get("type").is_none_or(|kind| kind != "null"));
+        (types.len() == 1).then(|| types.remove(0))
+    };
+    if let Some(kind) = schema["type"].as_array_mut().and_then(only) {
+        schema["type"] = kind;
+    }
+    if let Some(kind) = schema["anyOf"].as_array_mut().and_then(only) {
+        *schema = kind;
+    }
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+}
+
+/// Something that a handler takes.
+pub(crate) trait Input {
+    /// Says what it takes, and how it can fail.
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
+}
+
+/// Something that a handler answers.
+pub(crate) trait Answer: IntoResponse {
+    /// Says what comes.
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
+}
+
+impl<A: Answer, F: Answer> Answer for Result<A, F> {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        A::describe(operation, schemas);
+        F::describe(operation, schemas);
+    }
+}
+
+/// A handler whose types say all about it. `T` is what axum's `Handler` has there too.
+pub(crate) trait Described<T> {
+    /// Says all about it.
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
+}
+
+impl<H, Fut> Described<((),)> for H
+where
+    H: FnOnce() -> Fut,
+    Fut: Future<Output: Answer>,
+{
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        Fut::Output::describe(operation, schemas);
+    }
+}
+
+macro_rules! described {
+    ($($input:ident),*) => {
+        impl<H, Fut, M, $($input),*> Described<(M, $($input,)*)> for H
+        where
+            H: FnOnce($($input),*) -> Fut,
+            Fut: Future<Output: Answer>,
+            $($input: Input,)*
+        {
+            fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+                $($input::describe(operation, schemas);)*
+                Fut::Output::describe(operation, schemas);
+            }
+        }
+    };
+}
+
+described!(A);
+described!(A, B);
+described!(A, B, C);
+described!(A, B, C, D);

@@ -1,0 +1,188 @@
+//! What went wrong, as `application/problem+json`: one status a code, and nothing that a caller may not know.
+
+use agentx_runtime::{LogError, RuntimeError};
+use agentx_types::wire::Problem;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::describe::{Answer, Operation};
+
+/// What went wrong.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    problem: Box<Problem>,
+}
+
+/// What went wrong: RFC 9457, with a code for programs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct ProblemBody {
+    /// `urn:agentx:problem:` and the code.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The code in words.
+    title: String,
+    /// The status of the answer.
+    status: u16,
+    /// What was wrong, where, and what to do.
+    detail: String,
+    /// Stable, for programs.
+    code: String,
+    /// When to try again, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+    /// More, by code.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    data: Value,
+}
+
+impl Failure {
+    /// A failure with nothing but its code and words.
+    pub(crate) fn new(code: &str, detail: impl Into<String>) -> Self {
+        Self::from(Problem {
+            code: code.to_owned(),
+            detail: detail.into(),
+            retry_after_ms: None,
+            data: Value::Null,
+        })
+    }
+
+    /// The same with more for programs.
+    pub(crate) fn with(mut self, data: Value) -> Self {
+        self.problem.data = data;
+        self
+    }
+
+    /// The same with when to try again.
+    pub(crate) fn retry_after(mut self, ms: u64) -> Self {
+        self.problem.retry_after_ms = Some(ms);
+        self
+    }
+
+    /// The status of the answer.
+    pub(crate) fn status(&self) -> StatusCode {
+        status_of(&self.problem.code)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem: Box::new(problem),
+        }
+    }
+}
+
+impl From<Box<Problem>> for Failure {
+    fn from(problem: Box<Problem>) -> Self {
+        Self { problem }
+    }
+}
+
+impl From<RuntimeError> for Failure {
+    fn from(error: RuntimeError) -> Self {
+        crate::control::told(&error).into()
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        RuntimeError::from(error).into()
+    }
+}
+
+/// One status a code.
+fn status_of(code: &str) -> StatusCode {
+    match code {
+        "bad_request" => StatusCode::BAD_REQUEST,
+        "unauthenticated" | "bad_signature" | "stale_challenge" => StatusCode::UNAUTHORIZED,
+        "denied" | "unknown_person" | "bad_origin" => StatusCode::FORBIDDEN,
+        "no_session" | "no_blob" | "not_found" => StatusCode::NOT_FOUND,
+        "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
+        "slow_body" => StatusCode::REQUEST_TIMEOUT,
+        "gone" => StatusCode::GONE,
+        "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "bad_range" => StatusCode::RANGE_NOT_SATISFIABLE,
+        "bad_json" | "unknown_model" | "unknown_command" => StatusCode::UNPROCESSABLE_ENTITY,
+        "rate_limited" | "too_many" => StatusCode::TOO_MANY_REQUESTS,
+        "corrupt" | "newer" | "store" | "internal" => StatusCode::INTERNAL_SERVER_ERROR,
+        "unreachable" => StatusCode::BAD_GATEWAY,
+        "closing" | "timed_out" => StatusCode::SERVICE_UNAVAILABLE,
+        "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
+        // What cannot be done as things stand: refused, busy, exists, ambiguous, fenced, unavailable, stale_epoch, …
+        _ => StatusCode::CONFLICT,
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let Problem {
+            code,
+            detail,
+            retry_after_ms,
+            data,
+        } = *self.problem;
+        let body = ProblemBody {
+            kind: format!("urn:agentx:problem:{code}"),
+            title: in_words(&code),
+            status: status.as_u16(),
+            detail,
+            code,
+            retry_after_ms,
+            data,
+        };
+        let bytes = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = (status, bytes).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(ms) = retry_after_ms {
+            headers.insert(RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000).max(1)));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl Answer for Failure {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        operation.can_fail(&[409, 503]);
+    }
+}
+
+fn in_words(code: &str) -> String {
+    let mut words = code.replace('_', " ");
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_has_words_and_a_status() {
+        assert_eq!(in_words("no_session"), "No session");
+        assert_eq!(status_of("no_session"), StatusCode::NOT_FOUND);
+        assert_eq!(status_of("stale_epoch"), StatusCode::CONFLICT);
+    }
+
+    #[test]
+    fn where_things_are_on_the_disk_is_not_told() {
+        let failure = Failure::from(LogError::Store {
+            path: "/secret/place".into(),
+            what: "broken".into(),
+        });
+        assert_eq!(failure.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!failure.problem.detail.contains("secret"), "{failure:?}");
+    }
+}

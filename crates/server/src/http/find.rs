@@ -1,0 +1,107 @@
+//! Finding a session: by words that were said in it, by the beginning of its id.
+
+use agentx_runtime::{LogError, Runtime as _, RuntimeError, SearchHit, SessionQuery};
+use agentx_types::SessionId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Body;
+use super::extract::{CanFail, Query, Somebody};
+use super::query::Limit;
+use super::{Failure, Shared};
+use crate::state::Caller;
+
+/// How many of the sessions that are shared with somebody are looked at.
+const SHARED: usize = 1000;
+/// How many ids are named where there is more than one.
+const NAMED: usize = 10;
+
+/// Which words.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SearchQuery {
+    /// The words; all have to be there.
+    #[schemars(length(max = 1000))]
+    q: String,
+    #[serde(default)]
+    limit: Limit<20, 200>,
+}
+
+/// Which id.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ResolveQuery {
+    /// How it begins, with or without `ses_`.
+    #[schemars(length(min = 1, max = 200))]
+    prefix: String,
+}
+
+/// The session that was meant.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Resolved {
+    session_id: SessionId,
+}
+
+pub(crate) async fn search(
+    front: Shared,
+    Somebody(caller): Somebody,
+    Query(query): Query<SearchQuery>,
+) -> Result<Body<Vec<SearchHit>>, Failure> {
+    check("q", &query.q, 0, 1000)?;
+    let runtime = front.state.runtime_of(&caller.person);
+    Ok(Body(runtime.search(&query.q, query.limit.get()).await?))
+}
+
+pub(crate) async fn resolve(
+    front: Shared,
+    Somebody(caller): Somebody,
+    _: CanFail<404>,
+    Query(query): Query<ResolveQuery>,
+) -> Result<Body<Resolved>, Failure> {
+    check("prefix", &query.prefix, 1, 200)?;
+    let prefix = query.prefix;
+    let mut found = shared(&front, &caller, &prefix).await?;
+    match front.state.runtime_of(&caller.person).resolve(&prefix).await {
+        Ok(own) => found.push(own),
+        Err(RuntimeError::Log(LogError::NotFound(_))) => {}
+        Err(RuntimeError::Ambiguous { ids, .. }) => found.extend(ids.iter().map(SessionId::new)),
+        Err(error) => return Err(error.into()),
+    }
+    match found.as_slice() {
+        [] => Err(LogError::NotFound(prefix).into()),
+        [one] => Ok(Body(Resolved {
+            session_id: one.clone(),
+        })),
+        many => Err(RuntimeError::Ambiguous {
+            prefix,
+            ids: many.iter().take(NAMED).map(SessionId::to_string).collect(),
+        }
+        .into()),
+    }
+}
+
+/// The sessions of others that begin so and that the caller may see.
+async fn shared(front: &Shared, caller: &Caller, prefix: &str) -> Result<Vec<SessionId>, Failure> {
+    let query = SessionQuery {
+        owner: caller.person.clone(),
+        workspace: None,
+        limit: SHARED,
+        before: None,
+    };
+    let found = front.state.runtime_of(&caller.person).shared(query).await?;
+    let begins = |id: &SessionId| {
+        let short = id.as_str().strip_prefix(SessionId::PREFIX);
+        id.as_str().starts_with(prefix) || short.is_some_and(|short| short.starts_with(prefix))
+    };
+    let ids = found.into_iter().map(|info| info.session_id);
+    Ok(ids.filter(begins).collect())
+}
+
+fn check(name: &str, text: &str, least: usize, most: usize) -> Result<(), Failure> {
+    let chars = text.chars().count();
+    if (least..=most).contains(&chars) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "bad_request",
+        format!("{name} has {least} to {most} characters"),
+    ))
+}

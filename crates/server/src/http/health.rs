@@ -1,0 +1,123 @@
+//! Whether the server is well, and what it counts.
+
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::json;
+
+use super::answer::Body;
+use super::describe::{Answer, Operation};
+use super::extract::Operator;
+use super::{Failure, Front, Shared};
+
+/// The server is well.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Health {
+    /// `ok`.
+    status: &'static str,
+    /// The program, with its version.
+    server: String,
+    /// The version of the protocol.
+    protocol: u32,
+}
+
+/// The format of Prometheus.
+pub(crate) struct Metrics(String);
+
+pub(crate) async fn health() -> Body<Health> {
+    Body(Health {
+        status: "ok",
+        server: concat!("agentx ", env!("CARGO_PKG_VERSION")).to_owned(),
+        protocol: agentx_types::wire::PROTOCOL,
+    })
+}
+
+pub(crate) async fn metrics(front: Shared, _: Operator) -> Result<Metrics, Failure> {
+    let mut text = String::new();
+    for (name, what, value) in figures(&front) {
+        // What only goes up says so in its name.
+        let kind = if name.ends_with("_total") {
+            "counter"
+        } else {
+            "gauge"
+        };
+        text.push_str(&format!(
+            "# HELP agentx_{name} {what}\n# TYPE agentx_{name} {kind}\nagentx_{name} {value}\n"
+        ));
+    }
+    Ok(Metrics(text))
+}
+
+/// What is counted: name, meaning, value.
+fn figures(front: &Front) -> [(&'static str, &'static str, u64); 12] {
+    let counts = front.state.counts();
+    let open = front.state.rooms().open_rooms() as u64;
+    [
+        ("sessions_open", "Sessions that are open.", open),
+        (
+            "connections",
+            "TCP connections that are open.",
+            counts.connections.get(),
+        ),
+        ("sockets", "WebSockets that are open.", counts.sockets.get()),
+        (
+            "subscriptions",
+            "Subscriptions that are open.",
+            counts.subscriptions.get(),
+        ),
+        (
+            "turned_away_total",
+            "TCP connections for which there was no room.",
+            counts.turned_away.get(),
+        ),
+        ("requests_total", "HTTP requests.", front.requests()),
+        (
+            "frames_received_total",
+            "Frames of clients.",
+            counts.received.get(),
+        ),
+        (
+            "frames_refused_total",
+            "Frames of clients that were refused.",
+            counts.refused.get(),
+        ),
+        ("frames_sent_total", "Frames that were sent.", counts.sent.get()),
+        (
+            "bytes_sent_total",
+            "Bytes of frames that were sent.",
+            counts.sent_bytes.get(),
+        ),
+        (
+            "readers_overrun_total",
+            "Readers that were too slow.",
+            counts.overrun.get(),
+        ),
+        (
+            "sessions_opened_total",
+            "Sessions that were opened.",
+            counts.opened.get(),
+        ),
+    ]
+}
+
+impl IntoResponse for Metrics {
+    fn into_response(self) -> Response {
+        let mut response = self.0.into_response();
+        let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        response
+    }
+}
+
+impl Answer for Metrics {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        let content = json!({"text/plain": {"schema": {"type": "string"}}});
+        operation.answer(
+            200,
+            "What the server counts, in the format of Prometheus.",
+            content,
+        );
+    }
+}

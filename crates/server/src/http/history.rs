@@ -1,0 +1,329 @@
+//! What happened in a session: its messages, its events as a page or a stream, all of its facts.
+
+use std::sync::Arc;
+
+use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{Delivery, Runtime as _, View};
+use agentx_types::wire::WireView;
+use agentx_types::{
+    AgentStateId, Envelope, EnvironmentEvent, Message, RuntimeEvent, SessionId, Timestamp, UiEvent,
+};
+use axum::body::{Body as HttpBody, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::answer::Body;
+use super::describe::{Answer, Operation};
+use super::extract::{In, Query, Stream, Watching};
+use super::query::Limit;
+use super::{Failure, Shared, stream as live};
+use crate::feed::{Encoder, Lens};
+
+/// How many facts are read at once, where they are small.
+const PAGE: usize = 512;
+/// How many bytes of frames what is read at once should become.
+const PAGE_BYTES: usize = 1 << 20;
+/// A page of events that has so many bytes has no more.
+const MOST_BYTES: usize = 8 << 20;
+
+/// Which messages.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct MessagesQuery {
+    #[serde(default)]
+    limit: Limit<50, 500>,
+    /// Where the last page ended.
+    cursor: Option<String>,
+}
+
+/// A page of messages, the oldest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MessagePage {
+    items: Vec<MessageItem>,
+    /// Where the next page begins; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A message of a conversation.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MessageItem {
+    /// The event that completed it.
+    seq: u64,
+    /// When.
+    at: Timestamp,
+    /// Of which agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_state_id: Option<AgentStateId>,
+    /// Whether the stream broke off before its end.
+    partial: bool,
+    /// It.
+    message: Message,
+}
+
+/// Which events.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct EventsQuery {
+    /// Those after this one.
+    #[serde(default)]
+    pub(crate) after_seq: u64,
+    /// In which view.
+    #[serde(default)]
+    #[schemars(extend("default" = "runtime"))]
+    pub(crate) view: WireView,
+    /// For pages: at most about so many; the events of one fact stay together.
+    #[serde(default)]
+    limit: Limit<1000, 10_000>,
+}
+
+/// A page of events.
+#[derive(JsonSchema)]
+#[allow(
+    dead_code,
+    reason = "it is written by hand, so that events are not written twice"
+)]
+pub(crate) struct EventPage {
+    /// The events, in order, all of one view.
+    items: Vec<AnyFrame>,
+    /// What to ask for next; absent at the end.
+    next_after_seq: Option<u64>,
+}
+
+/// An event, in any view.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "see `EventPage`")]
+enum AnyFrame {
+    Environment(Box<Envelope<EnvironmentEvent>>),
+    Runtime(Box<Envelope<RuntimeEvent>>),
+    Ui(Box<Envelope<UiEvent>>),
+}
+
+/// Events, as a page or a stream.
+pub(crate) struct Events(pub(crate) Response);
+
+/// All facts, a line each.
+pub(crate) struct Lines(Response);
+
+pub(crate) async fn messages(
+    at: In<Watching>,
+    Query(query): Query<MessagesQuery>,
+) -> Result<Body<MessagePage>, Failure> {
+    let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
+    let (mut items, mut last) = (Vec::new(), None);
+    // The events of one fact stay together or apart as the page has room, so its earlier ones may come again.
+    let from = u64::saturating_sub(after.0, 1);
+    let mut events = at
+        .access
+        .runtime
+        .watch(&at.session, from, View::Runtime, false)
+        .await?;
+    while let Some(delivery) = events.next().await {
+        match delivery {
+            Delivery::Runtime(event) => {
+                let here = (event.seq, event.index.unwrap_or(0) + 1);
+                let Some(item) = item(&event).filter(|_| here > after) else {
+                    continue;
+                };
+                if items.len() == query.limit.get() {
+                    let next = last.map(|(seq, index)| format!("{seq}.{index}"));
+                    return Ok(Body(MessagePage { items, next }));
+                }
+                last = Some(here);
+                items.push(item);
+            }
+            Delivery::CutOff(why) => return Err(Failure::new("internal", why)),
+            Delivery::Environment(_) => {}
+            Delivery::CaughtUp(_) => break,
+        }
+    }
+    Ok(Body(MessagePage { items, next: None }))
+}
+
+/// Where a page of messages ended: the event, and how many of those that follow from it were looked at.
+fn place(cursor: &str) -> Result<(u64, u32), Failure> {
+    let parts = cursor.split_once('.');
+    parts
+        .and_then(|(seq, index)| Some((seq.parse().ok()?, index.parse().ok()?)))
+        .ok_or_else(|| Failure::new("bad_request", "the cursor is none that this server handed out"))
+}
+
+fn item(event: &Envelope<RuntimeEvent>) -> Option<MessageItem> {
+    let (message, partial) = match &event.event {
+        RuntimeEvent::UserMessageAdded(added) => (&added.message, false),
+        RuntimeEvent::AssistantMessageAdded(added) => (&added.message, added.partial),
+        RuntimeEvent::ToolResultMessageAdded(added) => (&added.message, false),
+        _ => return None,
+    };
+    Some(MessageItem {
+        seq: event.seq,
+        at: event.at,
+        agent_state_id: event.agent_state_id.clone(),
+        partial,
+        message: message.clone(),
+    })
+}
+
+pub(crate) async fn events(
+    front: Shared,
+    at: In<Watching>,
+    Query(query): Query<EventsQuery>,
+    stream: Stream,
+) -> Result<Events, Failure> {
+    if stream.is_wanted {
+        return live::events(&front, at, &query, stream).await;
+    }
+    let bytes = page(&at.access.runtime, &at.session, &at.access.owner, &query).await?;
+    let mut response = bytes.into_response();
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Ok(Events(response))
+}
+
+/// A page of events, written as they are encoded.
+async fn page(
+    runtime: &NodeRuntime,
+    session: &SessionId,
+    owner: &agentx_types::OwnerId,
+    query: &EventsQuery,
+) -> Result<Vec<u8>, Failure> {
+    let head = runtime.info(session).await?.last_seq;
+    let mut lens = Lens::new(session, owner, query.view);
+    lens.skip_to(query.after_seq.min(head));
+    let mut encoder = Encoder::default();
+    let mut out = b"{\"items\":[".to_vec();
+    let (mut count, mut at_once) = (0, PAGE);
+    let is_full = |count: usize, out: &[u8]| count >= query.limit.get() || out.len() >= MOST_BYTES;
+    while !is_full(count, &out) && lens.at() < head {
+        let facts = runtime.facts(session, lens.at(), at_once).await?;
+        if facts.is_empty() {
+            break;
+        }
+        let before = out.len();
+        for fact in facts.iter().take_while(|fact| fact.seq <= head) {
+            if fact.seq <= query.after_seq {
+                lens.pass(fact);
+                continue;
+            }
+            lens.look(fact, &mut encoder, |frame| {
+                if count > 0 {
+                    out.push(b',');
+                }
+                out.extend_from_slice(frame.text.as_bytes());
+                count += 1;
+            });
+            if is_full(count, &out) {
+                break;
+            }
+        }
+        at_once = next_page(at_once, out.len() - before);
+        // Folding a long session is work; others get a turn.
+        tokio::task::yield_now().await;
+    }
+    out.push(b']');
+    if lens.at() < head {
+        out.extend_from_slice(format!(",\"next_after_seq\":{}", lens.at()).as_bytes());
+    }
+    out.push(b'}');
+    Ok(out)
+}
+
+pub(crate) async fn export(at: In<Watching>) -> Result<Lines, Failure> {
+    let head = at.access.runtime.info(&at.session).await?.last_seq;
+    let begin = Export {
+        runtime: at.access.runtime,
+        session: at.session,
+        at: 0,
+        head,
+        at_once: PAGE,
+        encoder: Encoder::default(),
+    };
+    let pages = stream::try_unfold(begin, |mut export| async move {
+        let lines = export.next().await?;
+        Ok::<_, std::io::Error>(lines.map(|lines| (lines, export)))
+    });
+    let mut response = HttpBody::from_stream(pages).into_response();
+    let kind = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Ok(Lines(response))
+}
+
+/// Facts on their way out, as fast as they are taken.
+struct Export {
+    runtime: Arc<NodeRuntime>,
+    session: SessionId,
+    at: u64,
+    head: u64,
+    at_once: usize,
+    encoder: Encoder,
+}
+
+/// How many facts to read next, when so many became so many bytes.
+fn next_page(facts: usize, bytes: usize) -> usize {
+    if bytes == 0 {
+        return PAGE;
+    }
+    (facts.saturating_mul(PAGE_BYTES) / bytes).clamp(16, PAGE)
+}
+
+impl Export {
+    async fn next(&mut self) -> std::io::Result<Option<Bytes>> {
+        if self.at >= self.head {
+            return Ok(None);
+        }
+        let facts = self.runtime.facts(&self.session, self.at, self.at_once).await;
+        let facts = facts.map_err(|error| std::io::Error::other(error.to_string()))?;
+        let mut lines = Vec::new();
+        for fact in facts.iter().take_while(|fact| fact.seq <= self.head) {
+            if let Some(frame) = self.encoder.frame(&**fact) {
+                lines.extend_from_slice(frame.text.as_bytes());
+                lines.push(b'\n');
+            }
+            self.at = fact.seq;
+        }
+        self.at_once = next_page(self.at_once, lines.len());
+        if lines.is_empty() {
+            return Err(std::io::Error::other("the session is shorter than it was"));
+        }
+        Ok(Some(lines.into()))
+    }
+}
+
+impl IntoResponse for Events {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Answer for Events {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        let page = schemas.subschema_for::<EventPage>();
+        let what = "A page, or, where `text/event-stream` is accepted, what is there and then what happens: `id:` is the place \
+                    of the event (`seq`, or `seq.index`), `event:` its tag, `data:` the frame; `event: ping` is a sign of life.";
+        let stream = json!({"schema": {"type": "string"}});
+        operation.answer(
+            200,
+            what,
+            json!({"application/json": {"schema": page}, "text/event-stream": stream}),
+        );
+    }
+}
+
+impl IntoResponse for Lines {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Answer for Lines {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        let line = schemas.subschema_for::<Envelope<EnvironmentEvent>>();
+        let what = "Every fact, a line each. The schema is that of a line.";
+        let content = json!({"application/x-ndjson": {"schema": {"type": "string"}, "x-line": line}});
+        operation.answer(200, what, content);
+    }
+}

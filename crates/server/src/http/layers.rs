@@ -1,0 +1,151 @@
+//! What lies around every route: limits, tags that are known already, compression, pages of other origins, headers that all
+//! answers have.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use tower_http::compression::{CompressionLayer, Predicate};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use super::{Failure, Shared};
+
+/// How long an answer may take to begin. What was begun in a session goes on.
+const ANSWER: Duration = Duration::from_secs(60);
+/// Answers shorter than this are not compressed.
+const WORTH_BYTES: u64 = 1024;
+
+/// Puts all of it around the routes.
+pub(crate) fn around(router: Router<Shared>, front: &Shared) -> Router<Shared> {
+    let limit = front.state.options().limits.body_bytes;
+    router
+        .layer(DefaultBodyLimit::max(limit))
+        .layer(middleware::from_fn(conditional))
+        .layer(middleware::from_fn_with_state(front.clone(), bounded))
+        .layer(CompressionLayer::new().compress_when(Worth))
+        .layer(cors(front))
+        .layer(middleware::from_fn(headers))
+}
+
+/// Counts the request, and ends it where it takes too long.
+async fn bounded(State(front): State<Shared>, request: Request, next: Next) -> Response {
+    front.requests.fetch_add(1, Ordering::Relaxed);
+    if front.state.shutdown().is_cancelled() {
+        let ends = "the server ends; come back in a moment";
+        return Failure::new("closing", ends).retry_after(1000).into_response();
+    }
+    match tokio::time::timeout(ANSWER, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Failure::new("timed_out", "the answer took too long").into_response(),
+    }
+}
+
+/// Whoever has what would be answered is told so, and nothing more.
+async fn conditional(request: Request, next: Next) -> Response {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let known = request.headers().get(IF_NONE_MATCH).filter(|_| is_read).cloned();
+    let mut response = next.run(request).await;
+    let tag = response.headers().get(ETAG);
+    let is_known = known
+        .zip(tag)
+        .is_some_and(|(known, tag)| has_tag(known.as_bytes(), tag.as_bytes()));
+    if is_known && response.status() == StatusCode::OK {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response.headers_mut().remove(CONTENT_LENGTH);
+        response.headers_mut().remove(CONTENT_TYPE);
+        *response.body_mut() = Body::empty();
+    }
+    response
+}
+
+/// Whether one of the tags is this one; whether they are weak does not matter here.
+fn has_tag(known: &[u8], tag: &[u8]) -> bool {
+    fn strong(tag: &[u8]) -> &[u8] {
+        tag.strip_prefix(b"W/").unwrap_or(tag)
+    }
+    let mut tags = known.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    tags.any(|known| known == b"*" || strong(known) == strong(tag))
+}
+
+/// What all answers have, unless they say otherwise.
+async fn headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Pages of the origins that were allowed may ask, and of the server's own.
+fn cors(front: &Shared) -> CorsLayer {
+    let options = front.state.options();
+    let own = front.state.auth().origin().to_owned();
+    let origins = options.allow_origins.iter().chain([&own]);
+    let origins: Vec<HeaderValue> = origins.filter_map(|origin| origin.parse().ok()).collect();
+    let sent = [
+        "authorization",
+        "content-type",
+        "agentx-client",
+        "idempotency-key",
+        "last-event-id",
+        "if-none-match",
+        "range",
+    ];
+    let seen = [
+        "etag",
+        "retry-after",
+        "location",
+        "content-range",
+        "www-authenticate",
+    ];
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
+        .allow_headers(sent.map(HeaderName::from_static))
+        .expose_headers(seen.map(HeaderName::from_static))
+        .max_age(Duration::from_secs(3600))
+}
+
+/// What is worth to be compressed: JSON that is not short. Streams would be held back, and a part of a blob is a part of its
+/// bytes.
+#[derive(Clone, Copy)]
+struct Worth;
+
+impl Predicate for Worth {
+    fn should_compress<B: HttpBody>(&self, response: &axum::http::Response<B>) -> bool {
+        let kind = response.headers().get(CONTENT_TYPE);
+        let is_json = kind.is_some_and(|kind| {
+            let kind = kind.as_bytes();
+            kind.starts_with(b"application/json") || kind.starts_with(b"application/x-ndjson")
+        });
+        is_json
+            && response
+                .body()
+                .size_hint()
+                .exact()
+                .is_none_or(|bytes| bytes >= WORTH_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_found_in_lists() {
+        assert!(has_tag(b"\"a\", W/\"b\"", b"W/\"b\""));
+        assert!(has_tag(b"\"b\"", b"W/\"b\""));
+        assert!(has_tag(b"*", b"\"b\""));
+        assert!(!has_tag(b"\"a\"", b"\"b\"") && !has_tag(b"", b"\"b\""));
+    }
+}

@@ -1,0 +1,90 @@
+//! One row of the table of routes: its handler as a route of axum, and as a description.
+
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use schemars::SchemaGenerator;
+
+use super::Shared;
+use super::describe::{Described, Operation};
+
+/// One row of the table of routes.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    /// What it does, in one line.
+    pub(crate) summary: &'static str,
+    /// The module and the name of the handler.
+    pub(crate) name: String,
+    pub(crate) handler: MethodRouter<Shared>,
+    describe: fn(&mut Operation, &mut SchemaGenerator),
+}
+
+impl Route {
+    pub(crate) fn get<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Shared> + Described<T>,
+        T: 'static,
+    {
+        Self::new((Method::GET, MethodFilter::GET), path, summary, handler)
+    }
+
+    pub(crate) fn post<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Shared> + Described<T>,
+        T: 'static,
+    {
+        Self::new((Method::POST, MethodFilter::POST), path, summary, handler)
+    }
+
+    pub(crate) fn patch<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Shared> + Described<T>,
+        T: 'static,
+    {
+        Self::new((Method::PATCH, MethodFilter::PATCH), path, summary, handler)
+    }
+
+    pub(crate) fn delete<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Shared> + Described<T>,
+        T: 'static,
+    {
+        Self::new((Method::DELETE, MethodFilter::DELETE), path, summary, handler)
+    }
+
+    fn new<H, T>(
+        (method, filter): (Method, MethodFilter),
+        path: &'static str,
+        summary: &'static str,
+        handler: H,
+    ) -> Self
+    where
+        H: Handler<T, Shared> + Described<T>,
+        T: 'static,
+    {
+        Self {
+            method,
+            path,
+            summary,
+            name: name_of::<H>(),
+            handler: on(filter, handler),
+            describe: <H as Described<T>>::describe,
+        }
+    }
+
+    /// Everything that its types say about it.
+    pub(crate) fn operation(&self, schemas: &mut SchemaGenerator) -> Operation {
+        let mut operation = Operation::default();
+        (self.describe)(&mut operation, schemas);
+        operation
+    }
+}
+
+/// The module of a handler and its name: `sessions_create`.
+fn name_of<H>() -> String {
+    let full = std::any::type_name::<H>();
+    let mut parts = full.rsplit("::");
+    let (name, module) = (parts.next().unwrap_or(full), parts.next().unwrap_or_default());
+    format!("{module}_{name}")
+}

@@ -1,0 +1,260 @@
+//! Sessions as things: made, listed, looked at, named, forked, deleted.
+
+use std::cmp::Reverse;
+
+use agentx_runtime::{Runtime as _, SessionInfo, SessionQuery, SessionState};
+use agentx_types::{AgentConfig, SessionId, SessionRole, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Body, Done, Made};
+use super::body::{Json, OptionalJson};
+use super::cursor::Cursor;
+use super::extract::{Driving, In, Key, Member, Owning, Query, Somebody, Watching};
+use super::query::Limit;
+use super::{Failure, Shared, act};
+use crate::state::Caller;
+use crate::trust::of_server;
+
+/// Which sessions.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ListQuery {
+    #[serde(default)]
+    limit: Limit<50, 1000>,
+    /// Where the last page ended.
+    cursor: Option<String>,
+    /// Only those of this directory.
+    workspace: Option<String>,
+    /// Only those whose last event is older than this: microseconds since 1970.
+    before: Option<Timestamp>,
+}
+
+/// A page of sessions, those with the latest event first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionPage {
+    /// The caller's own, and those that are shared with them.
+    items: Vec<SessionInfo>,
+    /// Where the next page begins; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A new session.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct CreateRequest {
+    /// Its agent. The server puts its own tools in, and the member's workspace is the server's.
+    config: AgentConfig,
+}
+
+/// A session that was made.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct Created {
+    /// Its id.
+    session_id: SessionId,
+}
+
+/// A session as the caller sees it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionView {
+    #[serde(flatten)]
+    info: SessionInfo,
+    /// What the caller may do in it.
+    role: SessionRole,
+}
+
+/// Another title.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PatchRequest {
+    /// What people see in lists.
+    #[schemars(length(max = 200))]
+    title: String,
+}
+
+/// From where to fork.
+#[derive(Default, Deserialize, JsonSchema)]
+pub(crate) struct ForkRequest {
+    /// The last event that both have; the last one of all where it is absent.
+    #[serde(default)]
+    at_seq: Option<u64>,
+}
+
+pub(crate) async fn list(
+    front: Shared,
+    Somebody(caller): Somebody,
+    Query(query): Query<ListQuery>,
+) -> Result<Body<SessionPage>, Failure> {
+    let cursor = query.cursor.as_deref().map(Cursor::decode).transpose()?;
+    let found = latest(&front, &caller, &query, cursor.as_ref()).await?;
+    let (items, next) = page(found, query.limit.get(), cursor.as_ref());
+    let next = next.map(|next| next.encode());
+    Ok(Body(SessionPage { items, next }))
+}
+
+/// The first `limit` of those after the cursor, and where the next page begins.
+fn page(
+    found: Vec<SessionInfo>,
+    limit: usize,
+    cursor: Option<&Cursor>,
+) -> (Vec<SessionInfo>, Option<Cursor>) {
+    let given = |info: &SessionInfo| {
+        cursor.is_some_and(|cursor| (info.updated_at, &info.session_id) >= (cursor.at, &cursor.id))
+    };
+    let mut items: Vec<SessionInfo> = found.into_iter().filter(|info| !given(info)).collect();
+    let is_more = items.len() > limit;
+    items.truncate(limit);
+    let next = items.last().filter(|_| is_more).map(|last| {
+        let tied = items
+            .iter()
+            .filter(|info| info.updated_at == last.updated_at)
+            .count();
+        let before = cursor.filter(|cursor| cursor.at == last.updated_at);
+        Cursor {
+            at: last.updated_at,
+            id: last.session_id.clone(),
+            tied: tied + before.map_or(0, |cursor| cursor.tied),
+        }
+    });
+    (items, next)
+}
+
+/// At least one more than is wanted, where there are so many: the caller's own and those that are shared with them.
+async fn latest(
+    front: &Shared,
+    caller: &Caller,
+    query: &ListQuery,
+    cursor: Option<&Cursor>,
+) -> Result<Vec<SessionInfo>, Failure> {
+    // Those that changed at the very time of the cursor may be on either side of it.
+    let after_cursor = cursor.map(|cursor| Timestamp(cursor.at.0.saturating_add(1)));
+    let before = match (after_cursor, query.before) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    let asked = || SessionQuery {
+        owner: caller.person.clone(),
+        workspace: query.workspace.clone(),
+        limit: query.limit.get() + 1 + cursor.map_or(0, |cursor| cursor.tied),
+        before,
+    };
+    let runtime = front.state.runtime_of(&caller.person);
+    let mut found = runtime.sessions(asked()).await?;
+    found.extend(runtime.shared(asked()).await?);
+    found.sort_by(|one, other| {
+        let place = |info: &SessionInfo| (Reverse(info.updated_at), Reverse(info.session_id.clone()));
+        place(one).cmp(&place(other))
+    });
+    Ok(found)
+}
+
+pub(crate) async fn create(
+    front: Shared,
+    Member(caller): Member,
+    Key(key): Key,
+    Json(request): Json<CreateRequest>,
+) -> Result<Made<Created>, Failure> {
+    let config = of_server(&front.state, &caller, request.config)?;
+    let (person, state, asked) = (caller.person.clone(), front.state.clone(), config.clone());
+    let make = async move { act::create(&state, &caller, config).await };
+    let made = front.once.make(&person, ("create", &asked), key, make).await?;
+    Ok(made_at(made))
+}
+
+fn made_at(session_id: SessionId) -> Made<Created> {
+    Made {
+        location: format!("/v1/sessions/{session_id}"),
+        body: Created { session_id },
+    }
+}
+
+pub(crate) async fn get(at: In<Watching>) -> Result<Body<SessionView>, Failure> {
+    let info = at.access.runtime.info(&at.session).await?;
+    let role = at.access.role;
+    Ok(Body(SessionView { info, role }))
+}
+
+pub(crate) async fn patch(
+    front: Shared,
+    at: In<Driving>,
+    Json(request): Json<PatchRequest>,
+) -> Result<Body<act::Recorded>, Failure> {
+    act::rename(&front, &at, request.title).await
+}
+
+pub(crate) async fn delete(front: Shared, at: In<Owning>) -> Result<Done, Failure> {
+    act::delete(&front, &at).await?;
+    Ok(Done)
+}
+
+pub(crate) async fn fork(
+    front: Shared,
+    at: In<Owning>,
+    Key(key): Key,
+    OptionalJson(request): OptionalJson<ForkRequest>,
+) -> Result<Made<Created>, Failure> {
+    let (person, what) = (at.caller.person.clone(), at.session.to_string());
+    let make = async move { Ok(at.access.runtime.fork(&at.session, request.at_seq).await?) };
+    let asked = (&*what, &request.at_seq);
+    let made = front.once.make(&person, asked, key, make).await?;
+    Ok(made_at(made))
+}
+
+pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<Body<SessionState>, Failure> {
+    let room = front.state.rooms().there(&at.session).await;
+    // One that is open knows how it stands; of another, nobody has to become the writer to tell.
+    if let Some(session) = room.as_ref().and_then(|room| room.session()) {
+        return Ok(Body(session.state().await?));
+    }
+    Ok(Body(at.access.runtime.state(&at.session).await?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use agentx_types::OwnerId;
+
+    use super::*;
+
+    fn info(id: &str, at: i64) -> SessionInfo {
+        SessionInfo {
+            session_id: id.into(),
+            owner: OwnerId::new("own_1"),
+            title: String::new(),
+            workspace: String::new(),
+            model: String::new(),
+            status: None,
+            created_at: Timestamp(at),
+            updated_at: Timestamp(at),
+            last_seq: 1,
+            messages: 0,
+            usage: Default::default(),
+            cost: Default::default(),
+            parent: None,
+            writer: None,
+        }
+    }
+
+    #[test]
+    fn pages_fit_together_where_many_changed_at_the_same_time() {
+        let all: Vec<SessionInfo> = [("f", 9), ("e", 5), ("d", 5), ("c", 5), ("b", 5), ("a", 1)]
+            .map(|(id, at)| info(id, at))
+            .into();
+        for limit in 1..=7 {
+            let (mut found, mut cursor) = (Vec::new(), None::<Cursor>);
+            loop {
+                // As the log answers: so many of those before a time, in order.
+                let before = cursor.as_ref().map_or(i64::MAX, |cursor| cursor.at.0 + 1);
+                let asked = limit + 1 + cursor.as_ref().map_or(0, |cursor| cursor.tied);
+                let there = all.iter().filter(|info| info.updated_at.0 < before);
+                let there = there.take(asked).cloned().collect();
+                let (items, next) = page(there, limit, cursor.as_ref());
+                found.extend(items);
+                match next {
+                    Some(next) => cursor = Some(Cursor::decode(&next.encode()).unwrap()),
+                    None => break,
+                }
+            }
+            assert_eq!(found, all, "{limit} at once");
+        }
+    }
+}

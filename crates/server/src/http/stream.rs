@@ -1,0 +1,262 @@
+//! Events as a stream of server-sent events, for places where sockets die: what is there, then what happens, without a gap or a
+//! double. Whoever is cut off comes back with `Last-Event-ID`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_types::wire::{Bye, CaughtUp, Heartbeat, Problem, ServerNotice, Unsubscribed, WireView};
+use agentx_types::{SessionId, UiConnectionState, UiEvent, Vocabulary as _};
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::IntoResponse as _;
+use futures_util::stream;
+use serde_json::json;
+use tokio::time::{Interval, MissedTickBehavior, interval_at};
+
+use super::extract::{In, Stream, Watching};
+use super::history::{Events, EventsQuery};
+use super::{Failure, Shared};
+use crate::feed::{Frame, Place, Step};
+use crate::state::{Counted, Following, ServerState};
+
+/// How many frames, and about how many bytes, are handed on at once.
+const AT_ONCE: (usize, usize) = (256, 64 << 10);
+/// What a browser is told about how soon to come back.
+const RETRY: &str = "retry: 1000\n\n";
+
+/// Events from after a place, for ever.
+pub(crate) async fn events(
+    front: &Shared,
+    at: In<Watching>,
+    query: &EventsQuery,
+    wanted: Stream,
+) -> Result<Events, Failure> {
+    let after = wanted.after.unwrap_or((query.after_seq, u32::MAX));
+    let state = &front.state;
+    let counted = state.count_in(&at.caller.person).ok_or_else(|| {
+        let many = "you have too many connections and streams; close some";
+        Failure::new("too_many", many).retry_after(1000)
+    })?;
+    let following = state
+        .follow(&at.caller, &at.session, (after, query.view), None)
+        .await?;
+    let mut begin = RETRY.to_owned();
+    if query.view == WireView::Ui {
+        begin.push_str(&connection_state(&at.session, at.caller.visitor));
+    }
+    let live = Live::new(
+        front,
+        at.session,
+        query.view,
+        (following, counted),
+        wanted.headers,
+    );
+    let first = stream::once(async { Ok::<_, std::io::Error>(Bytes::from(begin)) });
+    let rest = stream::unfold(live, |mut live| async move {
+        let bytes = live.next().await?;
+        Some((Ok(bytes), live))
+    });
+    let mut response = Body::from_stream(futures_util::StreamExt::chain(first, rest)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that gather before they pass on would make a stream of it no longer.
+    headers.insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
+    Ok(Events(response))
+}
+
+/// The place that an id stands for.
+///
+/// # Errors
+/// Where it stands for none.
+pub(crate) fn place(id: &str) -> Result<Place, Failure> {
+    let found = match id.split_once('.') {
+        Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()),
+        None => id.parse().ok().map(|seq| (seq, u32::MAX)),
+    };
+    found.ok_or_else(|| Failure::new("bad_request", "Last-Event-ID is none that this server handed out"))
+}
+
+/// What a simple client is told first of all.
+fn connection_state(session: &SessionId, visitor: bool) -> String {
+    let state = UiConnectionState { visitor };
+    let tag = UiEvent::from(state.clone()).tag().to_owned();
+    let frame = json!({"session_id": session, "event": tag, "payload": state});
+    format!("event: {tag}\ndata: {frame}\n\n")
+}
+
+/// The id that a place is known by.
+fn write_id(view: WireView, (seq, index): Place, out: &mut String) {
+    use std::fmt::Write as _;
+    // Writing to memory has no way to fail.
+    let _ = match view {
+        WireView::Environment => write!(out, "{seq}"),
+        WireView::Runtime | WireView::Ui => write!(out, "{seq}.{index}"),
+    };
+}
+
+/// A stream that somebody reads.
+struct Live {
+    state: Arc<ServerState>,
+    session: SessionId,
+    view: WireView,
+    following: Following,
+    _counted: Counted,
+    headers: HeaderMap,
+    heartbeat: Interval,
+    frames: Vec<Frame>,
+    has_ended: bool,
+}
+
+impl Live {
+    fn new(
+        front: &Shared,
+        session: SessionId,
+        view: WireView,
+        (following, counted): (Following, Counted),
+        headers: HeaderMap,
+    ) -> Self {
+        let period = front
+            .state
+            .options()
+            .limits
+            .heartbeat
+            .max(Duration::from_millis(1));
+        let mut heartbeat = interval_at(tokio::time::Instant::now() + period, period);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        front.state.counts().subscriptions.add(1);
+        Self {
+            state: front.state.clone(),
+            session,
+            view,
+            following,
+            _counted: counted,
+            headers,
+            heartbeat,
+            frames: Vec::new(),
+            has_ended: false,
+        }
+    }
+
+    /// What is sent next; `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.has_ended {
+            return None;
+        }
+        let state = self.state.clone();
+        let out = tokio::select! {
+            biased;
+            () = state.shutdown().cancelled() => self.bye(1001, "the server ends"),
+            _ = self.heartbeat.tick() => self.beat(),
+            step = self.following.reader.next(AT_ONCE, &mut self.frames) => self.step(step),
+        };
+        state.counts().sent_bytes.add(out.len() as u64);
+        Some(out.into())
+    }
+
+    fn step(&mut self, step: Step) -> String {
+        match step {
+            Step::Frames => self.take_frames(),
+            Step::CaughtUp(seq) => notice(
+                &CaughtUp {
+                    session_id: self.session.clone(),
+                    seq,
+                }
+                .into(),
+            ),
+            Step::Overrun => self.bye(
+                1013,
+                "too slow: more waited than the server keeps; come back from the last event that you have",
+            ),
+            Step::Ended(problem) => self.end(problem),
+        }
+    }
+
+    fn take_frames(&mut self) -> String {
+        let size: usize = self.frames.iter().map(|frame| frame.text.len() + 64).sum();
+        let mut out = String::with_capacity(size);
+        self.state.counts().sent.add(self.frames.len() as u64);
+        for frame in self.frames.drain(..) {
+            out.push_str("id: ");
+            write_id(self.view, frame.place, &mut out);
+            out.push_str("\nevent: ");
+            out.push_str(frame.tag());
+            out.push_str("\ndata: ");
+            out.push_str(frame.text.as_str());
+            out.push_str("\n\n");
+        }
+        out
+    }
+
+    /// A sign of life, to those who may still be here.
+    fn beat(&mut self) -> String {
+        match self.state.caller_of(&self.headers) {
+            Ok(_) => notice(
+                &Heartbeat {
+                    at: self.state.now().0,
+                }
+                .into(),
+            ),
+            Err(problem) => self.end(*problem),
+        }
+    }
+
+    fn end(&mut self, problem: Problem) -> String {
+        self.has_ended = true;
+        notice(
+            &Unsubscribed {
+                session_id: self.session.clone(),
+                problem,
+            }
+            .into(),
+        )
+    }
+
+    fn bye(&mut self, code: u16, reason: &str) -> String {
+        self.has_ended = true;
+        let bye = Bye {
+            code,
+            reason: reason.to_owned(),
+            retry_after_ms: Some(1000),
+        };
+        notice(&bye.into())
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.state.counts().subscriptions.sub(1);
+    }
+}
+
+/// What is no event: it has no id, so that nobody comes back to it.
+fn notice(notice: &ServerNotice) -> String {
+    let json = serde_json::to_string(notice).unwrap_or_default();
+    format!("event: {}\ndata: {json}\n\n", notice.tag())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn an_id_says_where_to_go_on() {
+        for (view, here) in [
+            (WireView::Environment, (17, u32::MAX)),
+            (WireView::Runtime, (17, 2)),
+        ] {
+            let mut id = String::new();
+            write_id(view, here, &mut id);
+            assert_eq!(place(&id).unwrap(), here, "{id}");
+        }
+        for wrong in ["", "x", "1.x", "-1", "1.2.3"] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Saying who one is: a challenge, its answer, and who the server takes one for.
+
+use agentx_types::wire::Person;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Body;
+use super::body::Json;
+use super::extract::{Anybody, CanFail, Somebody};
+use super::{Failure, Shared};
+
+/// What has to be signed: `agentx.v1 challenge`, the origin, the nonce and the expiry, a line each.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Challenge {
+    /// Counts once.
+    nonce: String,
+    /// What the server calls itself.
+    origin: String,
+    /// Until when it may be answered: milliseconds since 1970.
+    expires_at_ms: u64,
+}
+
+/// An answered challenge.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TokenRequest {
+    /// `ed25519:` and the key's 32 bytes in base64url.
+    public_key: String,
+    /// As it came.
+    nonce: String,
+    /// As it came.
+    expires_at_ms: u64,
+    /// The signature over the challenge, 64 bytes in base64url.
+    signature: String,
+}
+
+/// A token.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Token {
+    /// To be sent as `Authorization: Bearer …`.
+    token: String,
+    /// Whose it is.
+    person: Person,
+    /// Until when it counts: milliseconds since 1970.
+    expires_at_ms: u64,
+}
+
+pub(crate) async fn challenge(front: Shared, _: Anybody) -> Result<Body<Challenge>, Failure> {
+    let challenge = front.state.auth().open_challenge(front.state.now_ms())?;
+    Ok(Body(Challenge {
+        nonce: challenge.nonce,
+        origin: challenge.origin,
+        expires_at_ms: challenge.expires_at_ms,
+    }))
+}
+
+pub(crate) async fn token(
+    front: Shared,
+    _: Anybody,
+    _: CanFail<401>,
+    Json(request): Json<TokenRequest>,
+) -> Result<Body<Token>, Failure> {
+    let TokenRequest {
+        public_key,
+        nonce,
+        expires_at_ms,
+        signature,
+    } = request;
+    let now = front.state.now_ms();
+    let token = front
+        .state
+        .auth()
+        .token(&public_key, (nonce, expires_at_ms), &signature, now)?;
+    Ok(Body(Token {
+        token: token.token,
+        person: Person {
+            person: token.identity.person,
+            name: token.identity.name,
+            visitor: token.identity.visitor,
+        },
+        expires_at_ms: token.expires_at_ms,
+    }))
+}
+
+pub(crate) async fn me(Somebody(caller): Somebody) -> Result<Body<Person>, Failure> {
+    Ok(Body(Person {
+        person: caller.person,
+        name: caller.name,
+        visitor: caller.visitor,
+    }))
+}

@@ -1,0 +1,29 @@
+//! The HTTP and WebSocket front of a runtime that acts.
+//!
+//! Callers are known by a signed challenge ([`auth`]); sessions are opened on demand and put away when idle ([`rooms`]);
+//! what happens in one is encoded once, whoever reads it ([`feed`]); what people do to one goes through one door (`control.rs`),
+//! whether it comes as a frame or as a request ([`http`]).
+
+pub mod auth;
+pub mod feed;
+pub mod http;
+pub mod outbox;
+pub mod rooms;
+pub mod wheel;
+pub mod ws;
+
+mod control;
+mod counts;
+mod expiring;
+mod hand;
+mod options;
+mod server;
+mod stall;
+mod state;
+mod tls;
+mod trust;
+
+pub use counts::{Count, Counts};
+pub use options::{Limits, ServerOptions};
+pub use server::{Server, ServerError, bind};
+pub use state::{Access, Caller, Counted, Following, ServerState};

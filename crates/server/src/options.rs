@@ -1,0 +1,117 @@
+//! What a server is told when it starts, and what it puts up with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::feed::Bounds;
+use crate::wheel::Patience;
+
+/// What a server is told when it starts.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What it calls itself, where that is not `http(s)://<listen>`: behind a proxy, or by a name. No path, no slash at the end.
+    pub origin: Option<String>,
+    /// Origins of web pages that may speak to it, besides its own.
+    pub allow_origins: Vec<String>,
+    /// Whether somebody who does not say who they are is let in, to see what is shared with everybody.
+    pub allow_visitors: bool,
+    /// Certificate chain and key, both PEM.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Listening beyond this machine without TLS is meant: a proxy in front has it.
+    pub insecure_listen: bool,
+    /// What it puts up with.
+    pub limits: Limits,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 5200)),
+            origin: None,
+            allow_origins: Vec::new(),
+            allow_visitors: false,
+            tls: None,
+            insecure_listen: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a server puts up with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// TCP connections at once; later ones are closed at once.
+    pub connections: usize,
+    /// WebSockets and event streams of one person at once.
+    pub connections_per_person: usize,
+    /// Subscriptions of one WebSocket at once.
+    pub subscriptions: usize,
+    /// Bytes of a frame from a client.
+    pub frame_bytes: usize,
+    /// Bytes of a request's body.
+    pub body_bytes: usize,
+    /// Bytes that may wait for one reader; then it is cut off.
+    pub waiting_bytes: usize,
+    /// Frames that may wait for one reader; then it is cut off.
+    pub waiting_frames: usize,
+    /// Frames, or requests, of one connection or person in a second, on average.
+    pub rate: u32,
+    /// How many of them may come at once.
+    pub burst: u32,
+    /// How long somebody may take to say who they are.
+    pub authenticate: Duration,
+    /// How often a heartbeat is sent.
+    pub heartbeat: Duration,
+    /// How long a connection may say nothing at all.
+    pub silence: Duration,
+    /// How long a reader may take no byte of what waits for it.
+    pub stalled: Duration,
+    /// How long who drives a session is waited for.
+    pub patience: Patience,
+    /// How long a session stays open that nobody looks at and in which nothing runs.
+    pub idle: Duration,
+    /// How long the end may take.
+    pub shutdown: Duration,
+    /// Tokens that are known at once.
+    pub tokens: usize,
+    /// Challenges over HTTP that may be open at once.
+    pub nonces: usize,
+}
+
+impl Limits {
+    /// What may wait for one reader.
+    pub fn waiting(&self) -> Bounds {
+        Bounds {
+            frames: self.waiting_frames,
+            bytes: self.waiting_bytes,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            connections_per_person: 1024,
+            subscriptions: 256,
+            frame_bytes: 1 << 20,
+            body_bytes: 16 << 20,
+            waiting_bytes: 4 << 20,
+            waiting_frames: 4096,
+            rate: 200,
+            burst: 400,
+            authenticate: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(15),
+            silence: Duration::from_secs(45),
+            stalled: Duration::from_secs(30),
+            patience: Patience::default(),
+            idle: Duration::from_secs(60),
+            shutdown: Duration::from_secs(5),
+            tokens: 10_000,
+            nonces: 10_000,
+        }
+    }
+}

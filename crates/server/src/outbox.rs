@@ -1,0 +1,188 @@
+//! What a connection has to be told, from wherever: answers, notices of sessions. Bounded; who does not keep up is cut off.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use agentx_types::wire::ServerNotice;
+use axum::body::Bytes;
+use axum::extract::ws::Utf8Bytes;
+use futures_util::task::AtomicWaker;
+
+use crate::feed::Bounds;
+
+/// The queue of one connection, beside its subscriptions.
+pub struct Outbox<T> {
+    bounds: Bounds,
+    queue: Mutex<Queue<T>>,
+    waker: AtomicWaker,
+}
+
+struct Queue<T> {
+    items: VecDeque<Item<T>>,
+    bytes: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// More came than it holds.
+    Overrun,
+    /// Nobody looks any more.
+    Closed,
+}
+
+/// What stands in an outbox.
+pub enum Item<T> {
+    /// To be sent.
+    Text(Utf8Bytes),
+    /// To be sent as it is: frames of the protocol below.
+    Framed(Bytes),
+    /// To be done, in its place between what is sent.
+    Task(T),
+}
+
+/// What an outbox has.
+pub enum Next<T> {
+    /// This.
+    Item(Item<T>),
+    /// More came than it holds.
+    Overrun,
+}
+
+impl<T> Outbox<T> {
+    /// An empty one.
+    pub fn new(bounds: Bounds) -> Self {
+        let queue = Queue {
+            items: VecDeque::new(),
+            bytes: 0,
+            state: State::Open,
+        };
+        Self {
+            bounds,
+            queue: Mutex::new(queue),
+            waker: AtomicWaker::new(),
+        }
+    }
+
+    /// Says something.
+    pub fn text(&self, text: Utf8Bytes) {
+        let size = text.len();
+        self.push(Item::Text(text), size);
+    }
+
+    /// Says something.
+    pub fn notice(&self, notice: &ServerNotice) {
+        self.text(encode(notice));
+    }
+
+    /// Says something in the protocol below.
+    pub fn framed(&self, frames: Bytes) {
+        let size = frames.len();
+        self.push(Item::Framed(frames), size);
+    }
+
+    /// Wants something done.
+    pub fn task(&self, task: T) {
+        self.push(Item::Task(task), 0);
+    }
+
+    /// The next item.
+    pub fn poll_next(&self, cx: &Context<'_>) -> Poll<Next<T>> {
+        if let Some(next) = self.take() {
+            return Poll::Ready(next);
+        }
+        self.waker.register(cx.waker());
+        self.take().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// What was said and is not on its way yet; tasks are dropped. Nothing where more came than it holds.
+    pub fn drain(&self) -> Vec<Item<T>> {
+        let mut queue = self.lock();
+        if queue.state != State::Open {
+            return Vec::new();
+        }
+        queue.bytes = 0;
+        let items = std::mem::take(&mut queue.items);
+        drop(queue);
+        let is_said = |item: &Item<T>| !matches!(item, Item::Task(_));
+        items.into_iter().filter(is_said).collect()
+    }
+
+    /// Whether more came than it holds.
+    pub fn poll_overrun(&self, cx: &Context<'_>) -> Poll<()> {
+        self.waker.register(cx.waker());
+        if self.lock().state == State::Overrun {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Nobody looks any more; what comes is dropped.
+    pub fn close(&self) {
+        let mut queue = self.lock();
+        queue.state = State::Closed;
+        let items = std::mem::take(&mut queue.items);
+        queue.bytes = 0;
+        drop(queue);
+        drop(items);
+    }
+
+    fn take(&self) -> Option<Next<T>> {
+        let mut queue = self.lock();
+        if queue.state == State::Overrun {
+            return Some(Next::Overrun);
+        }
+        let item = queue.items.pop_front()?;
+        queue.bytes -= match &item {
+            Item::Text(text) => text.len(),
+            Item::Framed(frames) => frames.len(),
+            Item::Task(_) => 0,
+        };
+        if queue.items.is_empty() {
+            // An idle connection keeps no memory for what it once had.
+            queue.items = VecDeque::new();
+        }
+        Some(Next::Item(item))
+    }
+
+    fn push(&self, item: Item<T>, size: usize) {
+        let mut queue = self.lock();
+        if queue.state != State::Open {
+            return;
+        }
+        queue.bytes += size;
+        queue.items.push_back(item);
+        if queue.items.len() > self.bounds.frames
+            || (queue.bytes > self.bounds.bytes && queue.items.len() > 1)
+        {
+            queue.state = State::Overrun;
+        }
+        drop(queue);
+        self.waker.wake();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A notice as it goes over the wire.
+pub fn encode(notice: &ServerNotice) -> Utf8Bytes {
+    // Notices are plain data with string keys; writing them to memory has no way to fail.
+    Utf8Bytes::from(serde_json::to_string(notice).unwrap_or_default())
+}
+
+/// Who hears what is said to all in a session.
+pub trait Ear: Send + Sync {
+    /// Something that everybody there is told.
+    fn hear(&self, text: Utf8Bytes);
+}
+
+impl<T: Send> Ear for Outbox<T> {
+    fn hear(&self, text: Utf8Bytes) {
+        self.text(text);
+    }
+}

@@ -1,0 +1,9 @@
+//! Sessions as people share them: opened once whoever asks, with who is there and who drives, and put away when idle.
+
+mod people;
+mod places;
+mod room;
+
+pub use people::{Membership, People};
+pub use places::Rooms;
+pub use room::Room;

@@ -1,0 +1,220 @@
+//! Who is in a room, and telling them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_types::wire::{Presence, Present, Problem, ServerNotice};
+use agentx_types::{OwnerId, Seat, SessionRole};
+
+use super::Room;
+use crate::feed::Slot;
+use crate::outbox::{Ear, encode};
+
+/// How many people are named in one notice of who is there.
+const NAMED: usize = 32;
+/// How long comings and goings are gathered before they are told: for a few people, and for each hundred more.
+const GATHER: Duration = Duration::from_millis(10);
+const GATHER_MORE: Duration = Duration::from_millis(500);
+
+/// Who is in a room.
+#[derive(Default)]
+pub struct People {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    members: BTreeMap<u64, Member>,
+    numbers: u64,
+    /// Whether somebody is about to tell who is there.
+    is_told: bool,
+}
+
+struct Member {
+    seat: Seat,
+    role: SessionRole,
+    slot: Arc<Slot>,
+    ear: Option<Arc<dyn Ear>>,
+}
+
+impl People {
+    /// What a seat may do here, if it is here.
+    pub fn role_of(&self, seat: &Seat) -> Option<SessionRole> {
+        let inner = self.lock();
+        let here = inner.members.values().find(|member| member.seat == *seat);
+        here.map(|member| member.role)
+    }
+
+    /// Whether nobody is here.
+    pub fn is_empty(&self) -> bool {
+        self.lock().members.is_empty()
+    }
+
+    /// Tells everybody.
+    pub fn tell(&self, notice: &ServerNotice) {
+        let ears = self.ears(|_| true);
+        if ears.is_empty() {
+            return;
+        }
+        let text = encode(notice);
+        ears.iter().for_each(|ear| ear.hear(text.clone()));
+    }
+
+    /// A person may do more or less from now on; with no role at all, they may read no longer.
+    pub fn change(&self, person: &OwnerId, role: Option<SessionRole>, problem: &Problem) {
+        let mut inner = self.lock();
+        let theirs = inner
+            .members
+            .values_mut()
+            .filter(|member| member.seat.person == *person);
+        for member in theirs {
+            match role {
+                Some(role) => member.role = role,
+                None => member.slot.end(problem.clone()),
+            }
+        }
+    }
+
+    fn join(&self, member: Member) -> u64 {
+        let mut inner = self.lock();
+        inner.numbers += 1;
+        let number = inner.numbers;
+        inner.members.insert(number, member);
+        number
+    }
+
+    fn listen(&self, number: u64, ear: Arc<dyn Ear>) {
+        if let Some(member) = self.lock().members.get_mut(&number) {
+            member.ear = Some(ear);
+        }
+    }
+
+    fn leave(&self, number: u64) {
+        self.lock().members.remove(&number);
+    }
+
+    fn ears(&self, whose: impl Fn(&Seat) -> bool) -> Vec<Arc<dyn Ear>> {
+        let inner = self.lock();
+        let members = inner.members.values().filter(|member| whose(&member.seat));
+        members.filter_map(|member| member.ear.clone()).collect()
+    }
+
+    /// Each seat once, with what it may do; the driver first.
+    fn present(&self, driver: Option<&Seat>) -> Vec<Present> {
+        let inner = self.lock();
+        let mut seats: BTreeMap<&Seat, SessionRole> = BTreeMap::new();
+        for member in inner.members.values() {
+            seats.entry(&member.seat).or_insert(member.role);
+        }
+        let mut people: Vec<Present> = seats
+            .into_iter()
+            .map(|(seat, role)| Present {
+                seat: seat.clone(),
+                role,
+                driving: driver == Some(seat),
+            })
+            .collect();
+        people.sort_by_key(|present| !present.driving);
+        people.truncate(NAMED);
+        people
+    }
+
+    /// How long to gather before telling; `None` where somebody is at it already.
+    fn gather(&self) -> Option<Duration> {
+        let mut inner = self.lock();
+        if inner.is_told || inner.members.is_empty() {
+            return None;
+        }
+        inner.is_told = true;
+        let hundreds = u32::try_from(inner.members.len() / 100).unwrap_or(u32::MAX);
+        Some(GATHER + GATHER_MORE.saturating_mul(hundreds))
+    }
+
+    fn gathered(&self) {
+        self.lock().is_told = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// That somebody is in a room, until it is dropped.
+pub struct Membership {
+    room: Arc<Room>,
+    seat: Seat,
+    number: u64,
+}
+
+impl Membership {
+    /// From here on, `ear` hears what is said to all here; first, who is here.
+    pub fn listen(&self, ear: Arc<dyn Ear>) {
+        self.room.people.listen(self.number, ear);
+        self.room.announce();
+    }
+
+    /// Where.
+    pub fn room(&self) -> &Arc<Room> {
+        &self.room
+    }
+}
+
+impl Room {
+    /// Somebody reads the session from here on, through this slot.
+    pub fn join(
+        self: &Arc<Self>,
+        seat: &Seat,
+        role: SessionRole,
+        slot: Arc<Slot>,
+        ear: Option<Arc<dyn Ear>>,
+    ) -> Membership {
+        self.wheel().arrive(seat);
+        let number = self.people.join(Member {
+            seat: seat.clone(),
+            role,
+            slot,
+            ear,
+        });
+        self.announce();
+        Membership {
+            room: self.clone(),
+            seat: seat.clone(),
+            number,
+        }
+    }
+
+    /// Tells everybody who is here, soon: many who come at once are told of once.
+    pub(crate) fn announce(self: &Arc<Self>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let Some(gather) = self.people.gather() else {
+            return;
+        };
+        let room = self.clone();
+        runtime.spawn(async move {
+            tokio::time::sleep(gather).await;
+            room.people.gathered();
+            room.people.tell(&room.presence());
+        });
+    }
+
+    /// Who is here.
+    pub fn presence(&self) -> ServerNotice {
+        let driver = self.wheel().seat().cloned();
+        Presence {
+            session_id: self.id().clone(),
+            people: self.people.present(driver.as_ref()),
+        }
+        .into()
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.room.people.leave(self.number);
+        self.room.wheel().leave(&self.seat, self.room.now_ms());
+        self.room.announce();
+    }
+}

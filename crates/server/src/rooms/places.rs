@@ -1,0 +1,281 @@
+//! All rooms of a server: each session is opened once, whoever asks, and put away when it has been idle.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{LogError, Note, OpenRequest, Runtime as _, RuntimeError, Session};
+use agentx_types::wire::Problem;
+use agentx_types::{AgentConfig, OwnerId, SessionId};
+
+use super::Room;
+use super::room::RoomParts;
+use crate::counts::Counts;
+use crate::feed::Bounds;
+use crate::wheel::Patience;
+
+/// How long a session may take to say whether something runs in it.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// All rooms of a server.
+pub struct Rooms {
+    places: Mutex<HashMap<SessionId, Arc<Place>>>,
+    is_over: AtomicBool,
+    bounds: Bounds,
+    patience: Patience,
+    counts: Arc<Counts>,
+}
+
+/// Where a room is, or is being opened or closed. Whoever holds the lock does one of these.
+#[derive(Default)]
+struct Place {
+    room: tokio::sync::Mutex<Option<Arc<Room>>>,
+}
+
+impl Rooms {
+    /// No rooms yet.
+    pub fn new(bounds: Bounds, patience: Patience, counts: Arc<Counts>) -> Self {
+        Self {
+            places: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            bounds,
+            patience,
+            counts,
+        }
+    }
+
+    /// The room of a session. Where another process writes the session, it can only be looked at.
+    ///
+    /// # Errors
+    /// Where the session cannot be opened.
+    pub async fn enter(
+        &self,
+        id: &SessionId,
+        owner: &OwnerId,
+        runtime: &Arc<NodeRuntime>,
+    ) -> Result<Arc<Room>, RuntimeError> {
+        let place = self.place(id);
+        let mut here = place.room.lock().await;
+        if let Some(room) = here.as_ref().filter(|room| !room.is_dead()) {
+            return Ok(room.clone());
+        }
+        let room = self.build(id, owner, runtime);
+        match self
+            .open(&room, OpenRequest::Resume(id.clone(), Vec::new()), runtime)
+            .await
+        {
+            Ok(()) | Err(RuntimeError::Log(LogError::Busy { .. })) => {}
+            Err(error) => {
+                drop(here);
+                self.forget(id, place);
+                return Err(error);
+            }
+        }
+        *here = Some(room.clone());
+        Ok(room)
+    }
+
+    /// The room of a session, if it is there already.
+    pub async fn there(&self, id: &SessionId) -> Option<Arc<Room>> {
+        let place = self.lock().get(id).cloned()?;
+        let here = place.room.lock().await;
+        here.as_ref().filter(|room| !room.is_dead()).cloned()
+    }
+
+    /// The session of a room, to be written.
+    ///
+    /// # Errors
+    /// [`LogError::Busy`] where another process writes it.
+    pub async fn write(
+        &self,
+        room: &Arc<Room>,
+        runtime: &Arc<NodeRuntime>,
+    ) -> Result<Arc<dyn Session>, RuntimeError> {
+        if let Some(session) = room.session() {
+            return Ok(session.clone());
+        }
+        let place = self.place(room.id());
+        // Whoever was here first has opened it.
+        let _here = place.room.lock().await;
+        if room.session().is_none() {
+            let request = OpenRequest::Resume(room.id().clone(), Vec::new());
+            self.open(room, request, runtime).await?;
+        }
+        let gone = || RuntimeError::Gone {
+            session: room.id().clone(),
+            why: "it was closed".into(),
+        };
+        room.session().cloned().ok_or_else(gone)
+    }
+
+    /// A new session, with its room.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    pub async fn create(
+        &self,
+        config: AgentConfig,
+        runtime: &Arc<NodeRuntime>,
+    ) -> Result<Arc<Room>, RuntimeError> {
+        self.check_open()?;
+        let session = runtime.open(OpenRequest::New(Box::new(config))).await?;
+        let id = session.id().clone();
+        let room = self.build(&id, runtime.owner(), runtime);
+        room.take(session).await?;
+        self.counts.opened.add(1);
+        let place = self.place(&id);
+        *place.room.lock().await = Some(room.clone());
+        Ok(room)
+    }
+
+    /// Gives a session back, if this process writes it; who reads it is told `problem`.
+    pub async fn put_away(&self, id: &SessionId, problem: Option<&Problem>) {
+        let place = self.place(id);
+        let mut here = place.room.lock().await;
+        if let Some(room) = here.take() {
+            if let Some(problem) = problem {
+                room.end_readers(problem).await;
+            }
+            room.close().await;
+        }
+        drop(here);
+        self.forget(id, place);
+    }
+
+    /// Puts away what has been idle, and lets time pass in the rest.
+    pub async fn sweep(&self, idle: Duration) {
+        let places: Vec<(SessionId, Arc<Place>)> = {
+            let places = self.lock();
+            places
+                .iter()
+                .map(|(id, place)| (id.clone(), place.clone()))
+                .collect()
+        };
+        for (id, place) in places {
+            // Whoever holds it is at work there.
+            let Ok(mut here) = place.room.try_lock() else {
+                continue;
+            };
+            if let Some(room) = here.as_ref() {
+                if !room.has_been_idle(idle) {
+                    let room = room.clone();
+                    drop(here);
+                    tick(&room).await;
+                    continue;
+                }
+                let is_busy = tokio::time::timeout(LOOK, is_busy(room)).await;
+                if is_busy.unwrap_or(true) {
+                    continue;
+                }
+            }
+            if let Some(room) = here.take() {
+                tracing::debug!(session = %id, "put away");
+                room.close().await;
+            }
+            drop(here);
+            self.forget(&id, place);
+        }
+    }
+
+    fn check_open(&self) -> Result<(), RuntimeError> {
+        if !self.is_over.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(RuntimeError::Remote {
+            code: "closing".into(),
+            detail: "the server ends; come back in a moment".into(),
+        })
+    }
+
+    /// Closes everything, at once. Nothing is opened after that.
+    pub async fn close_all(&self) {
+        self.is_over.store(true, Ordering::Release);
+        let places: Vec<Arc<Place>> = self.lock().drain().map(|(_, place)| place).collect();
+        let mut closing = tokio::task::JoinSet::new();
+        for place in places {
+            closing.spawn(async move {
+                if let Some(room) = place.room.lock().await.take() {
+                    room.close().await;
+                }
+            });
+        }
+        while closing.join_next().await.is_some() {}
+    }
+
+    /// How many sessions are open.
+    pub fn open_rooms(&self) -> usize {
+        self.lock().len()
+    }
+
+    async fn open(
+        &self,
+        room: &Arc<Room>,
+        request: OpenRequest,
+        runtime: &Arc<NodeRuntime>,
+    ) -> Result<(), RuntimeError> {
+        self.check_open()?;
+        let session = runtime.open(request).await?;
+        self.counts.opened.add(1);
+        room.take(session).await
+    }
+
+    fn build(&self, id: &SessionId, owner: &OwnerId, runtime: &Arc<NodeRuntime>) -> Arc<Room> {
+        Arc::new(Room::new(RoomParts {
+            id: id.clone(),
+            owner: owner.clone(),
+            runtime: runtime.clone(),
+            bounds: self.bounds,
+            patience: self.patience,
+            counts: self.counts.clone(),
+        }))
+    }
+
+    fn place(&self, id: &SessionId) -> Arc<Place> {
+        self.lock().entry(id.clone()).or_default().clone()
+    }
+
+    /// Takes an empty place out of the map, unless somebody is on the way to it.
+    fn forget(&self, id: &SessionId, place: Arc<Place>) {
+        let mut places = self.lock();
+        let is_empty = place.room.try_lock().is_ok_and(|room| room.is_none());
+        // The map's, and this one.
+        if is_empty
+            && Arc::strong_count(&place) <= 2
+            && places.get(id).is_some_and(|known| Arc::ptr_eq(known, &place))
+        {
+            places.remove(id);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Place>>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether something runs in a session, or a person has to decide something. One that cannot say is not busy.
+async fn is_busy(room: &Arc<Room>) -> bool {
+    let Some(session) = room.session() else {
+        return false;
+    };
+    let state = session.state().await;
+    state.is_ok_and(|state| state.run.is_some_and(|run| !run.status.is_final()))
+}
+
+/// What time alone brings: who drives has been gone for too long.
+async fn tick(room: &Arc<Room>) {
+    let now = room.now_ms();
+    if room.wheel().tick(now).is_none() {
+        return;
+    }
+    let Some(session) = room.session() else { return };
+    // Whoever has the gate does something that only who drives does, or is about to.
+    let Ok(_gate) = room.gate.try_lock() else { return };
+    let changed = room.wheel().tick(room.now_ms());
+    let Some(changed) = changed else { return };
+    match session.note(Note::Wheel(changed.clone())).await {
+        Ok(_) => room.turned(&changed),
+        Err(error) => room.note_failure(&error),
+    }
+}

@@ -1,0 +1,304 @@
+//! One session that people share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{BoxFuture, Fact, LogError, Runtime as _, RuntimeError, Session, Subscription, View};
+use agentx_types::wire::{ServerNotice, Wheel as WheelNotice, WireView};
+use agentx_types::{OwnerId, SessionId, WheelChanged, WheelReason};
+use tokio::task::AbortHandle;
+
+use super::People;
+use crate::counts::Counts;
+use crate::feed::{Bounds, Feed, Lens, Pump, Source};
+use crate::wheel::{Patience, Wheel};
+
+/// How many lenses are kept for those who come back.
+const LENSES: usize = 4;
+
+/// One session that people share. It is there as long as somebody uses it, and for a while after.
+pub struct Room {
+    id: SessionId,
+    owner: OwnerId,
+    runtime: Arc<NodeRuntime>,
+    /// Empty while another process writes the session: then it can only be looked at.
+    session: OnceLock<Arc<dyn Session>>,
+    /// Held while somebody decides who drives, puts it on record and does what only the driver does.
+    pub(crate) gate: tokio::sync::Mutex<()>,
+    wheel: Mutex<Wheel>,
+    last_reason: Mutex<Option<WheelReason>>,
+    pub(crate) people: People,
+    feeds: tokio::sync::Mutex<[Option<Running>; 3]>,
+    lenses: Arc<Lenses>,
+    bounds: Bounds,
+    counts: Arc<Counts>,
+    is_dead: Arc<AtomicBool>,
+    idle_since: Mutex<Option<Instant>>,
+    began: Instant,
+}
+
+struct Running {
+    feed: Arc<Feed>,
+    task: AbortHandle,
+}
+
+/// What a room is made of.
+pub(crate) struct RoomParts {
+    pub(crate) id: SessionId,
+    pub(crate) owner: OwnerId,
+    pub(crate) runtime: Arc<NodeRuntime>,
+    pub(crate) bounds: Bounds,
+    pub(crate) patience: Patience,
+    pub(crate) counts: Arc<Counts>,
+}
+
+impl Room {
+    pub(crate) fn new(parts: RoomParts) -> Self {
+        let lenses = Lenses {
+            id: parts.id.clone(),
+            owner: parts.owner.clone(),
+            runtime: parts.runtime.clone(),
+            kept: Mutex::new(Vec::new()),
+        };
+        Self {
+            id: parts.id,
+            owner: parts.owner,
+            runtime: parts.runtime,
+            session: OnceLock::new(),
+            gate: tokio::sync::Mutex::new(()),
+            wheel: Mutex::new(Wheel::new(parts.patience)),
+            last_reason: Mutex::new(None),
+            people: People::default(),
+            feeds: tokio::sync::Mutex::default(),
+            lenses: Arc::new(lenses),
+            bounds: parts.bounds,
+            counts: parts.counts,
+            is_dead: Arc::default(),
+            idle_since: Mutex::new(None),
+            began: Instant::now(),
+        }
+    }
+
+    /// Which session.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Whose.
+    pub fn owner(&self) -> &OwnerId {
+        &self.owner
+    }
+
+    /// The session, where this process writes it.
+    pub fn session(&self) -> Option<&Arc<dyn Session>> {
+        self.session.get()
+    }
+
+    /// This process writes the session from now on.
+    pub(crate) async fn take(&self, session: Arc<dyn Session>) -> Result<(), RuntimeError> {
+        let sharing = session.state().await?.sharing;
+        self.wheel().learn(&sharing, self.now_ms());
+        let _ = self.session.set(session);
+        Ok(())
+    }
+
+    /// Milliseconds since the room was made; never backwards.
+    pub(crate) fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn wheel(&self) -> MutexGuard<'_, Wheel> {
+        self.wheel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A change of the wheel is on record.
+    pub(crate) fn turned(self: &Arc<Self>, changed: &WheelChanged) {
+        *self.last_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(changed.reason);
+        self.wheel().apply(changed, self.now_ms());
+        self.people.tell(&self.wheel_notice());
+        self.announce();
+    }
+
+    /// Who drives, and who would like to.
+    pub fn wheel_notice(&self) -> ServerNotice {
+        let wheel = self.wheel();
+        WheelNotice {
+            session_id: self.id.clone(),
+            epoch: wheel.epoch(),
+            seat: wheel.seat().cloned(),
+            reason: *self.last_reason.lock().unwrap_or_else(PoisonError::into_inner),
+            asked_by: wheel.asked_by().cloned(),
+        }
+        .into()
+    }
+
+    /// The last event that is committed.
+    ///
+    /// # Errors
+    /// Where the session cannot go on.
+    pub async fn head(&self) -> Result<u64, RuntimeError> {
+        match self.session() {
+            Some(session) => {
+                let state = session.state().await;
+                Ok(state.inspect_err(|error| self.note_failure(error))?.last_seq)
+            }
+            None => Ok(self.runtime.info(&self.id).await?.last_seq),
+        }
+    }
+
+    /// An error that tells that the session has to be opened anew before anything else can be done with it.
+    pub(crate) fn note_failure(&self, error: &RuntimeError) {
+        let is_over = match error {
+            RuntimeError::Gone { .. } => true,
+            RuntimeError::Log(error) => !matches!(error, LogError::NotFound(_) | LogError::NoBlob(_)),
+            _ => false,
+        };
+        if is_over {
+            self.is_dead.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether the session has to be opened anew.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.is_dead.load(Ordering::Acquire)
+    }
+
+    /// Where what happened is read from.
+    pub(crate) fn source(&self) -> Arc<dyn Source> {
+        self.lenses.clone()
+    }
+
+    /// The feed of a view; it begins where nobody had one.
+    ///
+    /// # Errors
+    /// Where the session cannot be read.
+    pub async fn feed(&self, view: WireView) -> Result<Arc<Feed>, RuntimeError> {
+        let mut feeds = self.feeds.lock().await;
+        let place = &mut feeds[index(view)];
+        if let Some(running) = place.as_ref().filter(|running| !running.feed.has_ended()) {
+            return Ok(running.feed.clone());
+        }
+        let head = self.head().await?;
+        let feed = Arc::new(Feed::new(head, self.bounds));
+        let pump = Pump {
+            feed: feed.clone(),
+            source: self.lenses.clone(),
+            lens: self.lenses.lens(view, head),
+            facts: self.facts_after(head).await?,
+        };
+        let (counts, is_dead) = (self.counts.clone(), self.is_dead.clone());
+        let task = tokio::spawn(async move {
+            pump.run(|readers| counts.overrun.add(readers as u64)).await;
+            // Nothing comes any more: whoever wants to go on has to open the session anew.
+            is_dead.store(true, Ordering::Release);
+        });
+        *place = Some(Running {
+            feed: feed.clone(),
+            task: task.abort_handle(),
+        });
+        Ok(feed)
+    }
+
+    async fn facts_after(&self, head: u64) -> Result<Subscription, RuntimeError> {
+        match self.session() {
+            Some(session) => session.subscribe(head, View::Environment).await,
+            None => self.runtime.watch(&self.id, head, View::Environment, true).await,
+        }
+    }
+
+    /// Whether nobody has used it for `idle`, as far as can be seen from outside.
+    pub(crate) fn has_been_idle(self: &Arc<Self>, idle: Duration) -> bool {
+        let used = !self.people.is_empty() || self.is_read() || self.is_held();
+        let mut since = self.idle_since.lock().unwrap_or_else(PoisonError::into_inner);
+        if used {
+            *since = None;
+            return false;
+        }
+        since.get_or_insert_with(Instant::now).elapsed() >= idle
+    }
+
+    /// Whether somebody else than the map of rooms holds the room or its session.
+    fn is_held(self: &Arc<Self>) -> bool {
+        let session = self.session().map_or(1, Arc::strong_count);
+        Arc::strong_count(self) > 1 || session > 1
+    }
+
+    /// Whether a feed has readers.
+    fn is_read(&self) -> bool {
+        let Ok(feeds) = self.feeds.try_lock() else {
+            return true;
+        };
+        feeds.iter().flatten().any(|running| running.feed.readers() > 0)
+    }
+
+    /// Ends all that the room does, and gives the session back.
+    pub(crate) async fn close(&self) {
+        if let Some(session) = self.session() {
+            session.close().await;
+        }
+        self.is_dead.store(true, Ordering::Release);
+        for running in self.feeds.lock().await.iter().flatten() {
+            running.task.abort();
+        }
+    }
+
+    /// Ends all readers, with what they are told.
+    pub(crate) async fn end_readers(&self, problem: &agentx_types::wire::Problem) {
+        for running in self.feeds.lock().await.iter().flatten() {
+            running.feed.end(problem.clone());
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        for running in self.feeds.get_mut().iter().flatten() {
+            running.task.abort();
+        }
+    }
+}
+
+fn index(view: WireView) -> usize {
+    match view {
+        WireView::Environment => 0,
+        WireView::Runtime => 1,
+        WireView::Ui => 2,
+    }
+}
+
+/// What happened in a session, and how it stood at some points of it.
+struct Lenses {
+    id: SessionId,
+    owner: OwnerId,
+    runtime: Arc<NodeRuntime>,
+    kept: Mutex<Vec<Lens>>,
+}
+
+impl Source for Lenses {
+    fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>> {
+        let (runtime, id) = (self.runtime.clone(), self.id.clone());
+        Box::pin(async move { runtime.facts(&id, after_seq, limit).await })
+    }
+
+    fn lens(&self, view: WireView, seq: u64) -> Lens {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let usable = kept.iter().filter(|lens| lens.view() == view && lens.at() <= seq);
+        let latest = usable.max_by_key(|lens| lens.at());
+        latest
+            .cloned()
+            .unwrap_or_else(|| Lens::new(&self.id, &self.owner, view))
+    }
+
+    fn keep(&self, lens: Lens) {
+        if lens.view() == WireView::Environment {
+            return;
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == LENSES {
+            kept.remove(0);
+        }
+        kept.push(lens);
+    }
+}

@@ -1,0 +1,357 @@
+//! The server itself: what it listens on, how connections are taken, and how it ends.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use agentx_config::Settings;
+use agentx_identity::Keyring;
+use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{LogError, RuntimeError};
+use axum::Router;
+use axum::extract::ConnectInfo;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+
+use crate::auth::Auth;
+use crate::options::ServerOptions;
+use crate::stall::Stalling;
+use crate::state::ServerState;
+use crate::{http, tls, ws};
+
+/// How long a TLS handshake may take, and the head of the first request after it.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long a connection may have nothing to ask after an answer.
+const KEEP_TIME: Duration = Duration::from_secs(75);
+/// How long the head of a request may be.
+const HEAD_BYTES: usize = 32 * 1024;
+/// How often sessions are looked at that may be put away.
+const SWEEP: Duration = Duration::from_secs(1);
+/// How long to wait where a connection cannot be taken, as when there are too many open files.
+const BREATH: Duration = Duration::from_millis(50);
+/// How many sessions that were under way are opened at once.
+const REOPEN: usize = 4;
+/// What somebody is told for whom there is no room.
+const TOO_MANY: &str = r#"{"type":"urn:agentx:problem:too_many","title":"Too many","status":503,"code":"too_many","detail":"the server has too many connections","retry_after_ms":1000}"#;
+
+/// That a connection is counted; it counts as long as a copy of this is somewhere.
+#[derive(Clone)]
+pub(crate) struct Permit {
+    _one: Arc<Counted>,
+}
+
+struct Counted {
+    state: Arc<ServerState>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.state.counts().connections.sub(1);
+    }
+}
+
+/// Why a server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// What it was told makes no sense, or would show more than was meant.
+    #[error("{0}")]
+    Options(String),
+    /// The address cannot be listened on.
+    #[error("{listen} cannot be listened on: {what}")]
+    Listen {
+        /// Which.
+        listen: SocketAddr,
+        /// What the system says.
+        what: String,
+    },
+    /// The certificate or its key cannot be used.
+    #[error("{}: {what}", path.display())]
+    Tls {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// A server that listens.
+pub struct Server {
+    state: Arc<ServerState>,
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    url: String,
+}
+
+/// Listens as `options` say; connections are taken when the server is run.
+///
+/// # Errors
+/// Where the options would show more than was meant, or the address or the certificate cannot be used.
+pub async fn bind(
+    runtime: Arc<NodeRuntime>,
+    settings: &Settings,
+    keyring: Keyring,
+    mut options: ServerOptions,
+) -> Result<Server, ServerError> {
+    check(&options)?;
+    let tls = match &options.tls {
+        Some((certificate, key)) => Some(tls::acceptor(certificate, key)?),
+        None => None,
+    };
+    let cannot = |error: std::io::Error| ServerError::Listen {
+        listen: options.listen,
+        what: error.to_string(),
+    };
+    let listener = TcpListener::bind(options.listen).await.map_err(cannot)?;
+    options.listen = listener.local_addr().map_err(cannot)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}", options.listen);
+    let origin = match &options.origin {
+        Some(origin) => origin.trim_end_matches('/').to_owned(),
+        None => url.clone(),
+    };
+    let auth = Auth::new(
+        keyring,
+        origin,
+        options.allow_origins.clone(),
+        options.allow_visitors,
+        (options.limits.nonces, options.limits.tokens),
+    );
+    let state = ServerState::new(runtime, Arc::new(settings.clone()), auth, options);
+    Ok(Server {
+        state,
+        listener,
+        tls,
+        url,
+    })
+}
+
+/// What is sent in the clear is seen by whoever is in between, so that has to be meant.
+fn check(options: &ServerOptions) -> Result<(), ServerError> {
+    let listen = options.listen;
+    if !listen.ip().is_loopback() && options.tls.is_none() && !options.insecure_listen {
+        return Err(ServerError::Options(format!(
+            "{listen} can be reached from other machines, and what is said there could be read on the way: \
+             give a certificate and its key, or say that a proxy in front of it has TLS (--insecure-listen)"
+        )));
+    }
+    let Some(origin) = &options.origin else {
+        if listen.ip().is_unspecified() {
+            return Err(ServerError::Options(format!(
+                "{listen} is no address that anybody calls: say what clients call this server, as in \
+                 --origin https://agents.example"
+            )));
+        }
+        return Ok(());
+    };
+    let host = origin
+        .strip_prefix("https://")
+        .or_else(|| origin.strip_prefix("http://"))
+        .map(|rest| rest.trim_end_matches('/'));
+    if host.is_none_or(|host| host.is_empty() || host.contains(['/', '?', '#', '@', '\n', ' '])) {
+        return Err(ServerError::Options(format!(
+            "the origin {origin:?} is not of the form https://name or https://name:port"
+        )));
+    }
+    Ok(())
+}
+
+impl Server {
+    /// Where it is, on this machine.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What its connections share.
+    pub fn state(&self) -> &Arc<ServerState> {
+        &self.state
+    }
+
+    /// Serves until `shutdown` is there, then ends: within [`Limits::shutdown`](crate::Limits::shutdown), everybody is told, and
+    /// what is under way is stopped and committed.
+    ///
+    /// # Errors
+    /// Where it cannot go on before that.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
+        let Self {
+            state, listener, tls, ..
+        } = self;
+        let seats = Arc::new(Semaphore::new(state.options().limits.connections));
+        let router = http::router(state.clone()).merge(ws::router(state.clone()));
+        let reopening = tokio::spawn(reopen(state.clone()));
+        let sweeping = tokio::spawn(sweep(state.clone()));
+        tokio::select! {
+            () = accept(&listener, tls, &state, &seats, &router) => {}
+            () = shutdown => {}
+        }
+        drop(listener);
+        reopening.abort();
+        sweeping.abort();
+        end(&state, &seats).await;
+        Ok(())
+    }
+}
+
+/// Takes connections, for ever.
+async fn accept(
+    listener: &TcpListener,
+    tls: Option<TlsAcceptor>,
+    state: &Arc<ServerState>,
+    seats: &Arc<Semaphore>,
+    router: &Router,
+) {
+    loop {
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be taken");
+                tokio::time::sleep(BREATH).await;
+                continue;
+            }
+        };
+        let Ok(permit) = seats.clone().try_acquire_owned() else {
+            turn_away(state, &stream, tls.is_some());
+            continue;
+        };
+        state.counts().connections.add(1);
+        let permit = Permit {
+            _one: Arc::new(Counted {
+                state: state.clone(),
+                _permit: permit,
+            }),
+        };
+        // Frames are small and wanted soon.
+        let _ = stream.set_nodelay(true);
+        let (state, router, tls) = (state.clone(), router.clone(), tls.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => serve(stream, peer, state, router, permit).await,
+                Some(tls) => match tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => serve(stream, peer, state, router, permit).await,
+                    Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
+                    Err(_) => tracing::debug!(%peer, "no TLS in time"),
+                },
+            }
+        });
+    }
+}
+
+fn turn_away(state: &ServerState, stream: &TcpStream, is_tls: bool) {
+    state.counts().turned_away.add(1);
+    if !is_tls {
+        // A new connection has room for this; whoever does not get it sees the end all the same.
+        let words = format!(
+            "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n\
+             connection: close\r\ncontent-length: {}\r\n\r\n{TOO_MANY}",
+            TOO_MANY.len()
+        );
+        let _ = stream.try_write(words.as_bytes());
+    }
+}
+
+/// Serves one connection until it ends or becomes a WebSocket.
+async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    peer: SocketAddr,
+    state: Arc<ServerState>,
+    router: Router,
+    permit: Permit,
+) {
+    let began = Arc::new(AtomicBool::new(false));
+    let has_begun = began.clone();
+    let service = tower::ServiceBuilder::new()
+        .map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
+            has_begun.store(true, Ordering::Relaxed);
+            request.extensions_mut().insert(permit.clone());
+            request.extensions_mut().insert(ConnectInfo(peer));
+            request.map(axum::body::Body::new)
+        })
+        .service(router);
+    // Twice: a WebSocket sees by itself that its reader is stuck, and says so in the end.
+    let patience = state.options().limits.stalled.saturating_mul(2);
+    let stream = Stalling::new(stream, patience);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(KEEP_TIME)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = silence(&began) => return tracing::debug!(%peer, "a connection asked nothing in time"),
+        () = state.shutdown().cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%peer, %error, "a connection broke off");
+    }
+}
+
+/// That nothing was asked in time.
+async fn silence(began: &AtomicBool) {
+    tokio::time::sleep(HEAD_TIME).await;
+    if began.load(Ordering::Relaxed) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Sessions that were under way when a process died go on.
+async fn reopen(state: Arc<ServerState>) {
+    let sessions = match state.runtime().under_way().await {
+        Ok(sessions) => sessions,
+        Err(error) => return tracing::error!(%error, "what was under way cannot be found"),
+    };
+    let slots = Arc::new(Semaphore::new(REOPEN));
+    for (session, owner) in sessions {
+        let Ok(slot) = slots.clone().acquire_owned().await else {
+            return;
+        };
+        let state = state.clone();
+        tokio::spawn(async move {
+            let runtime = state.runtime_of(&owner);
+            match state.rooms().enter(&session, &owner, &runtime).await {
+                Ok(_) => tracing::info!(%session, "goes on"),
+                Err(RuntimeError::Log(LogError::Busy { .. })) => {}
+                Err(error) => tracing::warn!(%session, %error, "cannot go on"),
+            }
+            drop(slot);
+        });
+    }
+}
+
+async fn sweep(state: Arc<ServerState>) {
+    let idle = state.options().limits.idle;
+    let mut ticks = tokio::time::interval(SWEEP.min(idle.max(Duration::from_millis(10))));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        state.rooms().sweep(idle).await;
+    }
+}
+
+/// Everybody is told; what is under way is stopped and committed.
+async fn end(state: &ServerState, seats: &Semaphore) {
+    state.shutdown().cancel();
+    let all = u32::try_from(state.options().limits.connections).unwrap_or(u32::MAX);
+    let everything = async {
+        tokio::join!(state.rooms().close_all(), async {
+            let _ = seats.acquire_many(all).await;
+        });
+    };
+    if tokio::time::timeout(state.options().limits.shutdown, everything)
+        .await
+        .is_err()
+    {
+        tracing::warn!("not everything had ended in time");
+    }
+}

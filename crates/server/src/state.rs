@@ -1,0 +1,309 @@
+//! What every connection and request of one server shares.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agentx_config::Settings;
+use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{LogError, Runtime as _, RuntimeError, Session};
+use agentx_types::wire::{Problem, WireView};
+use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp, VISITORS};
+use axum::http::HeaderMap;
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::Auth;
+use crate::counts::Counts;
+use crate::feed::{Place, Reader, Start};
+use crate::options::ServerOptions;
+use crate::outbox::Ear;
+use crate::rooms::{Membership, Room, Rooms};
+
+/// How many owners' runtimes are kept ready.
+const RUNTIMES: usize = 256;
+
+/// Who sends a request or holds a connection, and with which program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Who.
+    pub person: OwnerId,
+    /// Their name, if the server has one.
+    pub name: Option<String>,
+    /// Whether they may do what the operator may.
+    pub operator: bool,
+    /// Whether they have not said who they are.
+    pub visitor: bool,
+    /// They, at this program.
+    pub seat: Seat,
+}
+
+/// A session as a caller may use it.
+#[derive(Clone)]
+pub struct Access {
+    /// Whose session it is.
+    pub owner: OwnerId,
+    /// What the caller may do in it.
+    pub role: SessionRole,
+    /// The runtime of its owner.
+    pub runtime: Arc<NodeRuntime>,
+}
+
+/// Somebody who reads a session. They are there for the others as long as this is.
+pub struct Following {
+    /// What they read.
+    pub reader: Reader,
+    /// That they are there.
+    pub membership: Membership,
+    /// What they may do.
+    pub role: SessionRole,
+}
+
+/// What every connection and request of one server shares.
+pub struct ServerState {
+    runtime: Arc<NodeRuntime>,
+    runtimes: Mutex<HashMap<OwnerId, Arc<NodeRuntime>>>,
+    settings: Arc<Settings>,
+    options: ServerOptions,
+    auth: Auth,
+    rooms: Rooms,
+    counts: Arc<Counts>,
+    sockets: Mutex<HashMap<OwnerId, usize>>,
+    shutdown: CancellationToken,
+}
+
+impl ServerState {
+    /// The state of a server.
+    pub fn new(
+        runtime: Arc<NodeRuntime>,
+        settings: Arc<Settings>,
+        auth: Auth,
+        options: ServerOptions,
+    ) -> Arc<Self> {
+        let counts = Arc::<Counts>::default();
+        let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
+        Arc::new(Self {
+            runtime,
+            runtimes: Mutex::new(HashMap::new()),
+            settings,
+            options,
+            auth,
+            rooms,
+            counts,
+            sockets: Mutex::new(HashMap::new()),
+            shutdown: CancellationToken::new(),
+        })
+    }
+
+    /// What the server was told.
+    pub fn options(&self) -> &ServerOptions {
+        &self.options
+    }
+
+    /// The settings of the program.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Challenges and tokens.
+    pub fn auth(&self) -> &Auth {
+        &self.auth
+    }
+
+    /// All sessions that are open.
+    pub fn rooms(&self) -> &Rooms {
+        &self.rooms
+    }
+
+    /// What is counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Cancelled when the server ends; streams end then.
+    pub fn shutdown(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    /// Milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Microseconds since 1970.
+    pub fn now(&self) -> Timestamp {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    /// Who sends a request with these headers.
+    ///
+    /// # Errors
+    /// See [`Auth::caller_of`].
+    pub fn caller_of(&self, headers: &HeaderMap) -> Result<Caller, Box<Problem>> {
+        self.auth.caller_of(headers, self.now_ms())
+    }
+
+    /// The operator's runtime.
+    pub fn runtime(&self) -> &Arc<NodeRuntime> {
+        &self.runtime
+    }
+
+    /// The runtime of an owner: its sessions, and nobody else's.
+    pub fn runtime_of(&self, owner: &OwnerId) -> Arc<NodeRuntime> {
+        if owner == self.runtime.owner() {
+            return self.runtime.clone();
+        }
+        let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = runtimes.get(owner) {
+            return runtime.clone();
+        }
+        if runtimes.len() >= RUNTIMES {
+            runtimes.clear();
+        }
+        let runtime = Arc::new(self.runtime.for_owner(owner.clone()));
+        runtimes.insert(owner.clone(), runtime.clone());
+        runtime
+    }
+
+    /// A session as a caller may use it.
+    ///
+    /// # Errors
+    /// [`LogError::NotFound`] where they may not even know that it exists.
+    pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<Access, RuntimeError> {
+        let (owner, shared) = self.runtime.access(session, &caller.person).await?;
+        let role = if owner == caller.person {
+            Some(SessionRole::Own)
+        } else {
+            shared
+        };
+        let most = if caller.visitor {
+            SessionRole::Watch
+        } else {
+            SessionRole::Own
+        };
+        match role {
+            Some(role) => Ok(Access {
+                role: role.min(most),
+                runtime: self.runtime_of(&owner),
+                owner,
+            }),
+            None => Err(LogError::NotFound(session.to_string()).into()),
+        }
+    }
+
+    /// What a caller may do in a session.
+    ///
+    /// # Errors
+    /// [`LogError::NotFound`] where they may not even know that it exists.
+    pub async fn role_of(&self, caller: &Caller, session: &SessionId) -> Result<SessionRole, RuntimeError> {
+        Ok(self.access(caller, session).await?.role)
+    }
+
+    /// The room of a session that a caller has access to.
+    ///
+    /// # Errors
+    /// Where the session cannot be opened.
+    pub async fn enter(&self, access: &Access, session: &SessionId) -> Result<Arc<Room>, RuntimeError> {
+        self.rooms.enter(session, &access.owner, &access.runtime).await
+    }
+
+    /// The session, opened to be written: once in this process, whoever asks. It is put away when it is idle.
+    ///
+    /// Says nothing about who may use it; see [`ServerState::access`].
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    pub async fn open(&self, session: &SessionId) -> Result<Arc<dyn Session>, RuntimeError> {
+        let (owner, _) = self.runtime.access(session, self.runtime.owner()).await?;
+        let runtime = self.runtime_of(&owner);
+        let room = self.rooms.enter(session, &owner, &runtime).await?;
+        self.rooms.write(&room, &runtime).await
+    }
+
+    /// Makes a session of `owner`. The configuration is taken as it is.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    pub async fn create(&self, owner: &OwnerId, config: AgentConfig) -> Result<SessionId, RuntimeError> {
+        let room = self.rooms.create(config, &self.runtime_of(owner)).await?;
+        Ok(room.id().clone())
+    }
+
+    /// Reads a session from after a place in it, and is there for the others; `ear` hears who else is.
+    ///
+    /// # Errors
+    /// Where the caller may not see it, it cannot be opened, or it has not come as far as `after`.
+    pub async fn follow(
+        &self,
+        caller: &Caller,
+        session: &SessionId,
+        (after, view): (Place, WireView),
+        ear: Option<Arc<dyn Ear>>,
+    ) -> Result<Following, RuntimeError> {
+        let access = self.access(caller, session).await?;
+        let room = self.enter(&access, session).await?;
+        let feed = room.feed(view).await?;
+        let head = room.head().await?;
+        if after.0 > head {
+            return Err(RuntimeError::Refused(format!(
+                "{session} has events 1 to {head}; there is none after {}",
+                after.0
+            )));
+        }
+        let start = Start {
+            session: session.clone(),
+            view,
+            after,
+            head,
+        };
+        let reader = Reader::new(feed, room.source(), start);
+        let membership = room.join(&caller.seat, access.role, reader.slot().clone(), ear);
+        // Who lost their role in between was not there to be told.
+        let role = self.role_of(caller, session).await?;
+        Ok(Following {
+            reader,
+            membership,
+            role,
+        })
+    }
+
+    /// A person has one connection more; `None` where they have too many. It is given back when the result is dropped.
+    pub fn count_in(self: &Arc<Self>, person: &OwnerId) -> Option<Counted> {
+        let limits = &self.options.limits;
+        let most = if person.as_str() == VISITORS {
+            // They are many; but there has to be room for people who are known.
+            limits.connections / 2
+        } else {
+            limits.connections_per_person
+        };
+        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = sockets.entry(person.clone()).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Counted {
+            state: self.clone(),
+            person: person.clone(),
+        })
+    }
+}
+
+/// That a person has a connection.
+pub struct Counted {
+    state: Arc<ServerState>,
+    person: OwnerId,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut sockets = self.state.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = sockets.get_mut(&self.person) {
+            *count -= 1;
+            if *count == 0 {
+                sockets.remove(&self.person);
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! TLS from files: a certificate chain and its key, both PEM.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::server::ServerError;
+
+/// What takes connections with this certificate.
+pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
+    let says = |path: &Path, what: String| ServerError::Tls {
+        path: path.to_owned(),
+        what,
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| says(certificate, error.to_string()))?;
+    if chain.is_empty() {
+        return Err(says(certificate, "there is no certificate in it".into()));
+    }
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| says(key, error.to_string()))?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| says(certificate, error.to_string()))?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
+        .map_err(|error| says(key, error.to_string()))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

@@ -1,0 +1,323 @@
+//! Who drives a session: the machine that decides. Pure: time comes in, what is to be put on record comes out.
+//!
+//! A change is decided, put on record by whoever asked the machine, and only then [`Wheel::apply`] makes it so. All of that
+//! happens under the session's lock, so two drivers at once have one outcome.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use agentx_runtime::{RuntimeError, Sharing};
+use agentx_types::wire::WheelWish;
+use agentx_types::{OwnerId, Seat, SessionRole, WheelChanged, WheelReason};
+
+/// How long who drives is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How long they may leave a question unanswered, in milliseconds; then who asked may take the wheel.
+    pub answer_ms: u64,
+    /// How long they may be gone; then the wheel is free.
+    pub gone_ms: u64,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            answer_ms: 20_000,
+            gone_ms: 30_000,
+        }
+    }
+}
+
+/// The wheel of one session, and who is there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wheel {
+    patience: Patience,
+    seat: Option<Seat>,
+    epoch: u64,
+    /// How many connections each seat has to this session.
+    here: BTreeMap<Seat, u32>,
+    /// Since when who drives has not been there.
+    gone_since: Option<u64>,
+    /// Who asks for it, and since when.
+    asked: Option<(Seat, u64)>,
+}
+
+/// What comes of a wish.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// To be put on record.
+    Change(WheelChanged),
+    /// Whoever drives is to be asked.
+    Asked,
+    /// It is so already.
+    Nothing,
+}
+
+impl Wheel {
+    /// A wheel that nobody has ever held.
+    pub fn new(patience: Patience) -> Self {
+        Self {
+            patience,
+            ..Self::default()
+        }
+    }
+
+    /// It is as the facts have it. Who drove before has some time to come back.
+    pub fn learn(&mut self, sharing: &Sharing, now: u64) {
+        self.seat = sharing.seat.clone();
+        self.epoch = sharing.epoch;
+        self.asked = None;
+        self.gone_since = self.gone(now);
+    }
+
+    /// Who drives.
+    pub fn seat(&self) -> Option<&Seat> {
+        self.seat.as_ref()
+    }
+
+    /// Counts the changes.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Who asks for it.
+    pub fn asked_by(&self) -> Option<&Seat> {
+        self.asked.as_ref().map(|(seat, _)| seat)
+    }
+
+    /// A seat has one connection more to the session.
+    pub fn arrive(&mut self, seat: &Seat) {
+        *self.here.entry(seat.clone()).or_default() += 1;
+        if self.seat.as_ref() == Some(seat) {
+            self.gone_since = None;
+        }
+    }
+
+    /// A seat has one less.
+    pub fn leave(&mut self, seat: &Seat, now: u64) {
+        let Some(count) = self.here.get_mut(seat) else {
+            return;
+        };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        self.here.remove(seat);
+        if self.seat.as_ref() == Some(seat) {
+            self.gone_since = Some(now);
+        }
+        if self.asked_by() == Some(seat) {
+            self.asked = None;
+        }
+    }
+
+    /// Whether `seat` may do something that needs the wheel: where nobody holds it, it takes it by that.
+    ///
+    /// # Errors
+    /// `stale_epoch` where it believes in an earlier wheel, `denied` where it may not drive or another one does.
+    pub fn drive(
+        &mut self,
+        seat: &Seat,
+        role: SessionRole,
+        believed: Option<u64>,
+        now: u64,
+    ) -> Result<Option<WheelChanged>, RuntimeError> {
+        may_drive(role)?;
+        if let Some(believed) = believed.filter(|believed| *believed != self.epoch) {
+            return Err(self.stale(believed));
+        }
+        match &self.seat {
+            Some(holder) if holder == seat => {
+                self.seen(now);
+                Ok(None)
+            }
+            Some(holder) if !self.is_free(now) && !self.is_own_and_gone(holder, seat) => {
+                Err(self.held_by(holder))
+            }
+            _ => Ok(Some(self.taken_by(seat, now))),
+        }
+    }
+
+    /// What a wish comes to. `heir`: what the seat that is to have it may do, for [`WheelWish::Hand`].
+    ///
+    /// # Errors
+    /// `denied` where it is not theirs to wish, `refused` where it makes no sense now.
+    pub fn wish(
+        &mut self,
+        seat: &Seat,
+        role: SessionRole,
+        wish: &WheelWish,
+        heir: Option<SessionRole>,
+        now: u64,
+    ) -> Result<Verdict, RuntimeError> {
+        may_drive(role)?;
+        let drives = self.seat.as_ref() == Some(seat);
+        match wish {
+            // Who drives and says so has answered whoever asked.
+            WheelWish::Ask | WheelWish::Take if drives => {
+                self.asked = None;
+                self.seen(now);
+                Ok(Verdict::Nothing)
+            }
+            WheelWish::Ask if self.is_free(now) => Ok(Verdict::Change(self.taken_by(seat, now))),
+            WheelWish::Ask => self.ask(seat, now),
+            WheelWish::Take => match &self.seat {
+                Some(holder)
+                    if !self.is_free(now)
+                        && holder.person != seat.person
+                        && !self.was_left_unanswered(seat, now) =>
+                {
+                    Err(self.held_by(holder))
+                }
+                _ => Ok(Verdict::Change(self.taken_by(seat, now))),
+            },
+            WheelWish::Hand(_) | WheelWish::Release if !drives => Err(RuntimeError::Denied(
+                "only who drives can hand the wheel over or let it go".into(),
+            )),
+            WheelWish::Hand(to) => self.hand(to, heir),
+            WheelWish::Release => Ok(Verdict::Change(self.change(None, WheelReason::Released))),
+        }
+    }
+
+    /// A person may do less: where one of their programs drives and may no longer, nobody does.
+    pub fn lowered(&self, person: &OwnerId, role: Option<SessionRole>) -> Option<WheelChanged> {
+        let holder = self.seat.as_ref().filter(|seat| seat.person == *person);
+        let may = role.is_some_and(|role| role >= SessionRole::Drive);
+        (holder.is_some() && !may).then(|| self.change(None, WheelReason::Released))
+    }
+
+    /// What time alone brings: who drives has been gone for too long, and others are there to notice.
+    pub fn tick(&self, now: u64) -> Option<WheelChanged> {
+        let is_over = self.seat.is_some() && self.is_free(now) && !self.here.is_empty();
+        is_over.then(|| self.change(None, WheelReason::TimedOut))
+    }
+
+    /// When [`Wheel::tick`] has something to say, if nothing happens before.
+    pub fn deadline(&self) -> Option<u64> {
+        let gone = self.gone_since.filter(|_| self.seat.is_some())?;
+        (!self.here.is_empty()).then_some(gone + self.patience.gone_ms)
+    }
+
+    /// A change is on record.
+    pub fn apply(&mut self, changed: &WheelChanged, now: u64) {
+        self.seat = changed.seat.clone();
+        self.epoch = changed.epoch;
+        self.asked = None;
+        self.gone_since = self.gone(now);
+    }
+
+    /// `now`, where somebody drives who is not here.
+    fn gone(&self, now: u64) -> Option<u64> {
+        let seat = self.seat.as_ref()?;
+        (!self.here.contains_key(seat)).then_some(now)
+    }
+
+    fn ask(&mut self, seat: &Seat, now: u64) -> Result<Verdict, RuntimeError> {
+        match &self.asked {
+            Some((asker, _)) if asker == seat => Ok(Verdict::Asked),
+            Some((asker, _)) => Err(RuntimeError::Refused(format!(
+                "{} has asked for the wheel already",
+                asker.client
+            ))),
+            None => {
+                self.asked = Some((seat.clone(), now));
+                Ok(Verdict::Asked)
+            }
+        }
+    }
+
+    fn hand(&self, to: &Seat, heir: Option<SessionRole>) -> Result<Verdict, RuntimeError> {
+        if self.seat.as_ref() == Some(to) {
+            return Ok(Verdict::Nothing);
+        }
+        if !self.here.contains_key(to) {
+            return Err(RuntimeError::Refused(format!(
+                "{} of {} is not there",
+                to.client, to.person
+            )));
+        }
+        if heir.is_none_or(|role| role < SessionRole::Drive) {
+            return Err(RuntimeError::Refused(format!("{} may not drive", to.person)));
+        }
+        Ok(Verdict::Change(
+            self.change(Some(to.clone()), WheelReason::HandedOver),
+        ))
+    }
+
+    /// Whoever drives without a connection (over HTTP) is there while it says something.
+    fn seen(&mut self, now: u64) {
+        if self.gone_since.is_some() {
+            self.gone_since = Some(now);
+        }
+    }
+
+    fn taken_by(&self, seat: &Seat, now: u64) -> WheelChanged {
+        let was_gone = self.seat.is_some() && self.is_free(now);
+        let reason = if was_gone {
+            WheelReason::TimedOut
+        } else {
+            WheelReason::Taken
+        };
+        self.change(Some(seat.clone()), reason)
+    }
+
+    fn change(&self, seat: Option<Seat>, reason: WheelReason) -> WheelChanged {
+        WheelChanged {
+            seat,
+            epoch: self.epoch + 1,
+            reason,
+        }
+    }
+
+    /// Whether anybody may have it.
+    fn is_free(&self, now: u64) -> bool {
+        let gone = |since: u64| now.saturating_sub(since) >= self.patience.gone_ms;
+        self.seat.is_none() || self.gone_since.is_some_and(gone)
+    }
+
+    /// Whether it is held by another program of the same person that is not there any more.
+    fn is_own_and_gone(&self, holder: &Seat, seat: &Seat) -> bool {
+        holder.person == seat.person && !self.here.contains_key(holder)
+    }
+
+    fn was_left_unanswered(&self, seat: &Seat, now: u64) -> bool {
+        self.asked.as_ref().is_some_and(|(asker, since)| {
+            asker == seat && now.saturating_sub(*since) >= self.patience.answer_ms
+        })
+    }
+
+    fn held_by(&self, holder: &Seat) -> RuntimeError {
+        RuntimeError::Denied(format!(
+            "{} ({}) drives; ask for the wheel, and take it where nobody answers within {} s",
+            holder.client,
+            holder.person,
+            self.patience.answer_ms / 1000
+        ))
+    }
+
+    fn stale(&self, believed: u64) -> RuntimeError {
+        let who = self.seat.as_ref().map_or("nobody drives".to_owned(), |seat| {
+            format!("{} ({}) drives", seat.client, seat.person)
+        });
+        RuntimeError::Remote {
+            code: "stale_epoch".into(),
+            detail: format!(
+                "the wheel has changed hands: this is for wheel {believed}, now it is {} and {who}",
+                self.epoch
+            ),
+        }
+    }
+}
+
+fn may_drive(role: SessionRole) -> Result<(), RuntimeError> {
+    if role >= SessionRole::Drive {
+        return Ok(());
+    }
+    let may = match role {
+        SessionRole::Approve => "look and decide about tool calls",
+        _ => "look",
+    };
+    Err(RuntimeError::Denied(format!("you may only {may} here")))
+}

@@ -1,0 +1,92 @@
+//! One connection, from `hello` to its end: one task that reads and writes at the same time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_types::SessionId;
+use agentx_types::wire::WireView;
+use futures_util::StreamExt as _;
+use hyper::upgrade::Upgraded;
+
+use super::frames::End;
+use super::reading::Reading;
+use super::wire::{Batch, Sink, Stream, halves};
+use super::writing::{Task, Writing};
+use crate::auth::Identity;
+use crate::outbox::{Item, Outbox, encode};
+use crate::state::ServerState;
+
+/// How long the last words of a connection may take.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What the two halves of a connection share.
+pub(super) struct Shared {
+    pub(super) state: Arc<ServerState>,
+    pub(super) outbox: Arc<Outbox<Task>>,
+    /// What is subscribed to. The reading half adds, the writing half takes away what ended by itself.
+    subscriptions: Mutex<HashMap<SessionId, WireView>>,
+    /// Who it is, as soon as that is known.
+    identity: Mutex<Option<Identity>>,
+}
+
+impl Shared {
+    pub(super) fn subscriptions(&self) -> MutexGuard<'_, HashMap<SessionId, WireView>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn identity(&self) -> MutexGuard<'_, Option<Identity>> {
+        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves a socket until it ends. `known`: who it is, where a token said so.
+pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, known: Option<Identity>) {
+    state.counts().sockets.add(1);
+    let limits = &state.options().limits;
+    let shared = Arc::new(Shared {
+        outbox: Arc::new(Outbox::new(limits.waiting())),
+        subscriptions: Mutex::default(),
+        identity: Mutex::default(),
+        state: state.clone(),
+    });
+    let (mut stream, mut sink) = halves(socket, shared.outbox.clone(), limits.frame_bytes).await;
+    let end = {
+        let reading = Box::pin(Reading::new(shared.clone(), known).run(&mut stream));
+        let writing = Box::pin(Writing::new(shared.clone()).run(&mut sink));
+        tokio::select! {
+            // What is on its way out goes first: a client that floods the server still gets its answers.
+            biased;
+            end = writing => end,
+            end = reading => end,
+            () = state.shutdown().cancelled() => End::shutdown(),
+        }
+    };
+    let unsaid = shared.outbox.drain();
+    shared.outbox.close();
+    let last_words = last_words(&mut sink, &mut stream, unsaid, end);
+    // Who does not read does not get them.
+    let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+    state.counts().sockets.sub(1);
+}
+
+/// What is still to be said, why it ends, and then the other side's last words, so that ours are not lost.
+async fn last_words(
+    sink: &mut Sink,
+    stream: &mut Stream,
+    unsaid: Vec<Item<Task>>,
+    end: End,
+) -> std::io::Result<()> {
+    let mut batch = Batch::default();
+    unsaid.iter().for_each(|said| batch.item(said));
+    let End::Bye(bye) = end else {
+        sink.send(batch).await?;
+        return sink.end().await;
+    };
+    tracing::debug!(code = bye.code, reason = bye.reason, "a connection is ended");
+    batch.text(&encode(&bye.clone().into()));
+    batch.close(&bye);
+    sink.send(batch).await?;
+    while let Some(Ok(_)) = stream.next().await {}
+    sink.end().await
+}

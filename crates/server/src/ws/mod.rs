@@ -1,0 +1,93 @@
+//! The WebSocket: many subscriptions, and all that people do, over one connection.
+
+mod connection;
+mod frames;
+mod meter;
+mod reading;
+mod requests;
+mod wire;
+mod writing;
+
+use std::sync::Arc;
+
+use agentx_types::wire::{Problem, SUBPROTOCOL};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts as _, Request, State};
+use axum::http::header::SEC_WEBSOCKET_PROTOCOL;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use hyper::upgrade::OnUpgrade;
+
+use crate::auth::{Identity, bearer, bearer_subprotocol, problem};
+use crate::http::problem_response;
+use crate::server::Permit;
+use crate::state::ServerState;
+
+/// The routes of the WebSocket.
+pub fn router(state: Arc<ServerState>) -> Router {
+    Router::new()
+        .route("/v1/socket", get(upgrade))
+        .route("/ws", get(upgrade))
+        .with_state(state)
+}
+
+async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let known = match identify(&state, &parts.headers) {
+        Ok(known) => known,
+        Err(problem) => return problem_response(*problem),
+    };
+    let permit = parts.extensions.get::<Permit>().cloned();
+    let upgrading = parts.extensions.get::<OnUpgrade>().cloned();
+    // What is wrong with a request is axum's to say; it has the right status and headers for it.
+    if let Err(rejection) = WebSocketUpgrade::from_request_parts(&mut parts, &state).await {
+        return rejection.into_response();
+    }
+    let (Some(upgrading), Some(headers)) = (upgrading, wire::answer(&parts.headers, SUBPROTOCOL)) else {
+        return StatusCode::UPGRADE_REQUIRED.into_response();
+    };
+    tokio::spawn(async move {
+        match upgrading.await {
+            Ok(socket) => connection::run(state, socket, known).await,
+            Err(error) => tracing::debug!(%error, "a connection did not become a WebSocket"),
+        }
+        // The connection counts as one until here.
+        drop(permit);
+    });
+    (StatusCode::SWITCHING_PROTOCOLS, headers, Body::empty()).into_response()
+}
+
+/// Who opens a socket, where a token says so; else they say it on the socket.
+fn identify(state: &ServerState, headers: &HeaderMap) -> Result<Option<Identity>, Box<Problem>> {
+    state.auth().check_origin(headers)?;
+    check_protocol(headers)?;
+    let token = match bearer_subprotocol(headers) {
+        Some(token) => Some(token),
+        None => bearer(headers)?,
+    };
+    if state.shutdown().is_cancelled() {
+        let mut closing = problem("closing", "the server ends; come back in a moment");
+        closing.retry_after_ms = Some(1000);
+        return Err(closing);
+    }
+    token
+        .map(|token| state.auth().holder(token, state.now_ms()))
+        .transpose()
+}
+
+/// Whoever offers protocols, and not this one, would not understand a word.
+fn check_protocol(headers: &HeaderMap) -> Result<(), Box<Problem>> {
+    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+    let mut names = offered
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .peekable();
+    if names.peek().is_none() || names.any(|name| name.trim() == SUBPROTOCOL) {
+        return Ok(());
+    }
+    let what = format!("this server speaks the subprotocol {SUBPROTOCOL}, which was not offered");
+    Err(problem("bad_request", &what))
+}

@@ -1,0 +1,150 @@
+//! What somebody who is known wants of a connection.
+
+use agentx_runtime::RuntimeError;
+use agentx_types::wire::{
+    ClientRequest, CommandFrame, Problem, Subscribe, Subscribed, Unsubscribe, WireView,
+};
+use agentx_types::{SessionId, UiCommandResult, UiConnectionState, UiResult, UiToolStatus};
+use serde_json::Value;
+
+use super::frames::{accepted, ui_frame};
+use super::reading::Reading;
+use super::writing::{Subscription, Task};
+use crate::auth::problem;
+use crate::control::told;
+use crate::state::Caller;
+
+/// The event that something became, and what came of it.
+type Done = (Option<u64>, Value);
+
+impl Reading {
+    /// Does what is wanted. `None`: it was answered already.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub(super) async fn carry_out(
+        &mut self,
+        caller: &Caller,
+        id: &str,
+        request: ClientRequest,
+    ) -> Result<Option<Done>, Box<Problem>> {
+        let state = self.shared.state.clone();
+        let seq = |answer: Result<u64, RuntimeError>| match answer {
+            Ok(seq) => Ok(Some((Some(seq), Value::Null))),
+            Err(error) => Err(told(&error)),
+        };
+        match request {
+            ClientRequest::Subscribe(wanted) => self.subscribe(caller, id, wanted).await.map(|()| None),
+            ClientRequest::Unsubscribe(unwanted) => self.unsubscribe(&unwanted).map(Some),
+            ClientRequest::UserInputFrame(frame) => seq(state.say(caller, frame).await),
+            ClientRequest::ApprovalFrame(frame) => seq(state.approve(caller, frame).await),
+            ClientRequest::InterruptFrame(frame) => seq(state.interrupt(caller, frame).await),
+            ClientRequest::CommandFrame(frame) => {
+                let (session, command) = (frame.session_id.clone(), frame.command.clone());
+                let done = seq(self.command(caller, frame).await);
+                self.command_result(&session, command, &done);
+                done
+            }
+            ClientRequest::WheelFrame(frame) => match state.wheel(caller, frame).await {
+                Ok((seq, wheel)) => {
+                    let now = serde_json::to_value(&wheel).unwrap_or_default();
+                    Ok(Some((seq, now.get("payload").cloned().unwrap_or_default())))
+                }
+                Err(error) => Err(told(&error)),
+            },
+            ClientRequest::Authenticate(_) | ClientRequest::Ping(_) | ClientRequest::Unknown(_) => {
+                Err(problem("bad_frame", "this is not the place for it"))
+            }
+        }
+    }
+
+    async fn subscribe(&self, caller: &Caller, id: &str, wanted: Subscribe) -> Result<(), Box<Problem>> {
+        let Subscribe {
+            session_id,
+            after_seq,
+            view,
+        } = wanted;
+        self.may_subscribe(&session_id)?;
+        let state = &self.shared.state;
+        let following = state
+            .follow(caller, &session_id, ((after_seq, u32::MAX), view), None)
+            .await
+            .map_err(|error| told(&error))?;
+        self.shared.subscriptions().insert(session_id.clone(), view);
+        let outbox = &self.shared.outbox;
+        outbox.notice(
+            &Subscribed {
+                session_id: session_id.clone(),
+                view,
+                after_seq,
+                head_seq: following.reader.start().head,
+                role: following.role,
+            }
+            .into(),
+        );
+        outbox.notice(&accepted(id.to_owned(), None, Value::Null));
+        if view == WireView::Ui {
+            let visitor = caller.visitor;
+            outbox.text(ui_frame(&session_id, &UiConnectionState { visitor }.into()));
+        }
+        outbox.notice(&following.membership.room().wheel_notice());
+        following.membership.listen(outbox.clone());
+        outbox.task(Task::Attach(Box::new(Subscription {
+            session: session_id,
+            reader: following.reader,
+            membership: following.membership,
+        })));
+        Ok(())
+    }
+
+    fn may_subscribe(&self, session: &SessionId) -> Result<(), Box<Problem>> {
+        let subscriptions = self.shared.subscriptions();
+        if subscriptions.contains_key(session) {
+            let what = "this connection has a subscription to this session; end it first";
+            return Err(problem("refused", what));
+        }
+        let limit = self.shared.state.options().limits.subscriptions;
+        if subscriptions.len() >= limit {
+            let what = format!("a connection has at most {limit} subscriptions");
+            return Err(problem("too_many", &what));
+        }
+        Ok(())
+    }
+
+    fn unsubscribe(&self, unwanted: &Unsubscribe) -> Result<Done, Box<Problem>> {
+        let session = &unwanted.session_id;
+        if self.shared.subscriptions().remove(session).is_none() {
+            let what = "this connection has no subscription to this session";
+            return Err(problem("refused", what));
+        }
+        self.shared.outbox.task(Task::Detach(session.clone()));
+        Ok((None, Value::Null))
+    }
+
+    async fn command(&self, caller: &Caller, frame: CommandFrame) -> Result<u64, RuntimeError> {
+        self.shared.state.command(caller, frame).await
+    }
+
+    /// Simple clients are told what came of a command as an event, too.
+    fn command_result(
+        &self,
+        session: &SessionId,
+        command: String,
+        done: &Result<Option<Done>, Box<Problem>>,
+    ) {
+        if self.shared.subscriptions().get(session) != Some(&WireView::Ui) {
+            return;
+        }
+        let (status, message) = match done {
+            Ok(_) => (UiToolStatus::Success, "done".to_owned()),
+            Err(problem) => (UiToolStatus::Error, problem.detail.clone()),
+        };
+        let result = UiResult {
+            status,
+            message,
+            data: None,
+        };
+        let event = UiCommandResult { command, result }.into();
+        self.shared.outbox.text(ui_frame(session, &event));
+    }
+}

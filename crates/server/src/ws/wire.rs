@@ -1,0 +1,288 @@
+//! The two halves of a socket below frames: what is read goes through tungstenite, what is written is framed here.
+//!
+//! tungstenite would copy each frame into a buffer of the connection that never gets smaller again: after one large event,
+//! every reader of it would keep its size. Here what is ready at one moment is framed into memory that is given back once it
+//! is sent, so a connection that waits has none.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use agentx_types::wire::Bye;
+use axum::body::Bytes;
+use axum::http::HeaderMap;
+use axum::http::header::{
+    CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE,
+};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf, ReadHalf, WriteHalf};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+
+use super::writing::Task;
+use crate::outbox::{Item, Outbox};
+
+/// How much is read from a socket at once. An idle connection keeps this much memory.
+const READ_BUFFER: usize = 2 * 1024;
+/// How many bytes the reason of a close frame may have; the protocol has room for 123.
+const REASON: usize = 120;
+
+const FIN: u8 = 0x80;
+const TEXT: u8 = FIN | 0x1;
+const CLOSE: u8 = FIN | 0x8;
+const PING: u8 = FIN | 0x9;
+
+/// What a client says.
+pub(super) type Stream = WebSocketStream<Heard>;
+
+/// Where it hears.
+pub(super) struct Sink<W = WriteHalf<TokioIo<Upgraded>>> {
+    to: W,
+    /// What is on its way, and how much of it has left.
+    batch: Vec<u8>,
+    left: usize,
+}
+
+impl<W: AsyncWrite + Unpin> Sink<W> {
+    /// Sends everything. Where it is not let finish, what is missing goes before what is sent next.
+    pub(super) async fn send(&mut self, batch: Batch) -> io::Result<()> {
+        self.go_on().await?;
+        self.batch = batch.bytes;
+        self.go_on().await?;
+        self.to.flush().await
+    }
+
+    async fn go_on(&mut self) -> io::Result<()> {
+        while self.left < self.batch.len() {
+            match self.to.write(&self.batch[self.left..]).await? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => self.left += count,
+            }
+        }
+        self.batch = Vec::new();
+        self.left = 0;
+        Ok(())
+    }
+
+    /// Nothing more is sent.
+    pub(super) async fn end(&mut self) -> io::Result<()> {
+        self.to.shutdown().await
+    }
+}
+
+/// Both halves of a connection. What the protocol answers by itself goes through `outbox`, in its turn.
+pub(super) async fn halves(
+    upgraded: Upgraded,
+    outbox: Arc<Outbox<Task>>,
+    frame_bytes: usize,
+) -> (Stream, Sink) {
+    let (from, to) = tokio::io::split(TokioIo::new(upgraded));
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(0)
+        .max_message_size(Some(frame_bytes))
+        .max_frame_size(Some(frame_bytes));
+    let stream = WebSocketStream::from_raw_socket(Heard { from, outbox }, Role::Server, Some(config)).await;
+    let sink = Sink {
+        to,
+        batch: Vec::new(),
+        left: 0,
+    };
+    (stream, sink)
+}
+
+/// The headers of the answer to a client that asks for a WebSocket as it should; `None` where it has no key.
+pub(super) fn answer(asked: &HeaderMap, protocol: &'static str) -> Option<HeaderMap> {
+    let key = asked.get(SEC_WEBSOCKET_KEY)?;
+    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
+    let mut headers = HeaderMap::new();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    if asked.contains_key(SEC_WEBSOCKET_PROTOCOL) {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+    }
+    Some(headers)
+}
+
+/// The half of a socket that is read. What is written to it, answers to pings and closes, stands in the outbox.
+pub(super) struct Heard {
+    from: ReadHalf<TokioIo<Upgraded>>,
+    outbox: Arc<Outbox<Task>>,
+}
+
+impl AsyncRead for Heard {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.from).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Heard {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, frames: &[u8]) -> Poll<io::Result<usize>> {
+        self.outbox.framed(Bytes::copy_from_slice(frames));
+        Poll::Ready(Ok(frames.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Frames that are sent together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    frames: u64,
+}
+
+impl Batch {
+    /// So many bytes more are about to come in so many frames.
+    pub(super) fn reserve(&mut self, bytes: usize, frames: usize) {
+        self.bytes.reserve(bytes + 10 * frames);
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.frame(TEXT, &[text.as_bytes()]);
+    }
+
+    pub(super) fn ping(&mut self) {
+        self.frame(PING, &[]);
+    }
+
+    /// The WebSocket's own last frame.
+    pub(super) fn close(&mut self, bye: &Bye) {
+        let reason = &bye.reason[..bye.reason.floor_char_boundary(REASON)];
+        self.frame(CLOSE, &[&bye.code.to_be_bytes(), reason.as_bytes()]);
+    }
+
+    /// What stood in an outbox.
+    pub(super) fn item<T>(&mut self, item: &Item<T>) {
+        match item {
+            Item::Text(text) => self.text(text),
+            Item::Framed(bytes) => {
+                self.frames += 1;
+                self.bytes.extend_from_slice(bytes);
+            }
+            Item::Task(_) => {}
+        }
+    }
+
+    pub(super) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// A server's frames have no mask.
+    fn frame(&mut self, kind: u8, parts: &[&[u8]]) {
+        let length = parts.iter().map(|part| part.len()).sum::<usize>();
+        self.frames += 1;
+        self.bytes.push(kind);
+        match (u8::try_from(length), u16::try_from(length)) {
+            (Ok(short @ 0..126), _) => self.bytes.push(short),
+            (_, Ok(long)) => {
+                self.bytes.push(126);
+                self.bytes.extend_from_slice(&long.to_be_bytes());
+            }
+            _ => {
+                self.bytes.push(127);
+                self.bytes.extend_from_slice(&(length as u64).to_be_bytes());
+            }
+        }
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use futures_util::StreamExt as _;
+    use tokio::io::AsyncReadExt as _;
+    use tokio_tungstenite::tungstenite::Message;
+
+    use super::*;
+
+    /// What a client that did not make them reads from the frames.
+    async fn read(batch: &Batch) -> Vec<Message> {
+        let from = io::Cursor::new(batch.bytes().to_vec());
+        let stream = WebSocketStream::from_raw_socket(from, Role::Client, None).await;
+        stream
+            .filter_map(|read| std::future::ready(read.ok()))
+            .collect()
+            .await
+    }
+
+    #[tokio::test]
+    async fn frames_of_every_length_are_read_as_they_were_written() {
+        let mut batch = Batch::default();
+        let lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 200_000];
+        let texts: Vec<String> = lengths
+            .iter()
+            .map(|length| "é".repeat(length / 2) + &"x".repeat(length % 2))
+            .collect();
+        texts.iter().for_each(|text| batch.text(text));
+        batch.ping();
+        assert_eq!(batch.frames(), 9);
+        let read = read(&batch).await;
+        let said: Vec<&str> = read.iter().filter_map(|message| message.to_text().ok()).collect();
+        assert_eq!(&said[..8], texts);
+        assert_eq!(read[8], Message::Ping(Bytes::new()));
+    }
+
+    #[tokio::test]
+    async fn what_was_begun_is_ended_before_anything_else() {
+        let (to, mut from) = tokio::io::duplex(64);
+        let mut sink = Sink {
+            to,
+            batch: Vec::new(),
+            left: 0,
+        };
+        let (mut first, mut second) = (Batch::default(), Batch::default());
+        first.text(&"a".repeat(1_000));
+        second.text("b");
+        let all = [first.bytes(), second.bytes()].concat();
+        {
+            let mut sending = std::pin::pin!(sink.send(first));
+            assert!(futures_util::poll!(sending.as_mut()).is_pending());
+        }
+        let sending = tokio::spawn(async move {
+            sink.send(second).await.unwrap();
+            sink.end().await.unwrap();
+        });
+        let mut heard = Vec::new();
+        from.read_to_end(&mut heard).await.unwrap();
+        sending.await.unwrap();
+        assert_eq!(heard, all);
+    }
+
+    #[tokio::test]
+    async fn a_reason_fits_into_a_close_frame() {
+        let bye = Bye {
+            code: 1008,
+            reason: "因".repeat(100),
+            retry_after_ms: None,
+        };
+        let mut batch = Batch::default();
+        batch.close(&bye);
+        let read = read(&batch).await;
+        let [Message::Close(Some(close))] = &read[..] else {
+            panic!("{read:?}");
+        };
+        assert_eq!(u16::from(close.code), 1008);
+        assert_eq!(close.reason.as_str(), "因".repeat(40));
+    }
+}

@@ -1,0 +1,278 @@
+//! What people do: sessions made, changed, forked and deleted; what is asked for twice; what of an agent a server takes.
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::desk::Desk;
+
+#[tokio::test]
+async fn a_session_from_beginning_to_end() {
+    let desk = Desk::new().await;
+    let config = json!({"config": desk.agent().await});
+    let made = desk.post("/v1/sessions", &config).by(&desk.ann).send().await;
+    assert_eq!(made.status, StatusCode::CREATED);
+    let at = made.header("location").to_owned();
+    let seq = desk
+        .say(&desk.ann, &at["/v1/sessions/".len()..], json!("hello"))
+        .await;
+    let patched = desk
+        .ask(Method::PATCH, &at)
+        .by(&desk.ann)
+        .json(&json!({"title": "Greetings"}));
+    patched.send().await.ok();
+    let info = desk.get(&at).by(&desk.ann).send().await.ok().json();
+    assert_eq!(
+        (&info["title"], &info["role"]),
+        (&json!("Greetings"), &json!("own"))
+    );
+    let state = desk
+        .get(&format!("{at}/state"))
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    assert_eq!(state["run"]["status"], "completed");
+    assert_eq!(state["sharing"]["seat"]["client"], "http");
+    for path in ["verify", "replay"] {
+        let checked = desk
+            .ask(Method::POST, &format!("{at}/{path}"))
+            .by(&desk.ann)
+            .send()
+            .await
+            .ok();
+        assert!(checked.json()["problems"].as_array().is_none_or(Vec::is_empty));
+    }
+    let context = desk
+        .get(&format!("{at}/context"))
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    assert!(context["body"].as_str().unwrap().contains("hello"));
+    let exported = desk.get(&format!("{at}/export")).by(&desk.ann).send().await.ok();
+    assert_eq!(exported.header("content-type"), "application/x-ndjson");
+    let text = String::from_utf8(exported.body.to_vec()).unwrap();
+    let seqs: Vec<u64> = text
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["seq"]
+                .as_u64()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    let fork = json!({"at_seq": seq});
+    let fork = desk.post(&format!("{at}/fork"), &fork).by(&desk.ann).send().await;
+    assert_eq!(fork.status, StatusCode::CREATED);
+    let forked = desk
+        .get(fork.header("location"))
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    assert_eq!(forked["last_seq"], json!(seq));
+    let gone = desk.ask(Method::DELETE, &at).by(&desk.ann).send().await;
+    assert_eq!(gone.status, StatusCode::NO_CONTENT);
+    assert_eq!(desk.get(&at).by(&desk.ann).send().await.code(), "no_session");
+}
+
+#[tokio::test]
+async fn what_is_asked_for_twice_is_done_once() {
+    let desk = Desk::new().await;
+    let config = json!({"config": desk.agent().await});
+    let make = async |token: &str| {
+        let ask = desk.post("/v1/sessions", &config).by(token);
+        let made = ask.header("idempotency-key", "k1").send().await.ok();
+        made.json()["session_id"].as_str().unwrap().to_owned()
+    };
+    let session = make(&desk.ann).await;
+    assert_eq!(make(&desk.ann).await, session);
+    assert_ne!(make(&desk.bob).await, session, "a key is its person's");
+    let mut other = config.clone();
+    other["config"]["name"] = json!("another");
+    let other = desk.post("/v1/sessions", &other).by(&desk.ann);
+    let other = other.header("idempotency-key", "k1").send().await;
+    assert_eq!(other.code(), "refused", "a key is that of one request");
+    let messages = format!("/v1/sessions/{session}/messages");
+    let say = async || {
+        let ask = desk.post(&messages, &json!({"content": "hello"})).by(&desk.ann);
+        ask.header("idempotency-key", "m1").send().await.ok().json()["seq"].clone()
+    };
+    assert_eq!(say().await, say().await);
+    let in_body = json!({"content": "hello", "idempotency_key": "m2"});
+    let one = desk
+        .post(&messages, &in_body)
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    let other = desk
+        .post(&messages, &in_body)
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    assert_eq!(one, other);
+}
+
+#[tokio::test]
+async fn tools_and_trust_are_the_servers() {
+    let desk = Desk::new().await;
+    let own = desk.agent().await;
+    let mut config = own.clone();
+    config["tools"] = json!([
+        {"name": "bash", "description": "forged", "input_schema": {}, "access": "internal"},
+        {"name": "mine", "description": "mine", "input_schema": {}, "access": "internal"},
+    ]);
+    config["workspace"] = json!("/");
+    config["model"]["prices"] = json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0});
+    config["rules"] = json!([{"effect": "allow", "tool": "*"}, {"effect": "deny", "tool": "bash"}]);
+    let made = desk
+        .post("/v1/sessions", &json!({"config": config}))
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok();
+    let path = format!("{}/state", made.header("location"));
+    let state = desk.get(&path).by(&desk.ann).send().await.ok().json();
+    let kept = &state["config"];
+    assert_eq!(
+        kept["workspace"], own["workspace"],
+        "a member works where the server does"
+    );
+    assert_eq!(kept["model"], own["model"]);
+    assert_eq!(kept["tools"].as_array().unwrap().len(), 1);
+    assert_ne!(kept["tools"][0]["description"], "forged");
+    assert_eq!(kept["rules"], json!([{"effect": "deny", "tool": "bash"}]));
+
+    config["approval"] = json!("auto");
+    let refused = desk
+        .post("/v1/sessions", &json!({"config": config}))
+        .by(&desk.ann)
+        .send()
+        .await;
+    assert_eq!(refused.code(), "denied");
+    config["workspace"] = json!(desk.directory.path());
+    let made = desk
+        .post("/v1/sessions", &json!({"config": config}))
+        .by(&desk.operator)
+        .send()
+        .await
+        .ok();
+    let path = format!("{}/state", made.header("location"));
+    let state = desk.get(&path).by(&desk.operator).send().await.ok().json();
+    let real = std::fs::canonicalize(desk.directory.path()).unwrap();
+    assert_eq!(
+        state["config"]["workspace"],
+        json!(real),
+        "the operator says where"
+    );
+    assert_eq!(state["config"]["approval"], "auto");
+    config["model"]["id"] = json!("no-such-model");
+    config["model"]["provider"] = json!("nobody");
+    let unknown = desk
+        .post("/v1/sessions", &json!({"config": config}))
+        .by(&desk.operator)
+        .send()
+        .await;
+    assert_eq!(
+        (unknown.status.as_u16(), unknown.code().as_str()),
+        (422, "unknown_model")
+    );
+}
+
+#[tokio::test]
+async fn who_drives_is_asked_over_http_too() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    desk.share(&desk.ann, &session, &desk.bob_id, json!("drive"))
+        .await;
+    desk.say(&desk.ann, &session, json!("hello")).await;
+    let path = format!("/v1/sessions/{session}/messages");
+    let stale = json!({"content": "late", "wheel_epoch": 99});
+    let stale = desk.post(&path, &stale).by(&desk.ann).send().await;
+    assert_eq!(
+        (stale.status, stale.code().as_str()),
+        (StatusCode::CONFLICT, "stale_epoch")
+    );
+    // Ann drives, but she is not there; Bob may not take that for granted before she has been gone for a while.
+    let other = desk
+        .post(&path, &json!({"content": "me"}))
+        .by(&desk.bob)
+        .send()
+        .await;
+    assert_eq!(other.code(), "denied");
+    let nothing = desk
+        .ask(Method::POST, &format!("/v1/sessions/{session}/interrupt"))
+        .by(&desk.ann);
+    assert!(
+        nothing.send().await.status.is_success(),
+        "what does not run is stopped already"
+    );
+}
+
+#[tokio::test]
+async fn what_the_server_counts_is_for_its_operator() {
+    let desk = Desk::new().await;
+    desk.session(&desk.ann).await;
+    let text = desk.get("/metrics").by(&desk.operator).send().await.ok();
+    let text = String::from_utf8(text.body.to_vec()).unwrap();
+    assert!(text.contains("\nagentx_sessions_open 1\n"), "{text}");
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.split_once(' ').unwrap();
+        assert!(
+            text.contains(&format!("# TYPE {name} ")) && value.parse::<u64>().is_ok(),
+            "{line}"
+        );
+    }
+    assert_eq!(desk.get("/v1/health").send().await.ok().json()["status"], "ok");
+}
+
+#[tokio::test]
+async fn a_change_does_not_widen_what_the_server_gives() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let path = format!("/v1/sessions/{session}/changes");
+    let change = async |change: Value| {
+        desk.post(&path, &json!({"change": change}))
+            .by(&desk.ann)
+            .send()
+            .await
+    };
+    for wider in [
+        json!({"approval": "auto"}),
+        json!({"rule_added": {"effect": "allow", "tool": "*"}}),
+        json!({"rules": [{"effect": "allow", "tool": "bash"}]}),
+        json!({"tools": []}),
+    ] {
+        assert_eq!(change(wider.clone()).await.code(), "denied", "{wider}");
+    }
+    let own = desk.agent().await["model"].clone();
+    let mut cheap = own.clone();
+    cheap["prices"] = json!({"input": 7, "output": 7, "cache_read": 7, "cache_write": 7});
+    change(json!({"model": cheap})).await.ok();
+    change(json!({"rule_added": {"effect": "deny", "tool": "bash"}}))
+        .await
+        .ok();
+    change(json!({"approval": "deny"})).await.ok();
+    let state = desk
+        .get(&format!("/v1/sessions/{session}/state"))
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    assert_eq!(
+        state["config"]["model"], own,
+        "what it costs is the server's to say"
+    );
+    assert_eq!(state["config"]["approval"], "deny");
+    let mut unknown = own;
+    unknown["provider"] = json!("nobody");
+    assert_eq!(change(json!({"model": unknown})).await.code(), "unknown_model");
+}

@@ -1,0 +1,267 @@
+//! A server with people around it, asked without a network.
+
+use std::sync::Arc;
+
+use agentx_config::{Places, Request as Load, Settings, load};
+use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
+use agentx_node_runtime::NodeRuntime;
+use agentx_server::{Limits, Server, ServerOptions, ServerState, bind, http};
+use agentx_types::SessionId;
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+/// A server, and who is known there: the operator, two members.
+pub(crate) struct Desk {
+    pub(crate) state: Arc<ServerState>,
+    router: Router,
+    pub(crate) operator: String,
+    pub(crate) ann: String,
+    pub(crate) bob: String,
+    pub(crate) bob_id: String,
+    pub(crate) directory: tempfile::TempDir,
+    _server: Server,
+}
+
+/// An answer.
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {:?}", self.body))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The code of a problem, which has to look like one.
+    pub(crate) fn code(&self) -> String {
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        let problem = self.json();
+        assert_eq!(problem["status"], self.status.as_u16());
+        let code = problem["code"].as_str().unwrap().to_owned();
+        assert_eq!(problem["type"], format!("urn:agentx:problem:{code}"));
+        assert!(problem["title"].is_string() && problem["detail"].is_string());
+        code
+    }
+
+    pub(crate) fn ok(self) -> Self {
+        assert!(
+            self.status.is_success(),
+            "{} {}",
+            self.status,
+            String::from_utf8_lossy(&self.body)
+        );
+        self
+    }
+}
+
+/// A question.
+pub(crate) struct Ask<'a> {
+    desk: &'a Desk,
+    request: axum::http::request::Builder,
+    body: Body,
+}
+
+impl Ask<'_> {
+    pub(crate) fn by(self, token: &str) -> Self {
+        self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        let mut ask = self.header("content-type", "application/json");
+        ask.body = Body::from(body.to_string());
+        ask
+    }
+
+    pub(crate) fn text(mut self, body: impl Into<Body>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The answer whose body is still to come.
+    pub(crate) async fn open(self) -> axum::response::Response {
+        let request: Request<Body> = self.request.body(self.body).unwrap();
+        self.desk.router.clone().oneshot(request).await.unwrap()
+    }
+
+    pub(crate) async fn send(self) -> Reply {
+        let (parts, body) = self.open().await.into_parts();
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body: to_bytes(body, 64 << 20).await.unwrap(),
+        }
+    }
+}
+
+fn settings(directory: &std::path::Path) -> Settings {
+    let place = directory.to_string_lossy().into_owned();
+    let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
+    let request = Load {
+        places: Places::find(directory, &lookup).unwrap(),
+        lookup: &lookup,
+        flags: Vec::new(),
+    };
+    load(request).unwrap().settings
+}
+
+/// Bounds that no test meets by accident.
+pub(crate) fn wide() -> ServerOptions {
+    ServerOptions {
+        listen: ([127, 0, 0, 1], 0).into(),
+        limits: Limits {
+            rate: 1_000_000,
+            burst: 1_000_000,
+            ..Limits::default()
+        },
+        ..ServerOptions::default()
+    }
+}
+
+impl Desk {
+    pub(crate) async fn new() -> Self {
+        Self::with(wide()).await
+    }
+
+    pub(crate) async fn with(options: ServerOptions) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = settings(directory.path());
+        let keyring = Keyring::open(&settings.data_dir).unwrap();
+        let operator = keyring.identity_or_new().unwrap();
+        let people = [SecretKey::generate().unwrap(), SecretKey::generate().unwrap()];
+        for (key, name) in people.iter().zip(["Ann", "Bob"]) {
+            let trusted = Trusted {
+                public_key: *key.public_key(),
+                name: Some(name.to_owned()),
+                role: TrustedAs::Member,
+            };
+            keyring.trust(trusted).unwrap();
+        }
+        let runtime = Arc::new(NodeRuntime::from_settings(&settings, "test").unwrap());
+        let server = bind(runtime, &settings, keyring, options).await.unwrap();
+        let state = server.state().clone();
+        let mut desk = Self {
+            router: http::router(state.clone()),
+            state,
+            operator: String::new(),
+            ann: String::new(),
+            bob: String::new(),
+            bob_id: owner_of(people[1].public_key()).to_string(),
+            directory,
+            _server: server,
+        };
+        desk.operator = desk.token(&operator).await;
+        desk.ann = desk.token(&people[0]).await;
+        desk.bob = desk.token(&people[1]).await;
+        desk
+    }
+
+    pub(crate) fn ask(&self, method: Method, path: &str) -> Ask<'_> {
+        Ask {
+            desk: self,
+            request: Request::builder().method(method).uri(path),
+            body: Body::empty(),
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Ask<'_> {
+        self.ask(Method::GET, path)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Ask<'_> {
+        self.ask(Method::POST, path).json(body)
+    }
+
+    /// What whoever has this key sends to say who they are.
+    pub(crate) async fn answer(&self, key: &SecretKey) -> Value {
+        let asked = self
+            .post("/v1/auth/challenge", &json!({}))
+            .send()
+            .await
+            .ok()
+            .json();
+        let challenge = Challenge {
+            nonce: asked["nonce"].as_str().unwrap().to_owned(),
+            origin: asked["origin"].as_str().unwrap().to_owned(),
+            expires_at_ms: asked["expires_at_ms"].as_u64().unwrap(),
+        };
+        json!({
+            "public_key": key.public_key().to_string(),
+            "nonce": challenge.nonce,
+            "expires_at_ms": challenge.expires_at_ms,
+            "signature": sign_challenge(key, &challenge).to_string(),
+        })
+    }
+
+    async fn token(&self, key: &SecretKey) -> String {
+        let answer = self.answer(key).await;
+        let token = self.post("/v1/auth/token", &answer).send().await.ok().json();
+        token["token"].as_str().unwrap().to_owned()
+    }
+
+    /// The agent that the server gives a new session.
+    pub(crate) async fn agent(&self) -> Value {
+        self.get("/v1/agent").by(&self.ann).send().await.ok().json()
+    }
+
+    /// A new session of whoever has this token.
+    pub(crate) async fn session(&self, token: &str) -> String {
+        let config = json!({"config": self.agent().await});
+        let made = self.post("/v1/sessions", &config).by(token).send().await.ok();
+        made.json()["session_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Says what somebody may do in a session.
+    pub(crate) async fn share(&self, token: &str, session: &str, person: &str, role: Value) {
+        let body = json!({"person": person, "role": role});
+        let shared = self
+            .post(&format!("/v1/sessions/{session}/roles"), &body)
+            .by(token);
+        shared.send().await.ok();
+    }
+
+    /// Says something, and waits until it was answered.
+    pub(crate) async fn say(&self, token: &str, session: &str, content: Value) -> u64 {
+        let path = format!("/v1/sessions/{session}/messages");
+        let said = self
+            .post(&path, &json!({"content": content}))
+            .by(token)
+            .send()
+            .await
+            .ok();
+        let seq = said.json()["seq"].as_u64().unwrap();
+        self.until_finished(session, seq).await;
+        seq
+    }
+
+    /// Waits until the run that an input opened has ended.
+    pub(crate) async fn until_finished(&self, session: &str, seq: u64) {
+        use agentx_runtime::{Delivery, View};
+        let session = self.state.open(&SessionId::new(session)).await.unwrap();
+        let mut events = session
+            .subscribe(seq.saturating_sub(1), View::Runtime)
+            .await
+            .unwrap();
+        while let Some(delivery) = events.next().await {
+            if let Delivery::Runtime(event) = delivery
+                && matches!(event.event, agentx_types::RuntimeEvent::RunFinished(_))
+            {
+                return;
+            }
+        }
+        panic!("the session ended first");
+    }
+}

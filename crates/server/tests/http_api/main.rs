@@ -1,0 +1,15 @@
+//! The server's HTTP, asked as clients ask it: every route with every kind of caller, lists, tags, ranges, streams, and the
+//! description that is made of the same table.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod acts;
+mod described;
+mod desk;
+mod lists;
+mod parts;
+mod streams;
+mod walk;
