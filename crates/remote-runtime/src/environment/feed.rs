@@ -1,0 +1,183 @@
+//! The events of one session as they come to this process: who wants them, what came last, who is there.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_runtime::{Fact, SessionFold};
+use agentx_types::wire::{Present, ServerNotice, Wheel};
+use agentx_types::{SessionId, SessionRole};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
+
+use super::Shared;
+use super::recent::{Recent, Snapshot};
+use crate::machine::Failure;
+
+/// How many batches of facts may wait for a listener.
+const BATCHES: usize = 8;
+/// How long a listener may make the others wait, in all. Then it is left behind: it comes back when it has time.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Facts that come together.
+pub(crate) type Facts = Arc<[Fact]>;
+
+/// Who is there, who drives, and what one may do oneself, as the server said last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct People {
+    /// Who is there.
+    pub present: Vec<Present>,
+    /// Who drives, and who would like to.
+    pub wheel: Option<Wheel>,
+    /// What one may do oneself.
+    pub role: Option<SessionRole>,
+}
+
+/// The events of one session as they come.
+pub(crate) struct Feed {
+    pub(crate) session: SessionId,
+    recent: Mutex<Recent>,
+    listeners: Mutex<Vec<Listener>>,
+    holders: AtomicUsize,
+    /// Why it has ended.
+    ended: Mutex<Option<Failure>>,
+    people: watch::Sender<People>,
+}
+
+struct Listener {
+    out: mpsc::Sender<Facts>,
+    patience: Duration,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Feed {
+    pub(super) fn new(session: SessionId) -> Self {
+        Self {
+            session,
+            recent: Mutex::default(),
+            listeners: Mutex::default(),
+            holders: AtomicUsize::new(0),
+            ended: Mutex::new(None),
+            people: watch::Sender::default(),
+        }
+    }
+
+    /// What comes from here on; ends with the feed, and where it is too much for the listener.
+    pub(crate) fn listen(&self) -> mpsc::Receiver<Facts> {
+        let (out, facts) = mpsc::channel(BATCHES);
+        let ended = locked(&self.ended);
+        if ended.is_none() {
+            let patience = PATIENCE;
+            locked(&self.listeners).push(Listener { out, patience });
+        }
+        facts
+    }
+
+    /// What is here already of what a reader wants that listens by now.
+    pub(crate) fn snapshot(&self, after_seq: u64, with_fold: bool) -> Option<Snapshot> {
+        locked(&self.recent).snapshot(after_seq, with_fold)
+    }
+
+    /// Keeps how the session stood, for those who come later. Whether it is of use.
+    pub(crate) fn remember(&self, fold: &SessionFold) -> bool {
+        locked(&self.recent).remember(fold)
+    }
+
+    /// Why it has ended, where it has.
+    pub(crate) fn ended(&self) -> Option<Failure> {
+        locked(&self.ended).clone()
+    }
+
+    /// Ends it after what came.
+    pub(super) fn fail(&self, failure: Failure) {
+        let mut ended = locked(&self.ended);
+        ended.get_or_insert(failure);
+        locked(&self.listeners).clear();
+    }
+
+    pub(crate) fn people(&self) -> watch::Receiver<People> {
+        self.people.subscribe()
+    }
+
+    pub(super) fn note_people(&self, notice: ServerNotice) {
+        self.people.send_modify(|people| match notice {
+            ServerNotice::Presence(presence) => people.present = presence.people,
+            ServerNotice::Wheel(wheel) => people.wheel = Some(wheel),
+            _ => {}
+        });
+    }
+
+    pub(super) fn note_role(&self, role: SessionRole) {
+        self.people
+            .send_if_modified(|people| people.role.replace(role) != Some(role));
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.holders.load(Ordering::Acquire) > 0
+    }
+
+    /// Takes what came, keeps the last of it, and passes it on.
+    pub(super) async fn take_in(&self, came: Vec<(Fact, usize)>) -> Facts {
+        {
+            // Kept before it is passed on: who looks here after it began to listen misses nothing.
+            let mut recent = locked(&self.recent);
+            for (fact, bytes) in &came {
+                recent.add(fact, *bytes);
+            }
+        }
+        let facts: Facts = came.into_iter().map(|(fact, _)| fact).collect();
+        self.pass_on(&facts).await;
+        facts
+    }
+
+    /// Gives facts to all who listen. Who takes nothing for too long is left behind.
+    async fn pass_on(&self, facts: &Facts) {
+        let mut slow = Vec::new();
+        locked(&self.listeners).retain_mut(|listener| match listener.out.try_send(facts.clone()) {
+            Ok(()) => true,
+            Err(TrySendError::Closed(_)) => false,
+            Err(TrySendError::Full(_)) => {
+                let Listener { out, patience } = listener;
+                slow.push(Listener {
+                    out: out.clone(),
+                    patience: *patience,
+                });
+                false
+            }
+        });
+        for mut listener in slow {
+            let begin = Instant::now();
+            let sent = timeout(listener.patience, listener.out.send(facts.clone())).await;
+            listener.patience = listener.patience.saturating_sub(begin.elapsed());
+            let ended = locked(&self.ended);
+            if matches!(sent, Ok(Ok(()))) && ended.is_none() {
+                locked(&self.listeners).push(listener);
+            }
+        }
+    }
+}
+
+/// Keeps the events of a session coming, for as long as it lives.
+pub(crate) struct Held {
+    pub(crate) feed: Arc<Feed>,
+    shared: Arc<Shared>,
+}
+
+impl Held {
+    pub(super) fn new(feed: Arc<Feed>, shared: Arc<Shared>) -> Self {
+        feed.holders.fetch_add(1, Ordering::AcqRel);
+        Self { feed, shared }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.feed.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.shared.released.notify_one();
+        }
+    }
+}

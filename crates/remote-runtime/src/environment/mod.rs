@@ -1,0 +1,276 @@
+//! A WebSocket as the environment of a runtime: what comes by it are the facts of sessions that another runtime writes. It
+//! lives on a bus like every environment, finds lost connections again by itself, and delivers each fact in order.
+
+mod driver;
+mod feed;
+mod recent;
+mod socket;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_bus::{Bus, Failed, Reactor, Work};
+use agentx_runtime::{RuntimeError, SystemEvent};
+use agentx_types::SessionId;
+use agentx_types::wire::{Accepted, ClientRequest};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::machine::{Began, Failure, Settings};
+use crate::{ConnectOptions, ConnectionState, Endpoint};
+use driver::{Answered, Driver, Parts};
+pub use feed::People;
+pub(crate) use feed::{Facts, Feed, Held};
+use socket::Dialler;
+
+/// How many wishes may wait for the driver.
+const WISHES: usize = 256;
+
+/// What is wanted of a connection.
+enum Wish {
+    /// The events of a session, from after this one or earlier.
+    Follow {
+        feed: Arc<Feed>,
+        after_seq: u64,
+        reply: oneshot::Sender<Result<Began, Failure>>,
+    },
+    /// Something of the server.
+    Request {
+        token: u64,
+        request: Box<ClientRequest>,
+        reply: oneshot::Sender<Answered>,
+    },
+    /// Nobody waits for that any more.
+    Cancel(u64),
+    /// To be made now.
+    Dial,
+}
+
+/// What all who use a connection share.
+struct Shared {
+    feeds: Mutex<HashMap<SessionId, Arc<Feed>>>,
+    state: watch::Sender<ConnectionState>,
+    /// A feed lost its last holder.
+    released: Notify,
+}
+
+impl Shared {
+    fn feeds(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Feed>>> {
+        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes out the feeds that nobody holds. Whoever comes now gets new ones.
+    fn take_unheld(&self) -> Vec<Arc<Feed>> {
+        let mut feeds = self.feeds();
+        feeds
+            .extract_if(|_, feed| !feed.is_held())
+            .map(|(_, feed)| feed)
+            .collect()
+    }
+
+    fn remove(&self, feed: &Arc<Feed>) {
+        let mut feeds = self.feeds();
+        if feeds
+            .get(&feed.session)
+            .is_some_and(|known| Arc::ptr_eq(known, feed))
+        {
+            feeds.remove(&feed.session);
+        }
+    }
+}
+
+/// The environment: started on a bus, it publishes there the facts of the sessions that its [`Connection`] is asked for.
+pub struct WebSocketEnvironment {
+    options: ConnectOptions,
+    endpoint: Endpoint,
+    dialler: Dialler,
+    shared: Arc<Shared>,
+    inbox: Arc<AsyncMutex<mpsc::Receiver<Wish>>>,
+    stop: CancellationToken,
+}
+
+impl WebSocketEnvironment {
+    /// An environment behind the server at the address of `options`, and the handle by which it is used. It connects when
+    /// something is first wanted of it.
+    ///
+    /// # Errors
+    /// Where the address is none, or TLS cannot be set up.
+    pub fn new(options: ConnectOptions) -> Result<(Self, Connection), RuntimeError> {
+        let endpoint = Endpoint::parse(&options.url)?;
+        let dialler = Dialler::new(&endpoint, options.more_roots.as_deref())?;
+        let (wishes, inbox) = mpsc::channel(WISHES);
+        let shared = Arc::new(Shared {
+            feeds: Mutex::default(),
+            state: watch::Sender::default(),
+            released: Notify::new(),
+        });
+        let connection = Connection {
+            endpoint: endpoint.clone(),
+            within: options.answer_within,
+            wishes,
+            shared: shared.clone(),
+            tokens: Arc::default(),
+        };
+        let environment = Self {
+            options,
+            endpoint,
+            dialler,
+            shared,
+            inbox: Arc::new(AsyncMutex::new(inbox)),
+            stop: CancellationToken::new(),
+        };
+        Ok((environment, connection))
+    }
+}
+
+impl Reactor<SystemEvent> for WebSocketEnvironment {
+    fn name(&self) -> &str {
+        "websocket"
+    }
+
+    async fn start(&mut self, bus: Bus<SystemEvent>) -> Result<Work, Failed> {
+        let parts = Parts {
+            endpoint: self.endpoint.clone(),
+            who: self.options.who.clone(),
+            client: self.options.client.clone(),
+            dialler: self.dialler.clone(),
+            settings: Settings {
+                attempts: self.options.attempts,
+                wait_ms: u64::try_from(self.options.retry_after.as_millis()).unwrap_or(u64::MAX),
+                ..Settings::default()
+            },
+            shared: self.shared.clone(),
+            stop: self.stop.clone(),
+        };
+        let inbox = self.inbox.clone();
+        Ok(Work::new(async move {
+            let mut inbox = inbox.lock_owned().await;
+            Driver::new(parts, bus).run(&mut inbox).await
+        }))
+    }
+
+    async fn stop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// The handle of a [`WebSocketEnvironment`]. Clones are the same connection.
+#[derive(Clone)]
+pub struct Connection {
+    endpoint: Endpoint,
+    within: Duration,
+    wishes: mpsc::Sender<Wish>,
+    shared: Arc<Shared>,
+    tokens: Arc<AtomicU64>,
+}
+
+impl Connection {
+    /// How it stands, now and from now on.
+    pub fn state(&self) -> watch::Receiver<ConnectionState> {
+        self.shared.state.subscribe()
+    }
+
+    /// Tries again now, where it waits or was given up.
+    pub async fn dial_now(&self) {
+        let _ = self.wishes.send(Wish::Dial).await;
+    }
+
+    /// Keeps a session's events coming once they were asked for.
+    pub(crate) fn hold(&self, session: &SessionId) -> Held {
+        let mut feeds = self.shared.feeds();
+        let feed = feeds
+            .entry(session.clone())
+            .or_insert_with(|| Arc::new(Feed::new(session.clone())));
+        Held::new(feed.clone(), self.shared.clone())
+    }
+
+    /// Asks for the events of a session, from after `after_seq` or earlier. They come by the bus.
+    pub(crate) async fn follow(&self, held: &Held, after_seq: u64) -> Result<Began, RuntimeError> {
+        let (reply, began) = oneshot::channel();
+        let feed = held.feed.clone();
+        let sent = self
+            .wishes
+            .send(Wish::Follow {
+                feed,
+                after_seq,
+                reply,
+            })
+            .await;
+        if sent.is_err() {
+            return Err(self.stopped());
+        }
+        match timeout(self.within, began).await {
+            Ok(Ok(Ok(began))) => Ok(began),
+            Ok(Ok(Err(failure))) => Err(self.error(failure)),
+            Ok(Err(_)) => Err(self.stopped()),
+            Err(_) => Err(self.late()),
+        }
+    }
+
+    /// Asks the server for something. Where the connection is lost meanwhile it is asked again. Also says how often it was sent.
+    pub(crate) async fn request(&self, request: ClientRequest) -> (Result<Accepted, RuntimeError>, u32) {
+        let token = self.tokens.fetch_add(1, Ordering::Relaxed);
+        let (reply, answer) = oneshot::channel();
+        let wish = Wish::Request {
+            token,
+            request: Box::new(request),
+            reply,
+        };
+        if self.wishes.send(wish).await.is_err() {
+            return (Err(self.stopped()), 0);
+        }
+        let unanswered = Unanswered {
+            token,
+            wishes: &self.wishes,
+        };
+        match timeout(self.within, answer).await {
+            Ok(Ok(Answered { answer, sends })) => {
+                std::mem::forget(unanswered);
+                (answer.map_err(|failure| self.error(failure)), sends)
+            }
+            Ok(Err(_)) => (Err(self.stopped()), 0),
+            Err(_) => (Err(self.late()), 0),
+        }
+    }
+
+    /// A failure as the error of a runtime.
+    pub(crate) fn error(&self, failure: Failure) -> RuntimeError {
+        match failure {
+            Failure::Refused(problem) => problem.into(),
+            Failure::Connection(what) => RuntimeError::Unreachable {
+                endpoint: self.endpoint.to_string(),
+                what,
+            },
+        }
+    }
+
+    fn late(&self) -> RuntimeError {
+        let seconds = self.within.as_secs();
+        let why = match &*self.shared.state.borrow() {
+            ConnectionState::Waiting { why, .. } | ConnectionState::GaveUp { why } => format!(" ({why})"),
+            _ => String::new(),
+        };
+        self.error(Failure::Connection(format!(
+            "no answer within {seconds} seconds{why}"
+        )))
+    }
+
+    fn stopped(&self) -> RuntimeError {
+        self.error(Failure::Connection("the connection was closed here".into()))
+    }
+}
+
+/// A wish that is taken back when nobody waits for it any more.
+struct Unanswered<'a> {
+    token: u64,
+    wishes: &'a mpsc::Sender<Wish>,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        let _ = self.wishes.try_send(Wish::Cancel(self.token));
+    }
+}

@@ -1,0 +1,350 @@
+//! What is asked of a server over HTTP: everything that is no stream. Every wait has a limit, every answer a size, and every
+//! error becomes the error that the same call has on a local runtime.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_identity::Challenge;
+use agentx_runtime::RuntimeError;
+use agentx_types::wire::Problem;
+use reqwest::{Client, Response, StatusCode};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+pub(crate) use crate::ask::Ask;
+use crate::{ConnectOptions, Endpoint, Who, tls};
+
+/// How long a name may take to be found and a connection to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long an answer may take, from the question to its last byte.
+const ANSWER: Duration = Duration::from_secs(90);
+/// How many bytes an answer may have.
+const ANSWER_BYTES: usize = 256 << 20;
+/// How long is waited before what was lost is asked again.
+const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
+/// How long a server that was asked too much may want one to wait.
+const LONGEST_REST: Duration = Duration::from_secs(10);
+/// A token is renewed when it would end so soon.
+const RENEW_BEFORE: Duration = Duration::from_secs(30);
+
+/// Asks a server.
+pub(crate) struct Http {
+    client: Client,
+    endpoint: Endpoint,
+    who: Who,
+    name: String,
+    token: Mutex<Option<Token>>,
+}
+
+struct Token {
+    secret: Arc<str>,
+    until: Instant,
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    #[serde(default)]
+    pub(crate) next: Option<String>,
+}
+
+#[derive(Serialize)]
+struct TokenRequest<'a> {
+    public_key: &'a str,
+    nonce: &'a str,
+    expires_at_ms: u64,
+    signature: &'a str,
+}
+
+#[derive(Deserialize)]
+struct TokenAnswer {
+    token: String,
+    expires_at_ms: u64,
+}
+
+impl Http {
+    pub(crate) fn new(endpoint: Endpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
+        let builder = Client::builder()
+            .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT)
+            .tcp_nodelay(true);
+        // Another part of the process may have installed it already; it is the same one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = if endpoint.is_tls() {
+            let config = tls::client_config(options.more_roots.as_deref())?;
+            builder.tls_backend_preconfigured(rustls::ClientConfig::clone(&config))
+        } else {
+            builder.tls_certs_only([])
+        };
+        let client = builder
+            .build()
+            .map_err(|error| RuntimeError::Refused(format!("the HTTP client could not be made: {error}")))?;
+        Ok(Self {
+            client,
+            endpoint,
+            who: options.who.clone(),
+            name: options.client.clone(),
+            token: Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Asks, and reads the answer as JSON.
+    pub(crate) async fn json<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<T, RuntimeError> {
+        let bytes = self.bytes(ask).await?;
+        serde_json::from_slice(&bytes).map_err(|error| RuntimeError::Remote {
+            code: "bad_answer".into(),
+            detail: format!(
+                "{} answered what this version does not understand: {error}",
+                self.endpoint
+            ),
+        })
+    }
+
+    /// Asks, and reads the answer as it comes.
+    pub(crate) async fn bytes(&self, ask: Ask<'_>) -> Result<Vec<u8>, RuntimeError> {
+        timeout(ANSWER, self.ask(&ask)).await.unwrap_or_else(|_| {
+            let limit = format!("it did not answer within {} seconds", ANSWER.as_secs());
+            Err(self.unreachable(limit))
+        })
+    }
+
+    async fn ask(&self, ask: &Ask<'_>) -> Result<Vec<u8>, RuntimeError> {
+        let mut renewed = false;
+        let mut waits = RETRY_AFTER.iter();
+        loop {
+            let token = self.token().await?;
+            match self.once(ask, token.as_deref()).await {
+                Ok(answer) => return Ok(answer),
+                Err(Failure::Unauthorized(error)) => {
+                    if token.is_none() || std::mem::replace(&mut renewed, true) {
+                        return Err(error);
+                    }
+                    self.forget(token.as_deref()).await;
+                }
+                Err(Failure::Lost { error, unsent }) => {
+                    let wait = waits.next().filter(|_| unsent || ask.repeatable);
+                    let Some(wait) = wait else {
+                        return Err(self.unreachable(describe(&error)));
+                    };
+                    tokio::time::sleep(*wait).await;
+                }
+                // It was not done. How often is asked again is bounded by the time that an answer may take.
+                Err(Failure::Later { after, .. }) => tokio::time::sleep(after).await,
+                Err(Failure::Answered(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn once(&self, ask: &Ask<'_>, token: Option<&str>) -> Result<Vec<u8>, Failure> {
+        let mut url = self.endpoint.http(ask.segments);
+        if !ask.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&ask.query);
+        }
+        let mut request = self
+            .client
+            .request(ask.method.clone(), url)
+            .header("agentx-client", &self.name);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(key) = &ask.key {
+            request = request.header("idempotency-key", key);
+        }
+        if let Some(body) = &ask.body {
+            request = request.json(body);
+        }
+        let response = request.send().await.map_err(Failure::lost)?;
+        let status = response.status();
+        let body = self.read(response).await?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        Err(self.refusal(status, &body))
+    }
+
+    async fn read(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
+        let mut body = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(Failure::lost)? {
+            if body.len() + piece.len() > ANSWER_BYTES {
+                return Err(Failure::Answered(RuntimeError::Remote {
+                    code: "too_long".into(),
+                    detail: format!(
+                        "the answer of {} is longer than {ANSWER_BYTES} bytes",
+                        self.endpoint
+                    ),
+                }));
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(body)
+    }
+
+    /// What a status that is no success says.
+    fn refusal(&self, status: StatusCode, body: &[u8]) -> Failure {
+        if let Ok(problem) = serde_json::from_slice::<Problem>(body) {
+            let later = problem
+                .retry_after_ms
+                .filter(|_| status == StatusCode::TOO_MANY_REQUESTS);
+            let error = RuntimeError::from(problem);
+            return match later.map(Duration::from_millis) {
+                Some(after) if after <= LONGEST_REST => Failure::Later { error, after },
+                _ if status == StatusCode::UNAUTHORIZED => Failure::Unauthorized(error),
+                _ => Failure::Answered(error),
+            };
+        }
+        let status = status.as_u16();
+        Failure::Answered(match status {
+            502..=504 => self.unreachable(format!("what stands before it answered {status}")),
+            404 => self.unreachable("no AgentX server answers at this address (404)".into()),
+            _ => RuntimeError::Remote {
+                code: format!("http_{status}"),
+                detail: format!("{} answered with status {status} and no reason", self.endpoint),
+            },
+        })
+    }
+
+    fn unreachable(&self, what: String) -> RuntimeError {
+        RuntimeError::Unreachable {
+            endpoint: self.endpoint.to_string(),
+            what,
+        }
+    }
+
+    /// The token of this client, made or renewed where needed; `None` for visitors.
+    async fn token(&self) -> Result<Option<Arc<str>>, RuntimeError> {
+        if matches!(self.who, Who::Visitor) {
+            return Ok(None);
+        }
+        // Held while a token is made: others wait for that one.
+        let mut kept = self.token.lock().await;
+        if let Some(token) = &*kept
+            && token.until > Instant::now() + RENEW_BEFORE
+        {
+            return Ok(Some(token.secret.clone()));
+        }
+        let token = self.new_token().await?;
+        let secret = token.secret.clone();
+        *kept = Some(token);
+        Ok(Some(secret))
+    }
+
+    async fn forget(&self, token: Option<&str>) {
+        let mut kept = self.token.lock().await;
+        if kept.as_ref().map(|token| &*token.secret) == token {
+            *kept = None;
+        }
+    }
+
+    async fn new_token(&self) -> Result<Token, RuntimeError> {
+        let challenge: Challenge = self
+            .open(&["auth", "challenge"], &Value::Object(Default::default()))
+            .await?;
+        let answer = self
+            .who
+            .answer(&challenge, &self.endpoint, &self.name)
+            .map_err(RuntimeError::Denied)?;
+        let request = TokenRequest {
+            public_key: answer.public_key.as_deref().unwrap_or_default(),
+            nonce: &challenge.nonce,
+            expires_at_ms: challenge.expires_at_ms,
+            signature: answer.signature.as_deref().unwrap_or_default(),
+        };
+        let answer: TokenAnswer = self.open(&["auth", "token"], &request).await?;
+        // The server's clock may be another one than ours: what counts is how long the token lives, and an hour is the most.
+        let left = answer.expires_at_ms.saturating_sub(now_ms()).min(3_600_000);
+        Ok(Token {
+            secret: answer.token.into(),
+            until: Instant::now() + Duration::from_millis(left).max(2 * RENEW_BEFORE),
+        })
+    }
+
+    /// Asks what needs no token.
+    async fn open<T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, RuntimeError> {
+        let body = serde_json::to_value(body).unwrap_or_default();
+        let ask = Ask::post(segments, body);
+        let mut waits = RETRY_AFTER.iter();
+        let bytes = loop {
+            match self.once(&ask, None).await {
+                Ok(bytes) => break bytes,
+                Err(Failure::Lost { error, unsent: true }) => match waits.next() {
+                    Some(wait) => tokio::time::sleep(*wait).await,
+                    None => return Err(self.unreachable(describe(&error))),
+                },
+                Err(Failure::Lost { error, .. }) => return Err(self.unreachable(describe(&error))),
+                Err(
+                    Failure::Unauthorized(error) | Failure::Answered(error) | Failure::Later { error, .. },
+                ) => {
+                    return Err(error);
+                }
+            }
+        };
+        serde_json::from_slice(&bytes)
+            .map_err(|error| self.unreachable(format!("it does not sign in as AgentX servers do: {error}")))
+    }
+}
+
+/// Why a question has no answer.
+enum Failure {
+    /// The connection let it down.
+    Lost {
+        error: reqwest::Error,
+        /// Whether the server cannot have seen the question.
+        unsent: bool,
+    },
+    /// The server does not know who asks.
+    Unauthorized(RuntimeError),
+    /// There were too many questions.
+    Later { error: RuntimeError, after: Duration },
+    /// The server said no.
+    Answered(RuntimeError),
+}
+
+impl Failure {
+    fn lost(error: reqwest::Error) -> Self {
+        let unsent = error.is_connect();
+        Self::Lost {
+            // An address in an error may be shown to anybody.
+            error: error.without_url(),
+            unsent,
+        }
+    }
+}
+
+/// An error and what caused it, in one line.
+fn describe(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !words.contains(&text) {
+            words = format!("{words}: {text}");
+        }
+        cause = error.source();
+    }
+    words
+}
+
+fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// A key by which something that is sent twice is done once.
+pub(crate) fn new_key() -> Result<String, RuntimeError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| RuntimeError::Refused(format!("no randomness: {error}")))?;
+    Ok(format!("key_{:032x}", u128::from_le_bytes(bytes)))
+}

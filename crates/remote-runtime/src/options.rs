@@ -1,0 +1,66 @@
+//! How a server is reached, and how that goes.
+
+use std::time::Duration;
+
+use crate::Who;
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    /// Its address: `http`, `https`, `ws` or `wss`, or only host and port.
+    pub url: String,
+    /// Who connects.
+    pub who: Who,
+    /// What this program calls itself; the same when it connects again. 1 to 64 printable ASCII characters.
+    pub client: String,
+    /// PEM text: root certificates that count besides the machine's own.
+    pub more_roots: Option<Vec<u8>>,
+    /// How often in a row a lost connection is tried again before it is given up; `None` for ever.
+    pub attempts: Option<u32>,
+    /// How long is waited before a lost connection is made again; twice as long after each further failure.
+    pub retry_after: Duration,
+    /// How long a wish may wait for its answer, with all that is lost and found again meanwhile.
+    pub answer_within: Duration,
+}
+
+impl ConnectOptions {
+    /// Reaches the server at `url` as `who`; this program calls itself `client`.
+    pub fn new(url: impl Into<String>, who: impl Into<Who>, client: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            who: who.into(),
+            client: client.into(),
+            more_roots: None,
+            attempts: None,
+            retry_after: Duration::from_millis(250),
+            answer_within: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How the connection stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ConnectionState {
+    /// Nothing has asked for it yet.
+    #[default]
+    Idle,
+    /// It is being made.
+    Connecting {
+        /// How often that was tried in a row, from 1.
+        attempt: u32,
+    },
+    /// It is there.
+    Connected,
+    /// It is lost, and tried again.
+    Waiting {
+        /// When, in milliseconds.
+        retry_in_ms: u64,
+        /// What happened.
+        why: String,
+    },
+    /// It is lost for good.
+    GaveUp {
+        /// Why.
+        why: String,
+    },
+}

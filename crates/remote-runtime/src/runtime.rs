@@ -1,0 +1,361 @@
+//! The runtime of a server behind the same trait as the local one.
+
+use std::sync::Arc;
+
+use agentx_runtime::{
+    BoxFuture, ContextView, ModelInfo, OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session,
+    SessionInfo, SessionQuery, Subscription, VerifyReport, View,
+};
+use agentx_types::wire::{Person, WheelFrame, WheelWish};
+use agentx_types::{AgentConfig, BlobId, ConfigChange, ModelSpec, OwnerId, Seat, SessionId, ToolSpec};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::core::Core;
+use crate::environment::Held;
+use crate::follow::{self, Wanted};
+use crate::http::{Ask, Http, Page};
+use crate::session::RemoteSession;
+use crate::{ConnectOptions, ConnectionState, Endpoint, People};
+
+/// How many sessions a page of a list has.
+const PAGE: usize = 200;
+
+/// The runtime of a server.
+pub struct RemoteRuntime {
+    core: Arc<Core>,
+    person: Person,
+    models: Vec<ModelInfo>,
+    tools: Vec<ToolSpec>,
+}
+
+/// Who is there in a session, for as long as this lives.
+pub struct Presence {
+    people: watch::Receiver<People>,
+    _held: Held,
+}
+
+impl Presence {
+    /// Who is there now, as far as the server has said.
+    pub fn now(&self) -> People {
+        self.people.borrow().clone()
+    }
+
+    /// Waits until something about them is new; `false` where nothing ever will be.
+    pub async fn changed(&mut self) -> bool {
+        self.people.changed().await.is_ok()
+    }
+}
+
+#[derive(Deserialize)]
+struct Named {
+    session_id: SessionId,
+}
+
+impl RemoteRuntime {
+    /// Reaches a server and says who is there.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unreachable`] where it cannot be reached, [`RuntimeError::Denied`] where it calls itself something
+    /// else than what was dialled, [`RuntimeError::Remote`] where it does not let this person in.
+    pub async fn connect(options: ConnectOptions) -> Result<Self, RuntimeError> {
+        check_client(&options.client)?;
+        let endpoint = Endpoint::parse(&options.url)?;
+        let http = Http::new(endpoint, &options)?;
+        let person: Person = http.json(Ask::get(&["me"])).await?;
+        let (models, tools) = if person.visitor {
+            // What there is to work with is for those who may work.
+            Default::default()
+        } else {
+            let paths = (["models"], ["tools"]);
+            tokio::try_join!(http.json(Ask::get(&paths.0)), http.json(Ask::get(&paths.1)))?
+        };
+        let seat = Seat {
+            person: person.person.clone(),
+            client: options.client.clone(),
+        };
+        let core = Core::start(http, seat, options).await?;
+        Ok(Self {
+            core,
+            person,
+            models,
+            tools,
+        })
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// Where the server is.
+    pub fn endpoint(&self) -> &Endpoint {
+        self.core.endpoint()
+    }
+
+    /// Who one is, to the server.
+    pub fn person(&self) -> &Person {
+        &self.person
+    }
+
+    /// The agent that the server gives a new session where nothing else is said.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    pub async fn default_agent(&self) -> Result<AgentConfig, RuntimeError> {
+        self.core.http.json(Ask::get(&["agent"])).await
+    }
+
+    /// How the connection stands, now and from now on.
+    pub fn connection(&self) -> watch::Receiver<ConnectionState> {
+        self.core.connection.state()
+    }
+
+    /// Tries to connect again now, where it waits or gave up.
+    pub async fn dial_now(&self) {
+        self.core.connection.dial_now().await;
+    }
+
+    /// Says good-bye to the server. Nothing can be followed or said any more.
+    pub async fn close(&self) {
+        self.core.close().await;
+    }
+
+    /// Asks for the wheel of a session, takes it, hands it over or lets it go.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Denied`] where it is not theirs to have.
+    pub async fn wheel(&self, session: &SessionId, wish: WheelWish) -> Result<(), RuntimeError> {
+        let session_id = session.clone();
+        let (answer, _) = self.core.ask(WheelFrame { session_id, wish }).await;
+        answer.map(drop)
+    }
+
+    /// Who is there in a session, and who drives.
+    ///
+    /// # Errors
+    /// Where there is no such session, or it cannot be reached.
+    pub async fn presence(&self, session: &SessionId) -> Result<Presence, RuntimeError> {
+        let held = self.core.connection.hold(session);
+        let people = held.feed.people();
+        if people.borrow().role.is_none() {
+            // Who follows a session is told who is there; its events are not wanted for this.
+            let head = self.info(session).await?.last_seq;
+            self.core.connection.follow(&held, head).await?;
+        }
+        Ok(Presence { people, _held: held })
+    }
+
+    /// A blob that a session names.
+    ///
+    /// # Errors
+    /// Where there is no such blob in this session.
+    pub async fn blob(&self, session: &SessionId, blob: &BlobId) -> Result<Vec<u8>, RuntimeError> {
+        let path = ["blobs", blob.as_str()];
+        let ask = Ask::get(&path).with("session", Some(session.to_string()));
+        self.core.http.bytes(ask).await
+    }
+
+    /// What lists show of one session.
+    ///
+    /// # Errors
+    /// Where there is no such session.
+    pub async fn info(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
+        self.core
+            .http
+            .json(Ask::get(&["sessions", session.as_str()]))
+            .await
+    }
+
+    /// Whether the server said that this model can be asked.
+    fn check_model(&self, model: &ModelSpec) -> Result<(), RuntimeError> {
+        let mut same = self
+            .models
+            .iter()
+            .filter(|info| info.spec.provider == model.provider);
+        match same.find_map(|info| info.missing.clone()) {
+            Some(what) => Err(RuntimeError::Unavailable {
+                model: model.id.clone(),
+                what,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    async fn open_any(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
+        match request {
+            OpenRequest::New(config) => {
+                let ask = Ask::post(&["sessions"], json!({ "config": config })).once()?;
+                let named: Named = self.core.http.json(ask).await?;
+                Ok(Arc::new(RemoteSession::new(self.core.clone(), named.session_id)))
+            }
+            OpenRequest::Resume(session, changes) => {
+                self.info(&session).await?;
+                for change in &changes {
+                    if let ConfigChange::Model(model) = change {
+                        self.check_model(model)?;
+                    }
+                }
+                let session = RemoteSession::new(self.core.clone(), session);
+                for change in changes {
+                    session.change(change).await?;
+                }
+                Ok(Arc::new(session))
+            }
+        }
+    }
+
+    async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        while found.len() < query.limit {
+            let ask = Ask::get(&["sessions"])
+                .with("limit", Some((query.limit - found.len()).min(PAGE).to_string()))
+                .with("workspace", query.workspace.clone())
+                .with("before", query.before.map(|before| before.0.to_string()))
+                .with("cursor", cursor);
+            let page: Page<SessionInfo> = self.core.http.json(ask).await?;
+            // A server that does not know these wishes lists all.
+            let wanted = |info: &SessionInfo| {
+                query
+                    .workspace
+                    .as_ref()
+                    .is_none_or(|workspace| info.workspace == *workspace)
+                    && query.before.is_none_or(|before| info.updated_at < before)
+            };
+            found.extend(page.items.into_iter().filter(wanted));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        found.truncate(query.limit);
+        Ok(found)
+    }
+}
+
+fn check_client(client: &str) -> Result<(), RuntimeError> {
+    let is_good =
+        (1..=64).contains(&client.len()) && client.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if is_good {
+        return Ok(());
+    }
+    Err(RuntimeError::Refused(format!(
+        "a program calls itself by 1 to 64 printable ASCII characters, not {client:?}"
+    )))
+}
+
+impl Runtime for RemoteRuntime {
+    fn owner(&self) -> &OwnerId {
+        &self.person.person
+    }
+
+    fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(self.open_any(request))
+    }
+
+    fn watch(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        view: View,
+        follow: bool,
+    ) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        let wanted = Wanted {
+            session: session.clone(),
+            after_seq,
+            view,
+            on: follow,
+            end: CancellationToken::new(),
+        };
+        Box::pin(follow::follow(&self.core, wanted))
+    }
+
+    fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
+        Box::pin(self.list(query))
+    }
+
+    fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let prefix = prefix.to_owned();
+        Box::pin(async move {
+            let ask = Ask::get(&["resolve"]).with("prefix", Some(prefix));
+            let named: Named = self.core.http.json(ask).await?;
+            Ok(named.session_id)
+        })
+    }
+
+    fn fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let body = at_seq.map_or_else(|| json!({}), |at_seq| json!({ "at_seq": at_seq }));
+            let path = ["sessions", session.as_str(), "fork"];
+            let named: Named = self.core.http.json(Ask::post(&path, body).once()?).await?;
+            Ok(named.session_id)
+        })
+    }
+
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let path = ["sessions", session.as_str()];
+            self.core
+                .http
+                .bytes(Ask::new(Method::DELETE, &path))
+                .await
+                .map(drop)
+        })
+    }
+
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let path = ["sessions", session.as_str(), "verify"];
+            self.core.http.json(Ask::post(&path, json!({}))).await
+        })
+    }
+
+    fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let path = ["sessions", session.as_str(), "replay"];
+            self.core.http.json(Ask::post(&path, json!({}))).await
+        })
+    }
+
+    fn context(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<ContextView, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let path = ["sessions", session.as_str(), "context"];
+            let ask = Ask::get(&path).with("at_seq", at_seq.map(|at_seq| at_seq.to_string()));
+            self.core.http.json(ask).await
+        })
+    }
+
+    fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>> {
+        let words = words.to_owned();
+        Box::pin(async move {
+            let ask = Ask::get(&["search"])
+                .with("q", Some(words))
+                .with("limit", Some(limit.to_string()));
+            self.core.http.json(ask).await
+        })
+    }
+
+    fn models(&self) -> Vec<ModelInfo> {
+        self.models.clone()
+    }
+
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.tools.clone()
+    }
+}

@@ -1,0 +1,251 @@
+//! A session of a server, as front ends see it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentx_runtime::{
+    ApprovalInput, BoxFuture, Note, RuntimeError, Session, SessionState, Subscription, UserInput, View,
+};
+use agentx_types::wire::{
+    Accepted, ApprovalFrame, ClientRequest, CommandFrame, InterruptFrame, UserInputFrame, WheelFrame,
+    WheelWish,
+};
+use agentx_types::{ConfigChange, SessionId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::core::Core;
+use crate::environment::Held;
+use crate::follow::{self, Wanted};
+use crate::http::{Ask, new_key};
+
+/// The largest frame that a server takes is 1 MiB; what comes near it goes another way.
+const FRAME_BYTES: usize = 1_000_000;
+
+/// A session of a server. What is said in it is said by frames, each answered; one without an answer is sent again by the
+/// next connection, and what was said twice is one message.
+pub struct RemoteSession {
+    core: Arc<Core>,
+    session: SessionId,
+    /// From the first subscription on, its events keep coming: the next one finds most of them here.
+    held: Mutex<Option<Held>>,
+    /// Whether something was said that may have taken the wheel.
+    said: AtomicBool,
+    closed: CancellationToken,
+}
+
+/// What an HTTP request that became an event is answered with.
+#[derive(Deserialize)]
+struct Taken {
+    seq: u64,
+}
+
+impl RemoteSession {
+    pub(crate) fn new(core: Arc<Core>, session: SessionId) -> Self {
+        Self {
+            core,
+            session,
+            held: Mutex::new(None),
+            said: AtomicBool::new(false),
+            closed: CancellationToken::new(),
+        }
+    }
+
+    fn check_open(&self) -> Result<(), RuntimeError> {
+        if !self.closed.is_cancelled() {
+            return Ok(());
+        }
+        Err(RuntimeError::Gone {
+            session: self.session.clone(),
+            why: "it was closed".into(),
+        })
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The wheel's epoch, where this program is known to hold it: what it says after it lost the wheel is refused.
+    fn epoch(&self) -> Option<u64> {
+        let held = self.held();
+        let people = held.as_ref()?.feed.people();
+        let wheel = people.borrow().wheel.clone()?;
+        (wheel.seat.as_ref() == Some(&self.core.seat)).then_some(wheel.epoch)
+    }
+
+    /// Asks for something that becomes an event, and says which.
+    async fn ask(&self, request: impl Into<ClientRequest>) -> Result<u64, RuntimeError> {
+        self.check_open()?;
+        let (answer, sends) = self.core.ask(request).await;
+        match answer {
+            Ok(accepted) => self.seq_of(&accepted),
+            // The one that was sent before the connection was lost may have been done.
+            Err(RuntimeError::Refused(why)) if sends > 1 => Err(RuntimeError::Refused(format!(
+                "{why} (the connection was lost while this was under way: it may have been done)"
+            ))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn seq_of(&self, accepted: &Accepted) -> Result<u64, RuntimeError> {
+        accepted.seq.ok_or_else(|| RuntimeError::Remote {
+            code: "bad_answer".into(),
+            detail: format!("{} did not say which event it became", self.core.endpoint()),
+        })
+    }
+
+    async fn command(&self, command: &str, args: Value) -> Result<u64, RuntimeError> {
+        let frame = CommandFrame {
+            session_id: self.session.clone(),
+            command: command.to_owned(),
+            args,
+            wheel_epoch: self.epoch(),
+        };
+        self.said.store(true, Ordering::Relaxed);
+        self.ask(frame).await
+    }
+
+    async fn say(&self, input: UserInput) -> Result<u64, RuntimeError> {
+        self.check_open()?;
+        let key = match input.idempotency_key {
+            Some(key) => key,
+            None => new_key()?,
+        };
+        let frame = UserInputFrame {
+            session_id: self.session.clone(),
+            content: input.content,
+            mode: input.mode,
+            idempotency_key: Some(key),
+            client_timestamp_utc: None,
+            client_timezone_offset: None,
+            wheel_epoch: self.epoch(),
+        };
+        self.said.store(true, Ordering::Relaxed);
+        let body = serde_json::to_value(&frame).unwrap_or_default();
+        if body.to_string().len() < FRAME_BYTES {
+            return self.ask(frame).await;
+        }
+        // Pictures and files: the key makes it safe to send it again.
+        let path = ["sessions", self.session.as_str(), "messages"];
+        let taken: Taken = self
+            .core
+            .http
+            .json(Ask::post(&path, body).may_be_repeated())
+            .await?;
+        Ok(taken.seq)
+    }
+
+    async fn wheel(&self, wish: WheelWish) -> Result<Accepted, RuntimeError> {
+        let session_id = self.session.clone();
+        self.core.ask(WheelFrame { session_id, wish }).await.0
+    }
+
+    async fn put_on_record(&self, note: Note) -> Result<u64, RuntimeError> {
+        match note {
+            Note::Access(access) => {
+                let args = json!({ "person": access.person, "role": access.role });
+                self.command("share", args).await
+            }
+            Note::Wheel(wheel) => {
+                self.check_open()?;
+                let wish = wheel.seat.map_or(WheelWish::Release, WheelWish::Hand);
+                match self.wheel(wish).await?.seq {
+                    Some(seq) => Ok(seq),
+                    // It was so already: nothing new is on record.
+                    None => Ok(self.state().await?.last_seq),
+                }
+            }
+        }
+    }
+
+    async fn follow(&self, after_seq: u64, view: View) -> Result<Subscription, RuntimeError> {
+        self.check_open()?;
+        let wanted = Wanted {
+            session: self.session.clone(),
+            after_seq,
+            view,
+            on: true,
+            end: self.closed.clone(),
+        };
+        let held = self.core.connection.hold(&self.session);
+        let subscription = follow::follow(&self.core, wanted).await?;
+        self.held().get_or_insert(held);
+        Ok(subscription)
+    }
+
+    async fn end(&self) {
+        if self.closed.is_cancelled() {
+            return;
+        }
+        let drives = self.epoch().is_some() || (self.held().is_none() && self.said.load(Ordering::Relaxed));
+        self.closed.cancel();
+        if drives {
+            // Where it did not hold the wheel after all, nothing is lost by the refusal.
+            let _ = self.wheel(WheelWish::Release).await;
+        }
+        self.held().take();
+    }
+}
+
+impl Session for RemoteSession {
+    fn id(&self) -> &SessionId {
+        &self.session
+    }
+
+    fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>> {
+        Box::pin(async move {
+            self.check_open()?;
+            let path = ["sessions", self.session.as_str(), "state"];
+            self.core.http.json(Ask::get(&path)).await
+        })
+    }
+
+    fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(self.say(input))
+    }
+
+    fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move {
+            let frame = InterruptFrame {
+                session_id: self.session.clone(),
+                reason,
+                wheel_epoch: self.epoch(),
+            };
+            self.said.store(true, Ordering::Relaxed);
+            self.ask(frame).await
+        })
+    }
+
+    fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        // The server puts on record who decided: the person that this connection is of.
+        let frame = ApprovalFrame {
+            session_id: self.session.clone(),
+            tool_call_id: decision.tool_call_id,
+            decision: decision.decision,
+            note: decision.note,
+            rule: decision.rule.map(Box::new),
+        };
+        Box::pin(self.ask(frame))
+    }
+
+    fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move { self.command("change", json!({ "change": change })).await })
+    }
+
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(self.put_on_record(note))
+    }
+
+    fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move { self.command("rename", json!({ "title": title })).await })
+    }
+
+    fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        Box::pin(self.follow(after_seq, view))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.end())
+    }
+}
