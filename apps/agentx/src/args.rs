@@ -1,6 +1,12 @@
 //! The command line as it is typed. What is meant by it is decided where a command begins.
 
+mod identity;
+mod remote;
+
 use std::path::PathBuf;
+
+pub(crate) use identity::{IdentityCommand, TrustArg};
+pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -46,6 +52,14 @@ pub(crate) struct Global {
         help_heading = "Options for every command"
     )]
     pub(crate) cwd: Option<PathBuf>,
+    /// Do it on the server at this address; `local` for here [env: AGENTX_CONNECT]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        help_heading = "Options for every command"
+    )]
+    pub(crate) connect: Option<String>,
     /// Print lists and reports as JSON
     #[arg(long, global = true, help_heading = "Options for every command")]
     pub(crate) json: bool,
@@ -138,6 +152,10 @@ pub(crate) enum Command {
     Replay(IdArgs),
     /// Print the exact request that the model got at a point of a session
     Context(ContextArgs),
+    /// Serve the sessions of this machine to other terminals, machines and people
+    Serve(Box<ServeArgs>),
+    /// Follow a session of a server as it happens
+    Mirror(MirrorArgs),
     /// List the models that can be asked
     Models,
     /// List the tools that an agent has
@@ -145,6 +163,9 @@ pub(crate) enum Command {
     /// Show, check and trust the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Who you are to servers, and whom a server of yours trusts
+    #[command(subcommand)]
+    Identity(IdentityCommand),
     /// Look inside
     #[command(subcommand)]
     Debug(DebugCommand),
@@ -278,6 +299,8 @@ pub(crate) enum SessionsCommand {
     },
     /// Check every stored byte of a session
     Verify(IdArgs),
+    /// Say what another person may do in a session
+    Share(ShareArgs),
 }
 
 /// `agentx config`

@@ -1,20 +1,207 @@
 //! The one place that knows which runtime there is; everything else works against the trait.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use agentx::config::Settings;
+use agentx::identity::{Keyring, OPERATOR};
 use agentx::node::NodeRuntime;
-use agentx::runtime::{Runtime, RuntimeError};
+use agentx::remote::{ConnectOptions, Keeping, RemoteRuntime, keep};
+use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog};
+use agentx::types::{AgentConfig, OwnerId, Seat, SessionId};
 
 use crate::error::CliError;
 
+/// Where commands work: here, or on a server.
+pub(crate) struct Place {
+    runtime: Arc<dyn Runtime>,
+    server: Option<Server>,
+}
+
+/// The server that commands work on.
+pub(crate) struct Server {
+    remote: Arc<RemoteRuntime>,
+    /// As it was named.
+    address: String,
+    /// Who this program is to it.
+    me: Seat,
+    /// The directory there that new sessions are to work in, where one was named.
+    workspace: Option<String>,
+}
+
+impl Place {
+    /// The place that the settings name. Must be called inside an async runtime.
+    pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, CliError> {
+        match &settings.connect {
+            Some(address) => Self::server(settings, address, cwd).await,
+            None => Ok(Self::here(build_node(settings)?)),
+        }
+    }
+
+    /// This machine.
+    pub(crate) fn here(runtime: NodeRuntime) -> Self {
+        Self {
+            runtime: Arc::new(runtime),
+            server: None,
+        }
+    }
+
+    /// The server at this address, as the person of this machine's data directory.
+    pub(crate) async fn server(
+        settings: &Settings,
+        address: &str,
+        cwd: Option<&Path>,
+    ) -> Result<Self, CliError> {
+        make_data_dir(settings)?;
+        let key = keyring(settings).identity_or_new()?;
+        let client = client_name()?;
+        let options = ConnectOptions::new(address, key, client.clone());
+        let remote = RemoteRuntime::connect(options).await.map_err(refused)?;
+        let remote = Arc::new(remote);
+        let person = remote.person().person.clone();
+        Ok(Self {
+            runtime: remote.clone(),
+            server: Some(Server {
+                remote,
+                address: address.to_owned(),
+                me: Seat { person, client },
+                workspace: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
+            }),
+        })
+    }
+
+    /// The runtime.
+    pub(crate) fn runtime(&self) -> &dyn Runtime {
+        &*self.runtime
+    }
+
+    /// The runtime, to be kept.
+    pub(crate) fn shared(&self) -> Arc<dyn Runtime> {
+        self.runtime.clone()
+    }
+
+    /// The server, if it is one.
+    pub(crate) fn remote(&self) -> Option<&Arc<RemoteRuntime>> {
+        self.server.as_ref().map(|server| &server.remote)
+    }
+
+    /// The address of the server, as it was named.
+    pub(crate) fn address(&self) -> Option<&str> {
+        self.server.as_ref().map(|server| server.address.as_str())
+    }
+
+    /// Who this program is to the server, if it is one.
+    pub(crate) fn me(&self) -> Option<&Seat> {
+        self.server.as_ref().map(|server| &server.me)
+    }
+
+    /// The agent that the server gives a new session; `None` here, where the settings say that.
+    pub(crate) async fn default_agent(&self) -> Result<Option<AgentConfig>, CliError> {
+        let Some(server) = &self.server else {
+            return Ok(None);
+        };
+        let mut agent = server.remote.default_agent().await?;
+        if let Some(workspace) = &server.workspace {
+            agent.workspace.clone_from(workspace);
+        }
+        Ok(Some(agent))
+    }
+
+    /// How this program is called to do something at this place.
+    pub(crate) fn command(&self, words: &str) -> String {
+        match &self.server {
+            Some(server) => format!("agentx --connect {} {words}", server.address),
+            None => format!("agentx {words}"),
+        }
+    }
+}
+
+/// Begins to keep a session of a server in the database here. The copy is this person's own, whoever owns the session there.
+pub(crate) async fn begin_keeping(
+    place: &Place,
+    settings: &Settings,
+    session: &SessionId,
+) -> Result<Keeping, CliError> {
+    let Some(remote) = place.remote() else {
+        return Err(CliError::usage("only a server's session can be kept here", ""));
+    };
+    let log = open_log(settings)?;
+    match log.info(session).await {
+        Err(LogError::NotFound(_)) => {
+            let info = remote.info(session).await?;
+            let new = NewLog {
+                session_id: session.clone(),
+                owner: OwnerId::new(OPERATOR),
+                at: info.created_at,
+                workspace: info.workspace,
+                // A fork is kept whole: what it was forked from need not be here.
+                parent: None,
+            };
+            log.create(new).await.map_err(RuntimeError::Log)?;
+        }
+        known => drop(known.map_err(RuntimeError::Log)?),
+    }
+    Ok(keep(remote, session, log, true).await?)
+}
+
+fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, CliError> {
+    make_data_dir(settings)?;
+    Ok(agentx::node::open_log(settings).map_err(RuntimeError::Log)?)
+}
+
+/// The keys of the data directory.
+pub(crate) fn keyring(settings: &Settings) -> Keyring {
+    Keyring::at(&settings.data_dir)
+}
+
 /// The runtime of this process, assembled from the settings. Must be called inside an async runtime.
-pub(crate) fn build_runtime(settings: &Settings) -> Result<Arc<dyn Runtime>, CliError> {
+pub(crate) fn build_node(settings: &Settings) -> Result<NodeRuntime, CliError> {
+    make_data_dir(settings)?;
+    let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
+    Ok(NodeRuntime::from_settings(settings, program).map_err(RuntimeError::Log)?)
+}
+
+fn make_data_dir(settings: &Settings) -> Result<(), CliError> {
     std::fs::create_dir_all(&settings.data_dir).map_err(|error| CliError::DataDir {
         path: settings.data_dir.display().to_string(),
         what: error.to_string(),
+    })
+}
+
+/// What this program calls itself to a server: where it runs, and something that tells two of them apart.
+fn client_name() -> Result<String, CliError> {
+    let unique = agentx::identity::random_bytes::<2>().map_err(|error| CliError::Input {
+        what: error.to_string(),
     })?;
-    let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
-    let runtime = NodeRuntime::from_settings(settings, program).map_err(RuntimeError::Log)?;
-    Ok(Arc::new(runtime))
+    let host = host_name();
+    let host: String = host
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c))
+        .take(40)
+        .collect();
+    let host = if host.is_empty() { "terminal" } else { &host };
+    Ok(format!("{host}-{:02x}{:02x}", unique[0], unique[1]))
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    let name = nix::unistd::gethostname().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+/// What is denied when one connects is nothing that anybody in a session could grant.
+fn refused(error: RuntimeError) -> CliError {
+    match error {
+        RuntimeError::Denied(detail) => RuntimeError::Remote {
+            code: "origin".into(),
+            detail,
+        }
+        .into(),
+        error => error.into(),
+    }
 }

@@ -2,14 +2,18 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use agentx::config::{At, ConfigError, Origin};
-use agentx::runtime::{LogError, RuntimeError};
+use agentx::identity::KeyringError;
+use agentx::runtime::RuntimeError;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::failure::hint_after_run;
+use crate::keys;
+use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 
 /// Why a command came to nothing.
 #[derive(Debug)]
@@ -18,6 +22,10 @@ pub(crate) enum CliError {
     Usage { message: String, hint: String },
     /// The configuration has mistakes.
     Config(ConfigError),
+    /// The files that say who one is and whom one trusts are not in order.
+    Keyring(KeyringError),
+    /// It was never needed to be anybody here.
+    NoIdentity { path: String },
     /// The runtime says no.
     Runtime(RuntimeError),
     /// A model that nobody knows; where its name comes from.
@@ -54,6 +62,8 @@ pub(crate) enum CliError {
     Directory { path: String, what: String },
     /// The directory where sessions are kept cannot be made.
     DataDir { path: String, what: String },
+    /// An address cannot be listened at.
+    Listen { address: SocketAddr, what: String },
     /// What was given is not what it should be.
     Input { what: String },
     /// Nobody reads what is written any more.
@@ -82,6 +92,8 @@ impl CliError {
         match self {
             Self::Usage { .. } => "usage",
             Self::Config(_) => "config",
+            Self::Keyring(error) => keys::kind(error),
+            Self::NoIdentity { .. } => "no_identity",
             Self::Runtime(error) => runtime_kind(error),
             Self::UnknownModel { .. } => "unknown_model",
             Self::MissingKey { .. } => "missing_key",
@@ -92,6 +104,7 @@ impl CliError {
             Self::File { .. } => "file",
             Self::Directory { .. } => "directory",
             Self::DataDir { .. } => "storage",
+            Self::Listen { .. } => "listen",
             Self::Input { .. } => "input",
             Self::ClosedOutput => "closed_output",
         }
@@ -103,6 +116,8 @@ impl CliError {
             Self::Usage { .. } | Self::Input { .. } | Self::Directory { .. } => Exit::Usage,
             Self::Config(error) if is_typed(error) => Exit::Usage,
             Self::Config(_) => Exit::Config,
+            Self::Keyring(error) => keys::exit(error),
+            Self::NoIdentity { .. } => Exit::Credentials,
             Self::Runtime(error) => runtime_exit(error),
             Self::UnknownModel {
                 origin: Origin::Flag(_),
@@ -113,7 +128,7 @@ impl CliError {
             Self::NoSession { .. } => Exit::Session,
             Self::Run { exit, .. } => *exit,
             Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
-            Self::File { .. } => Exit::Failed,
+            Self::File { .. } | Self::Listen { .. } => Exit::Failed,
             Self::ClosedOutput => Exit::Ok,
         }
     }
@@ -123,6 +138,8 @@ impl CliError {
         match self {
             Self::Usage { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
             Self::Config(error) => config_hint(error),
+            Self::Keyring(error) => error.hint(),
+            Self::NoIdentity { .. } => Some("`agentx identity new` makes one".into()),
             Self::Runtime(error) => runtime_hint(error),
             Self::UnknownModel { nearest, .. } if !nearest.is_empty() => Some(format!(
                 "did you mean {}? `agentx models` lists them all",
@@ -152,6 +169,7 @@ impl CliError {
             ),
             Self::DataDir { .. } => Some("name another directory with --data or AGENTX_DATA".into()),
             Self::Directory { .. } => Some("--cwd names the directory to work in".into()),
+            Self::Listen { address, what } => listen_hint(address, what),
             Self::Damaged { .. } | Self::File { .. } | Self::Input { .. } | Self::ClosedOutput => None,
         }
     }
@@ -186,6 +204,8 @@ impl fmt::Display for CliError {
         match self {
             Self::Usage { message, .. } => f.write_str(message),
             Self::Config(error) => write!(f, "{error}"),
+            Self::Keyring(error) => write!(f, "{error}"),
+            Self::NoIdentity { path } => write!(f, "you are nobody here yet: there is no {path}"),
             Self::Runtime(RuntimeError::UnknownModel { model, .. }) => write!(f, "unknown model `{model}`"),
             Self::Runtime(error) => write!(f, "{error}"),
             Self::UnknownModel { name, origin, .. } => match origin {
@@ -211,6 +231,7 @@ impl fmt::Display for CliError {
             }
             Self::File { path, what } | Self::Directory { path, what } => write!(f, "{path}: {what}"),
             Self::DataDir { path, what } => write!(f, "sessions cannot be kept in {path}: {what}"),
+            Self::Listen { address, what } => write!(f, "{address} cannot be listened at: {what}"),
             Self::Input { what } => f.write_str(what),
             Self::ClosedOutput => f.write_str("nobody reads the output any more"),
         }
@@ -220,6 +241,12 @@ impl fmt::Display for CliError {
 impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
         Self::Config(error)
+    }
+}
+
+impl From<KeyringError> for CliError {
+    fn from(error: KeyringError) -> Self {
+        Self::Keyring(error)
     }
 }
 
@@ -242,79 +269,19 @@ impl From<io::Error> for CliError {
     }
 }
 
-fn runtime_kind(error: &RuntimeError) -> &'static str {
-    match error {
-        RuntimeError::Log(error) => match error {
-            LogError::NotFound(_) => "session_not_found",
-            LogError::NoBlob(_) => "blob_not_found",
-            LogError::Exists(_) => "session_exists",
-            LogError::Busy { .. } | LogError::Fenced { .. } => "session_busy",
-            LogError::Corrupt { .. } => "damaged",
-            LogError::Newer { .. } => "newer_format",
-            LogError::Full { .. } => "disk_full",
-            LogError::Store { .. } => "storage",
-        },
-        RuntimeError::Ambiguous { .. } => "session_ambiguous",
-        RuntimeError::UnknownModel { .. } => "unknown_model",
-        RuntimeError::Unavailable { .. } => "missing_key",
-        RuntimeError::Refused(_) => "refused",
-        RuntimeError::Gone { .. } => "session_gone",
+fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
+    let taken = what.contains("in use");
+    let denied = what.contains("denied");
+    match () {
+        () if taken => Some(format!(
+            "something listens there already; if it is a server of yours: agentx --connect http://{address} sessions list; \
+             else name another port: --listen {}:{}",
+            address.ip(),
+            address.port().saturating_add(1)
+        )),
+        () if denied => Some("ports below 1024 need more rights: name another with --listen".into()),
+        () => Some("--listen names an address of this machine".into()),
     }
-}
-
-fn runtime_exit(error: &RuntimeError) -> Exit {
-    match error {
-        RuntimeError::Log(LogError::NotFound(_) | LogError::Exists(_))
-        | RuntimeError::Log(LogError::Busy { .. } | LogError::Fenced { .. })
-        | RuntimeError::Ambiguous { .. } => Exit::Session,
-        RuntimeError::Log(_) | RuntimeError::Gone { .. } => Exit::Storage,
-        RuntimeError::UnknownModel { .. } => Exit::Config,
-        RuntimeError::Unavailable { .. } => Exit::Credentials,
-        RuntimeError::Refused(_) => Exit::Failed,
-    }
-}
-
-fn runtime_hint(error: &RuntimeError) -> Option<String> {
-    let hint = match error {
-        RuntimeError::Log(LogError::NotFound(_)) => "`agentx sessions list` shows all of them".into(),
-        RuntimeError::Log(LogError::Busy { session, .. }) => format!(
-            "it can be read while the other process writes it: `agentx sessions show {session}`; \
-             or try another way from there: `agentx fork {session}`"
-        ),
-        RuntimeError::Log(LogError::Fenced { session, .. }) => {
-            format!("another process goes on with it; `agentx sessions show {session}` reads it")
-        }
-        RuntimeError::Log(LogError::Corrupt { session, seq, .. }) => {
-            let good = seq.saturating_sub(1);
-            format!("`agentx sessions verify {session}` says what is safe; events up to {good} can be forked")
-        }
-        RuntimeError::Log(LogError::Newer { .. }) => {
-            "install the newer version to write it; reading commands work: `agentx sessions list`".into()
-        }
-        RuntimeError::Log(LogError::Full { .. }) => {
-            "free some space and go on with `agentx resume --last`: everything up to the last step is safe"
-                .into()
-        }
-        RuntimeError::Log(LogError::Store { path, .. }) => {
-            format!(
-                "name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
-            )
-        }
-        RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),
-        RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {
-            format!(
-                "did you mean {}? `agentx models` lists them all",
-                nearest.join(", ")
-            )
-        }
-        RuntimeError::UnknownModel { .. } => "`agentx models` lists them all".into(),
-        RuntimeError::Unavailable { .. } => "`agentx models` shows what each model needs".into(),
-        RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` says what is safe"),
-        RuntimeError::Log(LogError::NoBlob(_) | LogError::Exists(_)) | RuntimeError::Refused(_) => {
-            return None;
-        }
-    };
-    Some(hint)
 }
 
 /// Whether all that is wrong was typed just now.
@@ -342,6 +309,7 @@ fn config_hint(error: &ConfigError) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentx::runtime::LogError;
     use agentx::types::SessionId;
 
     #[allow(clippy::too_many_lines, reason = "a list of examples")]
@@ -380,6 +348,9 @@ mod tests {
                 model: "opus".into(),
                 variable: "ANTHROPIC_API_KEY".into(),
                 user_file: "config.yaml".into(),
+            },
+            CliError::NoIdentity {
+                path: "/data/identity".into(),
             },
             CliError::NoSession {
                 workspace: "/ws".into(),
@@ -425,6 +396,23 @@ mod tests {
                 what: "set X_KEY".into(),
             }),
             CliError::Runtime(RuntimeError::Refused("it is already decided".into())),
+            CliError::Runtime(RuntimeError::Denied("ada-1f2e (own_1) drives".into())),
+            CliError::Runtime(RuntimeError::Unreachable {
+                endpoint: "http://127.0.0.1:5200".into(),
+                what: "connection refused".into(),
+            }),
+            CliError::Runtime(RuntimeError::Unreachable {
+                endpoint: "https://127.0.0.1:5200".into(),
+                what: "invalid peer certificate: UnknownIssuer".into(),
+            }),
+            CliError::Runtime(RuntimeError::Remote {
+                code: "unknown_person".into(),
+                detail: "nobody here knows this key".into(),
+            }),
+            CliError::Runtime(RuntimeError::Remote {
+                code: "too_big".into(),
+                detail: "the body has more than 16 MiB".into(),
+            }),
             CliError::Runtime(RuntimeError::Gone {
                 session: session(),
                 why: "the disk is full".into(),
@@ -460,6 +448,10 @@ mod tests {
             CliError::DataDir {
                 path: "/data".into(),
                 what: "read-only file system".into(),
+            },
+            CliError::Listen {
+                address: SocketAddr::from(([127, 0, 0, 1], 5200)),
+                what: "Address already in use (os error 98)".into(),
             },
             CliError::Input {
                 what: "not what it should be".into(),

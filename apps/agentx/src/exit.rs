@@ -25,6 +25,8 @@ pub(crate) enum Exit {
     Session,
     /// Sessions cannot be read or written, or are damaged.
     Storage,
+    /// The server cannot be reached or says no.
+    Server,
     /// Stopped by Ctrl-C.
     Interrupted,
     /// Stopped by a signal to terminate.
@@ -59,6 +61,7 @@ pub(crate) const TABLE: &[(Exit, u8, &str)] = &[
         9,
         "sessions cannot be read or written, or are damaged",
     ),
+    (Exit::Server, 10, "the server cannot be reached or says no"),
     (Exit::Interrupted, 130, "stopped by Ctrl-C"),
     (Exit::Terminated, 143, "stopped by a signal to terminate"),
 ];

@@ -2,14 +2,43 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{Delivery, Session, Subscription, View};
+use agentx::runtime::{Delivery, Runtime, RuntimeError, Session, Subscription, View};
+use agentx::types::SessionId;
 
 use crate::error::CliError;
 use crate::exit::Exit;
 
+/// How long is waited before a server that cannot be reached is asked for a session's events again.
+const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Where events come from.
+enum Source {
+    /// A session that is open here.
+    Session(Arc<dyn Session>),
+    /// One that is only looked at.
+    Watched(Arc<dyn Runtime>, SessionId),
+}
+
+impl Source {
+    async fn subscribe(&self, after_seq: u64, view: View) -> Result<Subscription, RuntimeError> {
+        match self {
+            Self::Session(session) => session.subscribe(after_seq, view).await,
+            Self::Watched(runtime, id) => runtime.watch(id, after_seq, view, true).await,
+        }
+    }
+
+    /// A session that cannot go on knows why better than its events do.
+    async fn complaint(&self) -> Result<(), RuntimeError> {
+        match self {
+            Self::Session(session) => session.state().await.map(drop),
+            Self::Watched(..) => Ok(()),
+        }
+    }
+}
+
 /// A subscription that mends itself. Derived events are told apart by `(seq, index)`, so nothing comes twice.
 pub(crate) struct Follower {
-    session: Arc<dyn Session>,
+    source: Source,
     view: View,
     subscription: Subscription,
     seen: (u64, u64),
@@ -20,10 +49,24 @@ pub(crate) struct Follower {
 impl Follower {
     /// Begins after `after_seq`.
     pub(crate) async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, CliError> {
-        let subscription = session.subscribe(after_seq, view).await?;
+        Self::of(Source::Session(session), after_seq, view).await
+    }
+
+    /// Looks at a session, beginning after `after_seq`.
+    pub(crate) async fn watching(
+        runtime: Arc<dyn Runtime>,
+        session: SessionId,
+        after_seq: u64,
+        view: View,
+    ) -> Result<Self, CliError> {
+        Self::of(Source::Watched(runtime, session), after_seq, view).await
+    }
+
+    async fn of(source: Source, after_seq: u64, view: View) -> Result<Self, CliError> {
+        let subscription = source.subscribe(after_seq, view).await?;
         let seen = (after_seq, u64::MAX);
         Ok(Self {
-            session,
+            source,
             view,
             subscription,
             seen,
@@ -36,7 +79,14 @@ impl Follower {
     pub(crate) async fn next(&mut self) -> Result<Option<Delivery>, CliError> {
         loop {
             if self.cut_off.is_some() {
-                self.subscribe_again().await?;
+                match self.subscribe_again().await {
+                    // A server comes back, or the person has enough of waiting.
+                    Err(CliError::Runtime(RuntimeError::Unreachable { .. })) => {
+                        tokio::time::sleep(AGAIN).await;
+                        continue;
+                    }
+                    done => done?,
+                }
             }
             let Some(delivery) = self.subscription.next().await else {
                 return Ok(None);
@@ -84,8 +134,7 @@ impl Follower {
     /// Can be dropped while it waits: it is still cut off then.
     async fn subscribe_again(&mut self) -> Result<(), CliError> {
         if !self.progressed {
-            // A session that cannot go on knows why better than its events do.
-            self.session.state().await?;
+            self.source.complaint().await?;
             let why = self.cut_off.take().unwrap_or_default();
             let message = format!("the session cannot be followed: {why}");
             return Err(CliError::Run {
@@ -96,7 +145,7 @@ impl Follower {
         }
         // The last event may have been delivered in part: it is read again, and what is known of it is left out.
         let after = self.seen.0.saturating_sub(1);
-        self.subscription = self.session.subscribe(after, self.view).await?;
+        self.subscription = self.source.subscribe(after, self.view).await?;
         self.cut_off = None;
         self.progressed = false;
         Ok(())

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use agentx::config::Settings;
+use agentx::config::{Loaded, Origin, Row, Settings};
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::EnvFilter;
 
 use crate::error::CliError;
 
@@ -26,6 +27,30 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), CliError> {
     match settings.log_file.clone().or(in_chat) {
         Some(path) => {
             let file = open(&path)?;
+            let _ = builder.with_writer(std::sync::Mutex::new(file)).try_init();
+        }
+        None => {
+            let _ = builder.with_writer(std::io::stderr).try_init();
+        }
+    }
+    Ok(())
+}
+
+/// Starts it for a server: what is worth a line goes to standard error where nothing else was asked for.
+pub(crate) fn start_server(loaded: &Loaded) -> Result<(), CliError> {
+    let rows = loaded.merged.rows();
+    let is_default = |row: &Row| row.key == "log" && row.origin == Origin::Default;
+    if !rows.iter().any(is_default) {
+        return start(&loaded.settings, false);
+    }
+    let filter = EnvFilter::new("warn,agentx_server=info");
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(false);
+    match &loaded.settings.log_file {
+        Some(path) => {
+            let file = open(path)?;
             let _ = builder.with_writer(std::sync::Mutex::new(file)).try_init();
         }
         None => {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use agentx::config::{ModelOffer, Origin, Settings};
-use agentx::runtime::{ModelInfo, OpenRequest, Runtime, RuntimeError, Session, SessionQuery};
-use agentx::types::{Api, ConfigChange, ModelSpec, SessionId};
+use agentx::config::{ModelOffer, Origin, Settings, nearest};
+use agentx::runtime::{ModelInfo, OpenRequest, RuntimeError, Session, SessionQuery};
+use agentx::types::{AgentConfig, Api, ConfigChange, Limits, ModelSpec, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
+use crate::compose::Place;
 use crate::error::CliError;
 
 /// Which session is meant.
@@ -39,61 +40,123 @@ impl Target {
 
 /// The id of the session that is meant; `None` for a new one.
 pub(crate) async fn find(
-    runtime: &dyn Runtime,
+    place: &Place,
     settings: &Settings,
     target: &Target,
 ) -> Result<Option<SessionId>, CliError> {
     match target {
         Target::New => Ok(None),
-        Target::Id(prefix) => Ok(Some(runtime.resolve(prefix).await?)),
-        Target::Last => {
-            let workspace = settings.workspace.to_string_lossy().into_owned();
-            let owner = runtime.owner().clone();
-            let query = SessionQuery {
-                owner,
-                workspace: Some(workspace.clone()),
-                limit: 1,
-                before: None,
-            };
-            let latest = runtime.sessions(query).await?.into_iter().next();
-            latest
-                .map(|info| Some(info.session_id))
-                .ok_or(CliError::NoSession { workspace })
+        Target::Id(prefix) => Ok(Some(place.runtime().resolve(prefix).await?)),
+        Target::Last => latest(place, settings).await.map(Some),
+    }
+}
+
+/// The latest session of this directory. On a server that is the directory that its agents work in; where nothing was done
+/// there yet, the latest of all is meant.
+async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, CliError> {
+    let workspace = workspace(place, settings).await?;
+    let mut asked = vec![Some(workspace.clone())];
+    if place.remote().is_some() {
+        asked.push(None);
+    }
+    for workspace in asked {
+        let query = SessionQuery {
+            owner: place.runtime().owner().clone(),
+            workspace,
+            limit: 1,
+            before: None,
+        };
+        if let Some(latest) = place.runtime().sessions(query).await?.into_iter().next() {
+            return Ok(latest.session_id);
         }
     }
+    Err(CliError::NoSession { workspace })
+}
+
+/// The directory that is meant where nobody names one.
+pub(crate) async fn workspace(place: &Place, settings: &Settings) -> Result<String, CliError> {
+    Ok(match place.default_agent().await? {
+        Some(agent) => agent.workspace,
+        None => settings.workspace.to_string_lossy().into_owned(),
+    })
 }
 
 /// Opens a session that exists, or a copy of it, with what the command line changes.
 pub(crate) async fn resume(
-    runtime: &dyn Runtime,
+    place: &Place,
     settings: &Settings,
     agent: &AgentArgs,
     id: SessionId,
     fork: bool,
 ) -> Result<Arc<dyn Session>, CliError> {
+    let runtime = place.runtime();
     let id = if fork { runtime.fork(&id, None).await? } else { id };
-    let changes = changes(runtime, settings, agent)?;
+    let changes = changes(place, settings, agent)?;
     Ok(runtime.open(OpenRequest::Resume(id, changes)).await?)
 }
 
-/// The request for a new session with this agent.
-pub(crate) fn new_request(runtime: &dyn Runtime, settings: &Settings) -> Result<OpenRequest, CliError> {
-    let model = model(runtime, settings, None)?;
-    Ok(OpenRequest::New(Box::new(settings.agent(model, runtime.tools()))))
+/// How long leaving a session of a server may take: it goes on there anyway.
+const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Gives a session back. One that runs here is committed first, however long that takes.
+pub(crate) async fn leave(place: &Place, session: &dyn Session) {
+    if place.remote().is_none() {
+        return session.close().await;
+    }
+    // Who cannot say good-bye is found to be gone.
+    let _ = tokio::time::timeout(LEAVING, session.close()).await;
+}
+
+/// The agent of a new session: that of the settings, or that of the server with what the command line changes.
+pub(crate) async fn new_agent(
+    place: &Place,
+    settings: &Settings,
+    agent: &AgentArgs,
+) -> Result<Box<AgentConfig>, CliError> {
+    let Some(mut config) = place.default_agent().await? else {
+        let model = model(place, settings, None)?;
+        return Ok(Box::new(settings.agent(model, place.runtime().tools())));
+    };
+    if agent.model.is_some() {
+        config.model = model(place, settings, None)?;
+    }
+    if let Some(system) = &agent.system {
+        config.system_prompt = Arc::from(system.as_str());
+    }
+    config.limits = limits(config.limits, settings, agent);
+    if agent.approve.is_some() || agent.yes {
+        config.approval = settings.approval;
+    }
+    Ok(Box::new(config))
+}
+
+/// The limits that flags name, the others as they were.
+fn limits(before: Limits, settings: &Settings, agent: &AgentArgs) -> Limits {
+    let given = &settings.limits;
+    let mut limits = before;
+    if agent.max_iterations.is_some() {
+        limits.max_iterations = given.max_iterations;
+    }
+    if agent.max_cost.is_some() {
+        limits.max_cost = given.max_cost;
+    }
+    if agent.timeout.is_some() {
+        limits.max_wall_ms = given.max_wall_ms;
+    }
+    limits
 }
 
 /// The model to ask: the one that is named here, else that of the settings.
-pub(crate) fn model(
-    runtime: &dyn Runtime,
-    settings: &Settings,
-    name: Option<&str>,
-) -> Result<ModelSpec, CliError> {
+pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> Result<ModelSpec, CliError> {
     let wanted = settings.model_or_default();
     let (name, origin) = match name {
         Some(name) => (name.to_owned(), Origin::Default),
         None => (wanted.value, wanted.origin),
     };
-    let known = runtime.models();
+    let known = place.runtime().models();
+    if place.remote().is_some() {
+        return model_of_server(&known, &name, origin);
+    }
     let offers: Vec<ModelOffer<'_>> = known.iter().map(offer).collect();
     let spec = settings
         .choose_model(&name, &offers)
@@ -104,6 +167,33 @@ pub(crate) fn model(
         })?;
     check_available(settings, &known, &spec)?;
     Ok(spec)
+}
+
+/// A server asks the models that it names itself; what this machine's configuration knows is nothing to it.
+fn model_of_server(known: &[ModelInfo], name: &str, origin: Origin) -> Result<ModelSpec, CliError> {
+    let is_called =
+        |info: &ModelInfo, name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);
+    let of_provider = |info: &ModelInfo| {
+        name.split_once('/')
+            .is_some_and(|(provider, id)| info.spec.provider == provider && is_called(info, id))
+    };
+    let found = known
+        .iter()
+        .find(|info| is_called(info, name))
+        .or_else(|| known.iter().find(|info| of_provider(info)));
+    let Some(info) = found else {
+        let names = known
+            .iter()
+            .flat_map(|info| std::iter::once(&info.spec.id).chain(&info.aliases))
+            .map(String::as_str);
+        return Err(CliError::UnknownModel {
+            name: name.to_owned(),
+            nearest: nearest(name, names, 3).into_iter().map(str::to_owned).collect(),
+            origin,
+        });
+    };
+    is_there(info)?;
+    Ok(info.spec.clone())
 }
 
 fn offer(info: &ModelInfo) -> ModelOffer<'_> {
@@ -127,13 +217,17 @@ fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -
             user_file: settings.user_file.clone(),
         });
     }
-    let missing = known
+    known
         .iter()
         .find(|info| info.spec == *spec)
-        .and_then(|info| info.missing.clone());
-    match missing {
+        .map_or(Ok(()), is_there)
+}
+
+/// Whether a model can be asked now.
+fn is_there(info: &ModelInfo) -> Result<(), CliError> {
+    match info.missing.clone() {
         Some(what) => Err(RuntimeError::Unavailable {
-            model: spec.id.clone(),
+            model: info.spec.id.clone(),
             what,
         }
         .into()),
@@ -142,14 +236,10 @@ fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -
 }
 
 /// What flags change about a session that exists; what they do not name stays as it was.
-fn changes(
-    runtime: &dyn Runtime,
-    settings: &Settings,
-    agent: &AgentArgs,
-) -> Result<Vec<ConfigChange>, CliError> {
+fn changes(place: &Place, settings: &Settings, agent: &AgentArgs) -> Result<Vec<ConfigChange>, CliError> {
     let mut changes = Vec::new();
     if agent.model.is_some() {
-        changes.push(ConfigChange::Model(Box::new(model(runtime, settings, None)?)));
+        changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
     }
     if agent.max_iterations.is_some() || agent.max_cost.is_some() || agent.timeout.is_some() {
         changes.push(ConfigChange::Limits(settings.limits));

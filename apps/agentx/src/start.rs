@@ -16,8 +16,8 @@ pub(crate) fn lookup(name: &str) -> Option<String> {
 /// Where things are for this command line.
 pub(crate) fn places(global: &Global) -> Result<Places, CliError> {
     let cwd = match &global.cwd {
-        Some(cwd) => cwd.clone(),
-        None => std::env::current_dir().map_err(|error| CliError::File {
+        Some(cwd) if !names_server(global) => cwd.clone(),
+        _ => std::env::current_dir().map_err(|error| CliError::File {
             path: ".".into(),
             what: error.to_string(),
         })?,
@@ -29,6 +29,12 @@ pub(crate) fn places(global: &Global) -> Result<Places, CliError> {
         }),
         found => Ok(found?),
     }
+}
+
+/// Whether a server is named, on the command line or in the environment: then `--cwd` is a directory there.
+fn names_server(global: &Global) -> bool {
+    let named = global.connect.clone().or_else(|| lookup("AGENTX_CONNECT"));
+    named.is_some_and(|server| !server.is_empty() && server != "local")
 }
 
 /// All settings for this command line.
@@ -93,6 +99,7 @@ fn flags(global: &Global, agent: &AgentArgs) -> Vec<Flag> {
         ("--max-cost", "limits.max_cost", agent.max_cost.clone()),
         ("--timeout", "limits.timeout", agent.timeout.clone()),
         ("--data", "data_dir", data),
+        ("--connect", "connect", global.connect.clone()),
     ];
     let flag = |name: &str, key, value: String| Flag {
         name: name.to_owned(),

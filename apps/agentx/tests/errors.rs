@@ -8,7 +8,7 @@ use common::Sandbox;
 #[test]
 fn command_lines_that_make_no_sense() {
     let sandbox = Sandbox::new();
-    let lines: [&[&str]; 12] = [
+    let lines: [&[&str]; 18] = [
         &["rnu"],
         &["run"],
         &["run", "--nope", "x"],
@@ -21,6 +21,12 @@ fn command_lines_that_make_no_sense() {
         &["sessions", "show"],
         &["debug", "decode", "--api", "openai", "-"],
         &["--cwd", "nowhere", "run", "x"],
+        &["--connect", "http://h:1", "config", "show"],
+        &["--connect", "ftp://h", "sessions", "list"],
+        &["--connect", "http://me:secret@h", "sessions", "list"],
+        &["mirror", "http://h:1/?x", "ses_1"],
+        &["mirror", "--from", "now", "http://h:1", "ses_1"],
+        &["sessions", "share", "ses_1", "anyone"],
     ];
     let all: Vec<String> = lines.iter().map(|args| sandbox.run(args).to_string()).collect();
     insta::assert_snapshot!("usage", all.join("\n\n"));

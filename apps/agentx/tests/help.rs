@@ -8,7 +8,7 @@ use common::Sandbox;
 #[test]
 fn help_of_every_command() {
     let sandbox = Sandbox::new();
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 20] = [
         &["--help"],
         &["help", "chat"],
         &["help", "run"],
@@ -16,10 +16,16 @@ fn help_of_every_command() {
         &["help", "fork"],
         &["help", "sessions"],
         &["help", "sessions", "list"],
+        &["help", "sessions", "share"],
+        &["help", "serve"],
+        &["help", "mirror"],
         &["help", "replay"],
         &["help", "context"],
         &["help", "config"],
         &["help", "config", "trust"],
+        &["help", "identity"],
+        &["help", "identity", "new"],
+        &["help", "identity", "trust"],
         &["help", "debug", "decode"],
         &["help", "exit-codes"],
         &["help", "settings"],

@@ -33,13 +33,17 @@
 //! | [`llm`] | wire codecs of the model APIs and the model catalog, without I/O |
 //! | [`runtime`] | the traits, receptors, bridge, the fold of a session and its driver |
 //! | [`node`] | the runtime that acts |
+//! | [`remote`] | the runtime that mirrors and drives a session of a server |
+//! | [`identity`] | keys, signed challenges, whom a server trusts |
 //! | [`sqlite_log`], [`tools`], [`config`] | the log, the built-in tools, the configuration |
 
 pub use agentx_agent as agent;
 pub use agentx_bus as bus;
 pub use agentx_config as config;
+pub use agentx_identity as identity;
 pub use agentx_llm as llm;
 pub use agentx_node_runtime as node;
+pub use agentx_remote_runtime as remote;
 pub use agentx_runtime as runtime;
 pub use agentx_sqlite_log as sqlite_log;
 pub use agentx_tools as tools;

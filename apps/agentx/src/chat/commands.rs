@@ -1,13 +1,15 @@
 //! What the commands of a chat do.
 
 use agentx::runtime::{SessionQuery, SessionState};
+use agentx::types::wire::WheelWish;
 use agentx::types::{ApprovalMode, ConfigChange};
 
-use super::slash::{HELP, Slash};
+use super::slash::{HELP, Slash, Wish};
 use super::{Chat, Seat};
 use crate::cmd::{models, sessions};
 use crate::error::CliError;
 use crate::render::clean::visible;
+use crate::render::table::table;
 use crate::render::units;
 use crate::seat;
 
@@ -27,8 +29,11 @@ impl Chat<'_> {
             Slash::ApproveMode(mode) => self.approve_mode(mode).await,
             Slash::Sessions => self.sessions().await,
             Slash::Title(title) => self.title(title).await,
+            Slash::Who => Ok(self.who()),
+            Slash::Wheel(wish) => self.wheel(wish).await,
         };
         match text {
+            Ok(text) if text.is_empty() => {}
             Ok(text) => self.transcript.aside(&text),
             Err(error) => self.complain(&error),
         }
@@ -46,11 +51,15 @@ impl Chat<'_> {
             Seat::New(config) => config.model.id.clone(),
             Seat::Open { .. } => self.settings.model_or_default().value,
         };
-        models::render(&self.runtime.models(), &chosen, self.console.terminal.width)
+        models::render(
+            &self.place.runtime().models(),
+            &chosen,
+            self.console.terminal.width,
+        )
     }
 
     async fn use_model(&mut self, name: &str) -> Result<String, CliError> {
-        let model = seat::model(self.runtime, self.settings, Some(name))?;
+        let model = seat::model(self.place, self.settings, Some(name))?;
         let id = model.id.clone();
         self.change(ConfigChange::Model(Box::new(model))).await?;
         Ok(format!("{} is asked from here on", visible(&id)))
@@ -73,7 +82,6 @@ impl Chat<'_> {
     }
 
     async fn status(&self) -> Result<String, CliError> {
-        let workspace = self.settings.workspace.display().to_string();
         match (&self.seat, self.state().await?) {
             (Seat::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
@@ -84,7 +92,7 @@ impl Chat<'_> {
                     visible(&model.provider),
                     session.id(),
                     state.last_seq,
-                    visible(&workspace),
+                    visible(&state.config.workspace),
                     units::count(state.context_tokens),
                     units::count(model.context_window),
                     mode_words(state.config.approval),
@@ -95,7 +103,7 @@ impl Chat<'_> {
                 "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
-                visible(&workspace),
+                visible(&config.workspace),
                 mode_words(config.approval),
             )),
             (Seat::Open { .. }, None) => Ok(String::new()),
@@ -110,15 +118,37 @@ impl Chat<'_> {
     }
 
     async fn sessions(&self) -> Result<String, CliError> {
-        let owner = self.runtime.owner().clone();
+        let owner = self.place.runtime().owner().clone();
         let query = SessionQuery {
             owner,
             workspace: None,
             limit: LISTED_SESSIONS,
             before: None,
         };
-        let list = self.runtime.sessions(query).await?;
-        Ok(sessions::render_list(&list, self.console.terminal.width))
+        let list = self.place.runtime().sessions(query).await?;
+        Ok(sessions::render_list(
+            &list,
+            self.place,
+            self.console.terminal.width,
+        ))
+    }
+
+    fn who(&self) -> String {
+        match self.company.who() {
+            Some(rows) => table(&rows, self.console.terminal.width),
+            None => "you are alone with this session; `agentx serve` lets others in".to_owned(),
+        }
+    }
+
+    async fn wheel(&mut self, wish: Wish) -> Result<String, CliError> {
+        let wish = match wish {
+            Wish::Know => return Ok(self.company.wheel().unwrap_or_else(|| self.who())),
+            Wish::Take => WheelWish::Take,
+            Wish::Ask => WheelWish::Ask,
+            Wish::Release => WheelWish::Release,
+            Wish::Give(who) => WheelWish::Hand(self.company.seat(&who)?),
+        };
+        self.company.wish(wish).await
     }
 
     async fn title(&mut self, title: String) -> Result<String, CliError> {

@@ -3,10 +3,13 @@
 //! It wakes up only when one of them has something; what is ready together is written together.
 
 pub(crate) mod commands;
+mod company;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
+mod painting;
 mod past;
+pub(crate) mod patience;
 pub(crate) mod screen;
 pub(crate) mod slash;
 pub(crate) mod terminal;
@@ -16,22 +19,24 @@ pub(crate) mod welcome;
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::runtime::{Delivery, OpenRequest, Runtime, Session, View};
-use agentx::types::{AgentConfig, RuntimeEvent, TurnResponse};
-use tokio::sync::mpsc;
+use agentx::runtime::{Delivery, OpenRequest, RuntimeError, Session, View};
+use agentx::types::{AgentConfig, ApprovalRequested, RuntimeEvent, SessionRole};
 
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
-use crate::render::transcript::{Lane, Transcript};
-use crate::render::{approval, conversation, units};
+use crate::render::transcript::Transcript;
+use crate::render::{approval, conversation};
 use crate::signals::Signals;
+use company::Company;
 use desk::Desk;
 use editor::Editor;
 use past::Past;
-use screen::{Line, Screen};
-use terminal::{Input, RawMode};
+use patience::Inputs;
+use screen::Screen;
+use terminal::RawMode;
 
 /// What stands before the line that is being written.
 const PROMPT: &str = "› ";
@@ -70,7 +75,7 @@ pub(crate) enum Face {
 
 /// A chat.
 pub(crate) struct Chat<'a> {
-    pub(crate) runtime: &'a dyn Runtime,
+    pub(crate) place: &'a Place,
     pub(crate) settings: &'a Settings,
     pub(crate) console: &'a mut Console,
     pub(crate) seat: Seat,
@@ -80,8 +85,12 @@ pub(crate) struct Chat<'a> {
     pub(crate) transcript: Transcript,
     /// Events that were there before the chat are collected and shown together.
     past: Option<Past>,
-    /// What the last run cost.
-    turn: Option<TurnResponse>,
+    /// The others at this session.
+    pub(crate) company: Company,
+    inputs: Inputs,
+    signals: Signals,
+    /// The chat was told to end while it waited for something.
+    leaving: Option<Exit>,
     /// Nothing more can be typed.
     pub(crate) input_ended: bool,
 }
@@ -98,17 +107,18 @@ pub(crate) enum Flow {
 impl<'a> Chat<'a> {
     /// A chat that begins with nothing.
     pub(crate) fn new(
-        runtime: &'a dyn Runtime,
+        place: &'a Place,
         settings: &'a Settings,
         console: &'a mut Console,
         face: Face,
         editor: Editor,
         config: Box<AgentConfig>,
+        (inputs, signals): (Inputs, Signals),
     ) -> Self {
-        let transcript = Transcript::new(console.out_style(), console.terminal.width);
+        let transcript = Transcript::new(console.out_style(), console.terminal.width).with_costs();
         let (desk, seat) = (Desk::default(), Seat::New(config));
         Self {
-            runtime,
+            place,
             settings,
             console,
             seat,
@@ -117,7 +127,10 @@ impl<'a> Chat<'a> {
             desk,
             transcript,
             past: None,
-            turn: None,
+            company: Company::of(place),
+            inputs,
+            signals,
+            leaving: None,
             input_ended: false,
         }
     }
@@ -129,6 +142,7 @@ impl<'a> Chat<'a> {
         let events = Follower::new(session.clone(), after, View::Runtime).await?;
         self.desk = Desk::of(&state);
         self.past = Some(Past::until(state.last_seq));
+        self.company.join(session.id()).await?;
         self.seat = Seat::Open { session, events };
         // What was said last is on the screen before anything is asked.
         while self.past.is_some() {
@@ -142,45 +156,57 @@ impl<'a> Chat<'a> {
 
     /// The session, opened now if it is not yet.
     pub(crate) async fn session(&mut self) -> Result<Arc<dyn Session>, CliError> {
-        match &self.seat {
-            Seat::Open { session, .. } => Ok(session.clone()),
-            Seat::New(config) => {
-                let session = self.runtime.open(OpenRequest::New(config.clone())).await?;
-                let events = Follower::new(session.clone(), 0, View::Runtime).await?;
-                self.seat = Seat::Open {
-                    session: session.clone(),
-                    events,
-                };
-                Ok(session)
-            }
-        }
+        let config = match &self.seat {
+            Seat::Open { session, .. } => return Ok(session.clone()),
+            Seat::New(config) => config.clone(),
+        };
+        let runtime = self.place.shared();
+        let session = self
+            .wait_for(async { runtime.open(OpenRequest::New(config)).await })
+            .await?;
+        let events = Follower::new(session.clone(), 0, View::Runtime).await?;
+        self.company.join(session.id()).await?;
+        self.seat = Seat::Open {
+            session: session.clone(),
+            events,
+        };
+        Ok(session)
     }
 
     /// Talks until the person leaves.
-    pub(crate) async fn talk(
-        &mut self,
-        mut inputs: mpsc::Receiver<Input>,
-        mut signals: Signals,
-    ) -> Result<Exit, CliError> {
+    pub(crate) async fn talk(&mut self) -> Result<Exit, CliError> {
         self.paint()?;
         loop {
             let wants_input = self.wants_input();
             let flow = tokio::select! {
                 delivery = next_delivery(&mut self.seat) => self.deliveries(delivery?).await?,
-                input = inputs.recv(), if wants_input => self.inputs(input.unwrap_or(Input::End), &mut inputs).await?,
-                exit = signals.next() => self.signal(exit).await?,
+                input = self.inputs.next(), if wants_input => self.inputs(input).await?,
+                news = self.company.news() => {
+                    self.tell_company(news);
+                    Flow::On
+                }
+                exit = self.signals.next() => self.signal(exit).await?,
             };
             self.paint()?;
+            if let Some(exit) = self.leaving {
+                return Ok(exit);
+            }
             if let Flow::Leave(exit) = self.after(flow).await? {
                 return Ok(exit);
             }
         }
     }
 
+    /// What the person is asked now, where they may answer.
+    pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
+        let question = self.desk.question();
+        question.filter(|_| self.company.may(SessionRole::Approve))
+    }
+
     fn wants_input(&self) -> bool {
         match &self.face {
             _ if self.input_ended => false,
-            Face::Lines { eager: false } => !self.desk.is_busy() || self.desk.question().is_some(),
+            Face::Lines { eager: false } => !self.desk.is_busy() || self.question().is_some(),
             _ => true,
         }
     }
@@ -190,7 +216,8 @@ impl<'a> Chat<'a> {
         if flow != Flow::On || !self.input_ended {
             return Ok(flow);
         }
-        if self.desk.question().is_some() {
+        // Where others are there, one of them may answer.
+        if self.question().is_some() && !self.company.has_others() {
             return self.refuse("nobody can answer any more").await;
         }
         Ok(if self.desk.is_busy() {
@@ -221,7 +248,13 @@ impl<'a> Chat<'a> {
         if !self.desk.is_in_doubt() {
             return Ok(());
         }
-        let state = session.state().await?;
+        let session = session.clone();
+        let state = match self.wait_for(async { session.state().await }).await {
+            Ok(state) => state,
+            // The server says it again when it is there again.
+            Err(CliError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
+            Err(error) => return Err(error),
+        };
         let last_run = state.run.as_ref();
         if state.queued.is_empty() && last_run.is_none_or(|run| run.status.is_final()) {
             self.desk.nothing_waits(last_run.map(|run| &run.run_id));
@@ -242,10 +275,16 @@ impl<'a> Chat<'a> {
             self.show_past();
         }
         let asked_before = self.desk.question().map(|question| question.tool_call_id.clone());
+        if let (RuntimeEvent::ToolExecuting(call), Some(asked)) = (&envelope.event, &asked_before)
+            && call.tool_call_id == *asked
+        {
+            let style = self.console.out_style();
+            self.transcript.aside(&style.dim("  allowed by another one"));
+        }
         if let Some(text) = self.desk.event(envelope) {
             self.said(&text);
         }
-        self.tell(&envelope.event);
+        self.transcript.event(&envelope.event);
         self.ask_if_new(asked_before.as_ref());
     }
 
@@ -254,32 +293,16 @@ impl<'a> Chat<'a> {
         self.transcript.aside(&said);
     }
 
-    /// Tells an event, and after the last one of a turn what it cost.
-    fn tell(&mut self, event: &RuntimeEvent) {
-        self.transcript.event(event);
-        match event {
-            RuntimeEvent::RunStarted(_) => self.turn = None,
-            RuntimeEvent::TurnResponse(turn) => self.turn = Some(turn.clone()),
-            RuntimeEvent::RunFinished(_) => {
-                let Some(turn) = self.turn.take() else { return };
-                let words = [
-                    units::usage(&turn.usage),
-                    units::money(turn.cost),
-                    units::duration(turn.duration_ms),
-                ];
-                let line = self.console.out_style().dim(&words.join(" · "));
-                self.transcript.aside(&format!("{line}\n\n"));
-            }
-            _ => {}
-        }
-    }
-
-    /// Prints the question that is open, if it was not open before.
+    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
     pub(crate) fn ask_if_new(&mut self, before: Option<&agentx::types::ToolCallId>) {
+        let may_answer = self.question().is_some();
         match self.desk.question() {
             Some(question) if Some(&question.tool_call_id) != before => {
                 let text = approval::question(question, self.console.out_style());
                 self.transcript.aside(&text);
+                if !may_answer {
+                    return;
+                }
                 if matches!(self.face, Face::Lines { .. }) {
                     self.transcript.aside(approval::PROMPT.trim_end());
                 }
@@ -296,7 +319,7 @@ impl<'a> Chat<'a> {
             if let RuntimeEvent::UserMessageAdded(added) = &envelope.event {
                 self.said(&added.message.text());
             }
-            self.tell(&envelope.event);
+            self.transcript.event(&envelope.event);
         }
         self.ask_if_new(None);
     }
@@ -305,79 +328,6 @@ impl<'a> Chat<'a> {
         match exit {
             Exit::Interrupted => self.stop().await,
             exit => Ok(Flow::Leave(exit)),
-        }
-    }
-
-    /// Writes what is new, all at once.
-    pub(crate) fn paint(&mut self) -> Result<(), CliError> {
-        let pieces = self.transcript.take();
-        match &mut self.face {
-            Face::Lines { .. } => {
-                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
-                self.console.out(&text)
-            }
-            Face::Editor { screen, .. } => {
-                for piece in pieces {
-                    match piece.lane {
-                        Lane::Answer => screen.print_words(&piece.text),
-                        Lane::Aside => screen.print(&piece.text),
-                    }
-                }
-                let prompt = if self.desk.question().is_some() {
-                    approval::PROMPT
-                } else {
-                    PROMPT
-                };
-                // While an answer streams and nobody types, there is no line to take away and put back.
-                let hidden =
-                    self.desk.is_busy() && self.desk.question().is_none() && self.editor.text().is_empty();
-                let line = Line {
-                    prompt: prompt.to_owned(),
-                    text: self.editor.text().to_owned(),
-                    cursor: self.editor.cursor(),
-                };
-                screen.set_line((!hidden).then_some(line));
-                let bytes = screen.take();
-                self.console.out(&bytes)
-            }
-        }
-    }
-
-    /// Gives the terminal and the session back.
-    pub(crate) async fn close(mut self) -> Result<Option<String>, CliError> {
-        self.transcript.end_line();
-        if let Face::Editor { screen, .. } = &mut self.face {
-            screen.set_line(None);
-        }
-        self.editor.clear();
-        let painted = self.paint_last();
-        if let Face::Editor { raw, .. } = &mut self.face {
-            raw.take();
-        }
-        let id = match &self.seat {
-            Seat::Open { session, .. } => {
-                session.close().await;
-                Some(session.id().to_string())
-            }
-            Seat::New(_) => None,
-        };
-        painted.map(|()| id)
-    }
-
-    fn paint_last(&mut self) -> Result<(), CliError> {
-        let text: String = self
-            .transcript
-            .take()
-            .into_iter()
-            .map(|piece| piece.text)
-            .collect();
-        match &mut self.face {
-            Face::Lines { .. } => self.console.out(&text),
-            Face::Editor { screen, .. } => {
-                screen.print(&text);
-                let bytes = screen.take();
-                self.console.out(&bytes)
-            }
         }
     }
 }

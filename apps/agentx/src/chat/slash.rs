@@ -22,6 +22,25 @@ pub(crate) enum Slash {
     Sessions,
     /// Give the session a title.
     Title(String),
+    /// Say who is there.
+    Who,
+    /// Say who drives, or wish otherwise.
+    Wheel(Wish),
+}
+
+/// What a person wants with the wheel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// To know who has it.
+    Know,
+    /// To have it.
+    Take,
+    /// To ask who has it.
+    Ask,
+    /// That this one has it.
+    Give(String),
+    /// That nobody has it.
+    Release,
 }
 
 const NAMES: &[&str] = &[
@@ -34,6 +53,8 @@ const NAMES: &[&str] = &[
     "approve-mode",
     "sessions",
     "title",
+    "who",
+    "wheel",
 ];
 
 /// What the commands do, for `/help`.
@@ -44,6 +65,8 @@ pub(crate) const HELP: &str = "\
 /usage                    tokens and money of this session
 /title TEXT               name this session
 /sessions                 the latest sessions
+/who                      who is at this session of a server
+/wheel [take|ask|give WHO|release]  who drives it; take it, ask for it, hand it over, let it go
 /quit                     leave (also Ctrl-D, and Ctrl-C on an empty line)
 
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
@@ -70,6 +93,8 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "status" => Slash::Status,
         "usage" => Slash::Usage,
         "sessions" => Slash::Sessions,
+        "who" => Slash::Who,
+        "wheel" => Slash::Wheel(wish(argument)?),
         "title" => Slash::Title(given.ok_or("a title needs words: /title TEXT")?),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
@@ -85,6 +110,24 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
                 .map(|near| format!("; did you mean /{near}?"))
                 .unwrap_or_default();
             return Err(format!("there is no command /{other}{near} /help lists them all"));
+        }
+    })
+}
+
+fn wish(argument: &str) -> Result<Wish, String> {
+    let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    let rest = rest.trim();
+    Ok(match (word, rest) {
+        ("", _) => Wish::Know,
+        ("take", "") => Wish::Take,
+        ("ask", "") => Wish::Ask,
+        ("release", "") => Wish::Release,
+        ("give", "") => return Err("to whom? /wheel give WHO; /who shows who is there".into()),
+        ("give", who) => Wish::Give(who.to_owned()),
+        _ => {
+            return Err(format!(
+                "there is no wish `{argument}`: take, ask, give WHO or release"
+            ));
         }
     })
 }
@@ -112,6 +155,13 @@ mod tests {
             parse("/approve-mode auto"),
             Some(Ok(Slash::ApproveMode(Some(ApprovalMode::Auto))))
         );
+        assert_eq!(parse("/wheel"), Some(Ok(Slash::Wheel(Wish::Know))));
+        assert_eq!(
+            parse("/wheel give ada-1f"),
+            Some(Ok(Slash::Wheel(Wish::Give("ada-1f".into()))))
+        );
+        assert!(matches!(parse("/wheel give"), Some(Err(_))));
+        assert!(matches!(parse("/wheel drive"), Some(Err(_))));
         assert!(matches!(parse("/titel x"), Some(Err(what)) if what.contains("/title")));
         assert!(matches!(parse("/title"), Some(Err(_))));
     }

@@ -1,8 +1,7 @@
 //! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
 
-use agentx::runtime::{ApprovalInput, UserInput};
+use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
 use agentx::types::{ApprovalDecision, ConfigChange, ContentPart};
-use tokio::sync::mpsc;
 
 use super::editor::Edited;
 use super::slash::{self, Slash};
@@ -11,15 +10,12 @@ use super::{Chat, Face, Flow, Seat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::approval::{self, Answer};
+use crate::render::clean::visible;
 use crate::render::conversation;
 
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
-    pub(super) async fn inputs(
-        &mut self,
-        first: Input,
-        more: &mut mpsc::Receiver<Input>,
-    ) -> Result<Flow, CliError> {
+    pub(super) async fn inputs(&mut self, first: Input) -> Result<Flow, CliError> {
         let mut next = Some(first);
         while let Some(input) = next {
             let flow = self.input(input).await?;
@@ -27,7 +23,7 @@ impl Chat<'_> {
                 return Ok(flow);
             }
             let keys = matches!(self.face, Face::Editor { .. });
-            next = if keys { more.try_recv().ok() } else { None };
+            next = if keys { self.inputs.ready() } else { None };
         }
         Ok(Flow::On)
     }
@@ -87,7 +83,7 @@ impl Chat<'_> {
 
     /// Takes a whole line.
     async fn line(&mut self, line: &str) -> Result<Flow, CliError> {
-        if self.desk.question().is_some() {
+        if self.question().is_some() {
             if let Some(answer) = approval::parse(line) {
                 return self.answer(answer).await;
             }
@@ -118,13 +114,13 @@ impl Chat<'_> {
         let waits = self.desk.sending(text);
         if waits {
             let style = self.console.out_style();
-            let note = if self.desk.question().is_some() {
+            let note = if self.question().is_some() {
                 "queued (the question is still open)"
             } else {
                 "queued"
             };
             self.transcript
-                .note(&style.dim(&format!("{note}: {}", crate::render::clean::visible(text))));
+                .note(&style.dim(&format!("{note}: {}", visible(text))));
         } else {
             self.echo(text);
         }
@@ -135,7 +131,7 @@ impl Chat<'_> {
             ..UserInput::default()
         };
         let sent = match self.session().await {
-            Ok(session) => session.send(input).await.map_err(CliError::from),
+            Ok(session) => self.wait_for(async { session.send(input).await }).await,
             Err(error) => Err(error),
         };
         match sent {
@@ -159,31 +155,49 @@ impl Chat<'_> {
 
     /// Shows an error and goes on.
     pub(super) fn complain(&mut self, error: &CliError) {
-        let text = error.render();
+        let text = match error {
+            // What can be done about it is done here.
+            CliError::Runtime(RuntimeError::Denied(why)) => {
+                format!("error: {}\nhint: {}", visible(why), self.company.advice())
+            }
+            error => error.render(),
+        };
         let text = self.console.out_style().bad(text.trim_end());
         self.transcript.aside(&text);
     }
 
     async fn answer(&mut self, answer: Answer) -> Result<Flow, CliError> {
-        let Some(question) = self.desk.question().cloned() else {
+        let Some(question) = self.question().cloned() else {
             return Ok(Flow::On);
         };
         let Seat::Open { session, .. } = &self.seat else {
             return Ok(Flow::On);
         };
+        let session = session.clone();
         let note = format!("  {}", approval::answered(&answer));
         let decision = ApprovalInput {
             tool_call_id: question.tool_call_id.clone(),
             decision: answer.decision,
             note: answer.note,
             rule: None,
+            by: None,
         };
-        let approved = session.approve(decision).await;
+        let approved = self.wait_for(async { session.approve(decision).await }).await;
         self.transcript.aside(&self.console.out_style().dim(&note));
         match approved {
             Ok(_) if answer.decision == ApprovalDecision::Always => self.keep_rule(&question.suggested),
             Ok(_) => {}
-            Err(error) => self.complain(&error.into()),
+            Err(error) => {
+                self.complain(&error);
+                if !matches!(
+                    error,
+                    CliError::Runtime(RuntimeError::Refused(_) | RuntimeError::Denied(_))
+                ) {
+                    // It was not heard: the question stands.
+                    self.ask_if_new(None);
+                    return Ok(Flow::On);
+                }
+            }
         }
         self.desk.answered(&question.tool_call_id);
         self.ask_if_new(None);
@@ -192,8 +206,12 @@ impl Chat<'_> {
 
     /// `always` holds for later sessions too: the rule goes into the person's own file.
     fn keep_rule(&mut self, rule: &agentx::types::Rule) {
+        if self.company.is_possible() {
+            let note = "  holds in this session; for later ones, it belongs into the server's configuration";
+            return self.transcript.aside(&self.console.out_style().dim(note));
+        }
         let file = &self.settings.user_file;
-        let words = crate::render::clean::visible(&agentx::config::show_rule(rule));
+        let words = visible(&agentx::config::show_rule(rule));
         match agentx::config::add_rule(file, rule) {
             Ok(true) => {
                 let note = format!("  kept in {}: {words}", file.display());
@@ -225,9 +243,11 @@ impl Chat<'_> {
         let Seat::Open { session, .. } = &self.seat else {
             return Ok(Flow::Leave(Exit::Ok));
         };
+        let session = session.clone();
         self.desk.stopping = true;
-        if let Err(error) = session.interrupt(Some("the person stopped it".into())).await {
-            self.complain(&error.into());
+        let reason = Some("the person stopped it".into());
+        if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
+            self.complain(&error);
         }
         Ok(Flow::On)
     }
@@ -236,7 +256,8 @@ impl Chat<'_> {
     pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), CliError> {
         match &mut self.seat {
             Seat::Open { session, .. } => {
-                session.change(change).await?;
+                let session = session.clone();
+                self.wait_for(async { session.change(change).await }).await?;
             }
             Seat::New(config) => match change {
                 ConfigChange::Model(model) => config.model = *model,

@@ -7,29 +7,50 @@ use agentx::types::{Api, ModelSpec};
 use crate::render::clean::visible;
 use crate::render::style::Style;
 
+/// Where the chat is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Where<'a> {
+    /// On this machine, with this file for settings.
+    Here(&'a Path),
+    /// On the server at this address.
+    Server(&'a str),
+}
+
 /// The first lines of a chat.
 pub(crate) fn welcome(
     model: &ModelSpec,
     session: Option<&str>,
     workspace: &str,
-    file: &Path,
+    place: Where<'_>,
     style: Style,
 ) -> String {
     let session = session.map(|id| format!(" · {id}")).unwrap_or_default();
     let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
+    let server = match place {
+        Where::Server(address) => format!(" · {}", visible(address)),
+        Where::Here(_) => String::new(),
+    };
     let head = format!(
-        "{} · {}{session} · {}\n",
+        "{} · {}{session} · {}{server}\n",
         style.bold(&name),
         visible(&model.id),
         visible(workspace)
     );
-    if model.api != Api::Scripted || !session.is_empty() {
-        return format!(
+    match place {
+        Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
+            format!("{head}\n{}\n", demo(file, style))
+        }
+        Where::Here(_) => format!(
             "{head}{}\n",
             style.dim("/help explains, Ctrl-C stops the agent, Ctrl-D leaves")
-        );
+        ),
+        Where::Server(_) => format!(
+            "{head}{}\n",
+            style.dim(
+                "/help explains, /who shows who is there, Ctrl-C stops the agent, Ctrl-D leaves it at work"
+            )
+        ),
     }
-    format!("{head}\n{}\n", demo(file, style))
 }
 
 fn demo(file: &Path, style: Style) -> String {

@@ -1,19 +1,19 @@
 //! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there is none.
 
 use agentx::config::{Loaded, Settings};
-use agentx::runtime::{OpenRequest, Runtime};
 use agentx::types::ApprovalMode;
 use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
 use crate::chat::editor::Editor;
 use crate::chat::history::History;
+use crate::chat::patience::Inputs;
 use crate::chat::screen::Screen;
 use crate::chat::terminal::{Input, RawMode, keys, lines};
-use crate::chat::welcome::welcome;
+use crate::chat::welcome::{Where, welcome};
 use crate::chat::{Chat, Face};
 use crate::cmd::block_on;
-use crate::compose::build_runtime;
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -32,19 +32,21 @@ pub(crate) fn run(
 ) -> Result<Exit, CliError> {
     let loaded = start::settings_aloud(global, agent, console)?;
     logging::start(&loaded.settings, console.terminal.output)?;
-    let (id, exit) = block_on(async {
-        let runtime = build_runtime(&loaded.settings)?;
-        chat(&*runtime, &loaded, agent, &target, fork, console).await
+    let (again, exit) = block_on(async {
+        let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+        let (id, exit) = chat(&place, &loaded, agent, &target, fork, console).await?;
+        let again = id.map(|id| place.command(&format!("resume {id}")));
+        Ok((again, exit))
     })?;
-    if let Some(id) = id {
+    if let Some(again) = again {
         let style = console.err_style();
-        console.say(&style.dim(&format!("go on with: agentx resume {id}\n")));
+        console.say(&style.dim(&format!("go on with: {again}\n")));
     }
     Ok(exit)
 }
 
 async fn chat(
-    runtime: &dyn Runtime,
+    place: &Place,
     loaded: &Loaded,
     agent: &AgentArgs,
     target: &Target,
@@ -53,34 +55,39 @@ async fn chat(
 ) -> Result<(Option<String>, Exit), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    let session = match seat::find(runtime, settings, target).await? {
-        Some(id) => Some(seat::resume(runtime, settings, agent, id, fork).await?),
+    let session = match seat::find(place, settings, target).await? {
+        Some(id) => Some(seat::resume(place, settings, agent, id, fork).await?),
         None => None,
     };
     let config = match &session {
         Some(session) => Box::new(session.state().await?.config),
-        None => new_config(runtime, settings)?,
+        None => seat::new_agent(place, settings, agent).await?,
     };
     let id = session.as_ref().map(|session| session.id().to_string());
+    let whereabouts = place
+        .address()
+        .map_or(Where::Here(&settings.user_file), Where::Server);
     let text = welcome(
         &config.model,
         id.as_deref(),
         &config.workspace,
-        &settings.user_file,
+        whereabouts,
         console.out_style(),
     );
     console.out(&text)?;
-    if session.is_some() && config.approval == ApprovalMode::Deny && settings.approval != ApprovalMode::Deny {
+    let was_told = place.remote().is_none() && settings.approval == ApprovalMode::Deny;
+    if session.is_some() && config.approval == ApprovalMode::Deny && !was_told {
         // As a headless run leaves it that was killed: a person is here now, and should know.
         console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
     }
     let (face, inputs, history) = face(console, settings)?;
-    let chat = Chat::new(runtime, settings, console, face, Editor::new(history), config);
+    let ends = (Inputs::new(inputs), signals);
+    let chat = Chat::new(place, settings, console, face, Editor::new(history), config, ends);
     let mut chat = match session {
         Some(session) => chat.resumed(session).await?,
         None => chat,
     };
-    let exit = chat.talk(inputs, signals).await;
+    let exit = chat.talk().await;
     let closed = chat.close().await;
     let exit = exit?;
     Ok((closed?, exit))
@@ -106,16 +113,4 @@ fn face(console: &Console, settings: &Settings) -> Result<(Face, mpsc::Receiver<
         keys(),
         History::load(&settings.data_dir),
     ))
-}
-
-fn new_config(
-    runtime: &dyn Runtime,
-    settings: &Settings,
-) -> Result<Box<agentx::types::AgentConfig>, CliError> {
-    match seat::new_request(runtime, settings)? {
-        OpenRequest::New(config) => Ok(config),
-        OpenRequest::Resume(..) => Err(CliError::Input {
-            what: "a new session was expected".into(),
-        }),
-    }
 }

@@ -1,20 +1,21 @@
 //! `agentx fork`: a copy of a session, to try another way. Standard output gets its id.
 
-use agentx::runtime::Runtime;
 use serde_json::json;
 
 use crate::args::ForkArgs;
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Forks the session.
 pub(crate) async fn run(
-    runtime: &dyn Runtime,
+    place: &Place,
     args: &ForkArgs,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
+    let runtime = place.runtime();
     let parent = runtime.resolve(&args.id).await?;
     let hint = "name one of its events with --at; without it, all of the session is copied";
     let fork = runtime
@@ -26,6 +27,9 @@ pub(crate) async fn run(
         return Ok(Exit::Ok);
     }
     console.out(&format!("{fork}\n"))?;
-    console.say(&format!("go on with: agentx resume {fork}\n"));
+    console.say(&format!(
+        "go on with: {}\n",
+        place.command(&format!("resume {fork}"))
+    ));
     Ok(Exit::Ok)
 }

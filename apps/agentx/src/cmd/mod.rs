@@ -6,9 +6,12 @@ pub(crate) mod context;
 pub(crate) mod debug;
 pub(crate) mod fork;
 pub(crate) mod help;
+pub(crate) mod identity;
+pub(crate) mod mirror;
 pub(crate) mod models;
 pub(crate) mod replay;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod tools;
 pub(crate) mod usage;
@@ -16,10 +19,9 @@ pub(crate) mod usage;
 use std::future::Future;
 
 use agentx::config::Loaded;
-use agentx::runtime::Runtime;
 
 use crate::args::{AgentArgs, Cli, Command, Global, SessionArgs};
-use crate::compose::build_runtime;
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -80,26 +82,41 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
 fn without_agent(command: Command, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
     let json = global.json;
     match command {
-        Command::Config(command) => config::run(&command, global, console),
-        Command::Debug(command) => debug::run(&command, console),
+        Command::Config(command) => {
+            only_here("config", global)?;
+            config::run(&command, global, console)
+        }
+        Command::Identity(command) => {
+            only_here("identity", global)?;
+            identity::run(command, global, console)
+        }
+        Command::Serve(args) => {
+            only_here("serve", global)?;
+            serve::run(global, &args, console)
+        }
+        Command::Mirror(args) => mirror::run(global, &args, console),
+        Command::Debug(command) => {
+            only_here("debug", global)?;
+            debug::run(&command, console)
+        }
         Command::Help { topic } => help::run(&topic, console),
-        Command::Fork(args) => with_runtime(global, console, async |runtime, _, console| {
-            fork::run(runtime, &args, json, console).await
+        Command::Fork(args) => with_runtime(global, console, async |place, _, console| {
+            fork::run(place, &args, json, console).await
         }),
-        Command::Sessions(command) => with_runtime(global, console, async |runtime, loaded, console| {
-            sessions::run(runtime, loaded, &command, json, console).await
+        Command::Sessions(command) => with_runtime(global, console, async |place, loaded, console| {
+            sessions::run(place, loaded, &command, json, console).await
         }),
-        Command::Replay(args) => with_runtime(global, console, async |runtime, _, console| {
-            replay::run(runtime, &args, json, console).await
+        Command::Replay(args) => with_runtime(global, console, async |place, _, console| {
+            replay::run(place.runtime(), &args, json, console).await
         }),
-        Command::Context(args) => with_runtime(global, console, async |runtime, _, console| {
-            context::run(runtime, &args, json, console).await
+        Command::Context(args) => with_runtime(global, console, async |place, _, console| {
+            context::run(place.runtime(), &args, json, console).await
         }),
-        Command::Models => with_runtime(global, console, async |runtime, loaded, console| {
-            models::run(runtime, loaded, json, console)
+        Command::Models => with_runtime(global, console, async |place, loaded, console| {
+            models::run(place, loaded, json, console).await
         }),
-        Command::Tools => with_runtime(global, console, async |runtime, _, console| {
-            tools::run(runtime, json, console)
+        Command::Tools => with_runtime(global, console, async |place, _, console| {
+            tools::run(place.runtime(), json, console)
         }),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
     }
@@ -108,13 +125,13 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
 fn with_runtime(
     global: &Global,
     console: &mut Console,
-    work: impl AsyncFnOnce(&dyn Runtime, &Loaded, &mut Console) -> Result<Exit, CliError>,
+    work: impl AsyncFnOnce(&Place, &Loaded, &mut Console) -> Result<Exit, CliError>,
 ) -> Result<Exit, CliError> {
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
     logging::start(&loaded.settings, false)?;
     block_on(async {
-        let runtime = build_runtime(&loaded.settings)?;
-        work(&*runtime, &loaded, console).await
+        let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+        work(&place, &loaded, console).await
     })
 }
 
@@ -127,6 +144,17 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> 
             what: error.to_string(),
         })?
         .block_on(future)
+}
+
+/// Says that a command is about this machine, where a server is named for it.
+fn only_here(command: &str, global: &Global) -> Result<(), CliError> {
+    match global.connect.as_deref() {
+        None | Some("local") => Ok(()),
+        Some(_) => Err(CliError::usage(
+            format!("`agentx {command}` is about this machine, not about a server"),
+            "leave --connect out; for the server's machine, type it there",
+        )),
+    }
 }
 
 fn only_for_agents(agent: &AgentArgs) -> Result<(), CliError> {

@@ -1,8 +1,9 @@
 //! `agentx models`: the models that can be asked, and what is missing for the others.
 
 use agentx::config::Loaded;
-use agentx::runtime::{ModelInfo, Runtime};
+use agentx::runtime::ModelInfo;
 
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -10,18 +11,21 @@ use crate::render::table::table;
 use crate::render::units;
 
 /// Lists the models.
-pub(crate) fn run(
-    runtime: &dyn Runtime,
+pub(crate) async fn run(
+    place: &Place,
     loaded: &Loaded,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let models = runtime.models();
+    let models = place.runtime().models();
     if json {
         console.out_pretty(&models)?;
         return Ok(Exit::Ok);
     }
-    let chosen = loaded.settings.model_or_default().value;
+    let chosen = match place.default_agent().await? {
+        Some(agent) => agent.model.id,
+        None => loaded.settings.model_or_default().value,
+    };
     console.out(&render(&models, &chosen, console.terminal.width))?;
     Ok(Exit::Ok)
 }

@@ -1,5 +1,7 @@
 //! `agentx sessions`: what there is, what was said, whether it is whole.
 
+mod share;
+
 use std::io::BufRead as _;
 
 use agentx::config::Loaded;
@@ -8,23 +10,29 @@ use agentx::types::SessionId;
 use serde_json::json;
 
 use crate::args::SessionsCommand;
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::{clean, visible};
 use crate::render::{conversation, table::table, units};
+use crate::seat;
 
 /// Runs one of the commands.
 pub(crate) async fn run(
-    runtime: &dyn Runtime,
+    place: &Place,
     loaded: &Loaded,
     command: &SessionsCommand,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
+    let runtime = place.runtime();
     match command {
         SessionsCommand::List { here, limit } => {
-            let workspace = here.then(|| loaded.settings.workspace.to_string_lossy().into_owned());
+            let workspace = match here {
+                true => Some(seat::workspace(place, &loaded.settings).await?),
+                false => None,
+            };
             let query = SessionQuery {
                 owner: runtime.owner().clone(),
                 workspace,
@@ -35,7 +43,7 @@ pub(crate) async fn run(
             if json {
                 console.out_pretty(&sessions)?
             } else {
-                console.out(&render_list(&sessions, console.terminal.width))?
+                console.out(&render_list(&sessions, place, console.terminal.width))?
             }
         }
         SessionsCommand::Show(args) => {
@@ -48,12 +56,15 @@ pub(crate) async fn run(
         SessionsCommand::Verify(args) => {
             verify(runtime, &runtime.resolve(&args.id).await?, json, console).await?
         }
+        SessionsCommand::Share(args) => share::run(place, loaded, args, json, console).await?,
     }
     Ok(Exit::Ok)
 }
 
-/// The list as people read it.
-pub(crate) fn render_list(sessions: &[SessionInfo], width: usize) -> String {
+/// The list as people read it. That a session is open is worth a word where another process has it, not on a server, which
+/// has them all; whose it is, where it is another one's.
+pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize) -> String {
+    let (me, on_server) = (place.runtime().owner(), place.remote().is_some());
     if sessions.is_empty() {
         return "no sessions yet: `agentx` begins one\n".into();
     }
@@ -74,7 +85,13 @@ pub(crate) fn render_list(sessions: &[SessionInfo], width: usize) -> String {
             .as_ref()
             .map(|(parent, seq)| format!("(fork of {parent} at {seq}) "))
             .unwrap_or_default();
+        let whose = match info.owner == *me {
+            true => String::new(),
+            false => format!("(of {}) ", visible(info.owner.as_str())),
+        };
         let status = match (&info.writer, info.status) {
+            (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
+            (Some(_), None) if on_server => "new".to_owned(),
             (Some(writer), _) => format!("open in {}", writer.process),
             (None, Some(status)) => status_word(status).to_owned(),
             (None, None) if info.parent.is_some() => "fork".to_owned(),
@@ -87,7 +104,7 @@ pub(crate) fn render_list(sessions: &[SessionInfo], width: usize) -> String {
             info.messages.to_string(),
             units::money(info.cost),
             visible(&info.model),
-            format!("{fork}{}", visible(&title)),
+            format!("{whose}{fork}{}", visible(&title)),
         ]);
     }
     table(&rows, width)
@@ -102,6 +119,15 @@ fn status_word(status: agentx::types::RunStatus) -> &'static str {
         S::Interrupted => "stopped",
         S::AwaitingApproval => "asks",
         S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "broke off",
+    }
+}
+
+/// Of a session that is open.
+fn live_word(status: agentx::types::RunStatus) -> &'static str {
+    use agentx::types::RunStatus as S;
+    match status {
+        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "works",
+        status => status_word(status),
     }
 }
 

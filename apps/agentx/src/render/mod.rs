@@ -2,6 +2,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod clean;
+pub(crate) mod company;
 pub(crate) mod conversation;
 pub(crate) mod result;
 pub(crate) mod style;

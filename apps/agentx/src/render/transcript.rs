@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use agentx::types::{RunStatus, RuntimeEvent, ToolCallId, ToolStatus};
+use agentx::types::{RunStatus, RuntimeEvent, ToolCallId, ToolStatus, TurnResponse};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::clean::{Cleaner, clean, visible};
@@ -47,6 +47,9 @@ pub(crate) struct Transcript {
     attempt: String,
     /// Whoever has this says himself how the run failed.
     silent_end: bool,
+    /// What the last run cost, where that is told after it.
+    costs: bool,
+    turn: Option<TurnResponse>,
     pieces: Vec<Piece>,
 }
 
@@ -84,6 +87,12 @@ impl Transcript {
     /// For a run whose failure is told by the error that ends the program.
     pub(crate) fn with_silent_end(mut self) -> Self {
         self.silent_end = true;
+        self
+    }
+
+    /// Tells after each run what it cost.
+    pub(crate) fn with_costs(mut self) -> Self {
+        self.costs = true;
         self
     }
 
@@ -165,7 +174,12 @@ impl Transcript {
                 self.tool_end(&failed.tool_call_id, &failed.name, ended.trim_end(), "");
             }
             RuntimeEvent::ErrorRaised(error) => self.error(error),
-            RuntimeEvent::RunFinished(end) => self.run_end(end.status, end.reason.as_deref()),
+            RuntimeEvent::RunStarted(_) => self.turn = None,
+            RuntimeEvent::TurnResponse(turn) if self.costs => self.turn = Some(turn.clone()),
+            RuntimeEvent::RunFinished(end) => {
+                self.run_end(end.status, end.reason.as_deref());
+                self.tell_cost();
+            }
             _ => {}
         }
     }
@@ -335,6 +349,17 @@ impl Transcript {
         if let Some(hint) = hint_in_chat(exit, &code) {
             self.aside(&self.style.dim(&format!("hint: {hint}")));
         }
+    }
+
+    fn tell_cost(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        let words = [
+            units::usage(&turn.usage),
+            units::money(turn.cost),
+            units::duration(turn.duration_ms),
+        ];
+        let line = self.style.dim(&words.join(" · "));
+        self.aside(&format!("{line}\n\n"));
     }
 
     fn put(&mut self, lane: Lane, text: String) {

@@ -146,5 +146,6 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
         decision,
         note,
         rule: None,
+        by: None,
     }
 }

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{Delivery, Runtime, Session, UserInput, View};
+use agentx::config::Settings;
+use agentx::runtime::{Delivery, OpenRequest, Session, UserInput, View};
 use agentx::types::{ApprovalMode, ConfigChange, ContentPart, RunId, RuntimeEvent};
 
 use super::approver::Approver;
 use super::ending::Ending;
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
-use crate::compose::build_runtime;
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
+use crate::link::Link;
 use crate::logging;
 use crate::render::result::RunResult;
 use crate::render::transcript::{Lane, Transcript};
@@ -31,24 +33,21 @@ pub(crate) async fn run(
     logging::start(&loaded.settings, false)?;
     let target = Target::of(&args.session)?;
     let prompt = prompt::read(&args.prompt, console).await?;
-    let runtime = build_runtime(&loaded.settings)?;
+    let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
     let signals = Signals::listen()?;
-    let would_ask = loaded.settings.approval == ApprovalMode::Ask;
     let has_person = console.terminal.input && console.terminal.error;
-    if would_ask && !has_person {
-        loaded.settings.approval = ApprovalMode::Deny;
-    }
-    let session = open(&*runtime, &loaded.settings, args, &target).await?;
+    let (session, would_ask) = open(&place, &mut loaded.settings, args, &target, has_person).await?;
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
     let approver = Approver::new(args.agent.yes, would_ask, asked_before, console);
-    let result = with_session(&session, prompt, args, approver, signals, console).await;
+    let ends = (Link::of(&place), signals);
+    let result = with_session(&session, prompt, args, approver, ends, console).await;
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
     }
-    session.close().await;
+    seat::leave(&place, session.as_ref()).await;
     result
 }
 
@@ -65,16 +64,37 @@ async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> 
     }
 }
 
+/// Opens the session; without a person, one that would ask is told to refuse. Returns whether it would ask.
 async fn open(
-    runtime: &dyn Runtime,
-    settings: &agentx::config::Settings,
+    place: &Place,
+    settings: &mut Settings,
     args: &RunArgs,
     target: &Target,
-) -> Result<Arc<dyn Session>, CliError> {
-    match seat::find(runtime, settings, target).await? {
-        Some(id) => seat::resume(runtime, settings, &args.agent, id, args.session.fork).await,
-        None => Ok(runtime.open(seat::new_request(runtime, settings)?).await?),
+    has_person: bool,
+) -> Result<(Arc<dyn Session>, bool), CliError> {
+    let was_said = args.agent.approve.is_some() || args.agent.yes || place.remote().is_none();
+    let is_said = settings.approval == ApprovalMode::Ask;
+    if is_said && !has_person {
+        settings.approval = ApprovalMode::Deny;
     }
+    if let Some(id) = seat::find(place, settings, target).await? {
+        let session = seat::resume(place, settings, &args.agent, id, args.session.fork).await?;
+        let asks = match was_said {
+            true => is_said,
+            false => session.state().await?.config.approval == ApprovalMode::Ask,
+        };
+        return Ok((session, asks));
+    }
+    let mut config = seat::new_agent(place, settings, &args.agent).await?;
+    let asks = if was_said {
+        is_said
+    } else {
+        config.approval == ApprovalMode::Ask
+    };
+    if asks && !has_person {
+        config.approval = ApprovalMode::Deny;
+    }
+    Ok((place.runtime().open(OpenRequest::New(config)).await?, asks))
 }
 
 /// Sends the prompt in an open session and follows the run.
@@ -83,7 +103,7 @@ pub(crate) async fn with_session(
     prompt: String,
     args: &RunArgs,
     approver: Approver,
-    signals: Signals,
+    ends: (Link, Signals),
     console: &mut Console,
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
@@ -106,7 +126,7 @@ pub(crate) async fn with_session(
     };
     let run_id = RunId::of_input(session.send(input).await?);
     let headless = Headless::new(session.clone(), run_id, args, approver, console);
-    let mut result = headless.follow(events, facts, signals, console).await?;
+    let mut result = headless.follow(events, facts, ends, console).await?;
     result.session_id = Some(session.id().clone());
     if let Ok(state) = session.state().await {
         result.fill_cost(&before, &state);
@@ -158,7 +178,7 @@ impl Headless {
         mut self,
         mut events: Follower,
         mut facts: Option<Follower>,
-        mut signals: Signals,
+        (mut link, mut signals): (Link, Signals),
         console: &mut Console,
     ) -> Result<RunResult, CliError> {
         let mut over = false;
@@ -175,6 +195,9 @@ impl Headless {
                 answer = self.approver.answered(console) => {
                     // The call may have been settled meanwhile; then there is nothing to decide.
                     let _ = self.session.approve(answer).await;
+                }
+                news = link.news(), if !self.quiet => {
+                    self.transcript.aside(&console.err_style().warn(&format!("· {news}")));
                 }
                 exit = signals.next() => {
                     if self.signal.replace(exit).is_some() {

@@ -1,0 +1,225 @@
+//! The part of the command line that is about servers: serving, mirroring, sharing.
+
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs as _};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use agentx::types::SessionRole;
+use clap::{Args, ValueEnum};
+
+use super::OutputFormat;
+
+/// The port that is served where nobody says otherwise.
+pub(crate) const PORT: u16 = 5200;
+
+/// `agentx serve`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Ctrl-C ends it: those who are connected are told, and come back by themselves when it is \
+                  there again; what runs is stopped. Where it is killed instead, what ran goes on when it \
+                  starts again."
+)]
+pub(crate) struct ServeArgs {
+    /// Listen here; without a port at 5200, without a host on this machine alone
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5200", value_parser = listen)]
+    pub(crate) listen: SocketAddr,
+    /// What the server is called from outside, behind a proxy or by a name
+    #[arg(long, value_name = "URL")]
+    pub(crate) origin: Option<String>,
+    /// Let web pages of this origin connect; may be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Let people in who do not say who they are; they see what is shared with anyone
+    #[arg(long)]
+    pub(crate) allow_visitors: bool,
+    /// Speak TLS with this chain of certificates (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Listen beyond this machine without TLS: something in front of it speaks TLS
+    #[arg(long)]
+    pub(crate) insecure_listen: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+/// What a server puts up with.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct LimitArgs {
+    /// Connections at once
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) max_connections: Option<NonZeroUsize>,
+    /// WebSockets and event streams of one person at once
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) max_connections_per_person: Option<NonZeroUsize>,
+    /// Sessions that one WebSocket follows at once
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) max_subscriptions: Option<NonZeroUsize>,
+    /// Bytes of a frame from a client
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    pub(crate) max_frame: Option<NonZeroUsize>,
+    /// Bytes of the body of a request
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    pub(crate) max_body: Option<NonZeroUsize>,
+    /// Bytes that may wait for one reader; one that is slower is cut off and comes back
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    pub(crate) max_waiting: Option<NonZeroUsize>,
+    /// Frames or requests of one connection or person in a second
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) max_rate: Option<NonZeroU32>,
+}
+
+/// `agentx mirror`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "It only reads. Where the connection is lost it comes back by itself and goes on with the next \
+                        event. Ctrl-C ends it."
+)]
+pub(crate) struct MirrorArgs {
+    /// Where the server is, such as http://127.0.0.1:5200
+    pub(crate) url: String,
+    /// The session's id, or the beginning of it
+    pub(crate) session: String,
+    /// Begin after this event, at the `start`, or with what comes now (`live`)
+    #[arg(long, value_name = "SEQ|start|live", default_value = "start")]
+    pub(crate) from: From,
+    /// Keep the session in the local database too, to the byte
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// What standard output gets
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = mirror_format())]
+    pub(crate) output_format: OutputFormat,
+}
+
+/// Where a mirror begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// After this event; 0 is the start.
+    After(u64),
+    /// With what comes now.
+    Live,
+}
+
+impl std::str::FromStr for From {
+    type Err = String;
+
+    fn from_str(words: &str) -> Result<Self, Self::Err> {
+        match words {
+            "start" => Ok(Self::After(0)),
+            "live" => Ok(Self::Live),
+            number => number
+                .parse()
+                .map(Self::After)
+                .map_err(|_| "expected the number of an event, `start` or `live`".to_owned()),
+        }
+    }
+}
+
+/// `agentx sessions share`
+#[derive(Args, Debug)]
+pub(crate) struct ShareArgs {
+    /// The session's id, or the beginning of it
+    pub(crate) id: String,
+    /// Who: a key (ed25519:…), an id (own_…), a name that you trust somebody by, or `anyone`; without, who may what is listed
+    #[arg(requires = "role")]
+    pub(crate) person: Option<String>,
+    /// What they may do from now on
+    #[arg(long = "as", value_name = "ROLE", requires = "person")]
+    pub(crate) role: Option<RoleArg>,
+}
+
+/// What a person may do in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleArg {
+    /// See it
+    Watch,
+    /// Decide about tool calls too
+    Approve,
+    /// Say something, stop and change it too
+    Drive,
+    /// Nothing: for them it does not exist
+    None,
+}
+
+impl RoleArg {
+    /// As it is put on record.
+    pub(crate) fn role(self) -> Option<SessionRole> {
+        match self {
+            Self::Watch => Some(SessionRole::Watch),
+            Self::Approve => Some(SessionRole::Approve),
+            Self::Drive => Some(SessionRole::Drive),
+            Self::None => None,
+        }
+    }
+}
+
+/// The formats that a stream without an end can have.
+fn mirror_format() -> impl clap::builder::TypedValueParser<Value = OutputFormat> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::PossibleValuesParser::new(["text", "stream-json"]).map(|word| match word.as_str() {
+        "stream-json" => OutputFormat::StreamJson,
+        _ => OutputFormat::Text,
+    })
+}
+
+/// Reads `HOST:PORT`, `HOST`, `:PORT` or `PORT`.
+fn listen(words: &str) -> Result<SocketAddr, String> {
+    let wrong = || format!("expected an address such as 127.0.0.1:{PORT} or 0.0.0.0:{PORT}");
+    let port = words.strip_prefix(':').unwrap_or(words);
+    if let Ok(port) = port.parse::<u16>() {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    if let Ok(host) = words.parse::<std::net::IpAddr>() {
+        return Ok(SocketAddr::from((host, PORT)));
+    }
+    if let Ok(address) = words.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    // Resolvers take numbers and nothing at all for hosts.
+    let host = words.split(':').next().unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    if !host.chars().all(is_name) || !host.contains(|c: char| c.is_ascii_alphabetic()) {
+        return Err(wrong());
+    }
+    let with_port = match words.contains(':') {
+        true => words.to_owned(),
+        false => format!("{words}:{PORT}"),
+    };
+    let mut found = with_port.to_socket_addrs().map_err(|_| wrong())?;
+    found.next().ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_to_listen_at_may_be_short() {
+        for (words, meant) in [
+            ("5300", "127.0.0.1:5300"),
+            (":5300", "127.0.0.1:5300"),
+            ("0.0.0.0", "0.0.0.0:5200"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("[::1]:80", "[::1]:80"),
+            ("::1", "[::1]:5200"),
+        ] {
+            assert_eq!(
+                listen(words).map(|address| address.to_string()).as_deref(),
+                Ok(meant)
+            );
+        }
+        for words in ["", "70000", "a b:1", "127.0.0.1:x"] {
+            assert!(listen(words).is_err(), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_mirror_begins_somewhere() {
+        assert_eq!("start".parse(), Ok(From::After(0)));
+        assert_eq!("17".parse(), Ok(From::After(17)));
+        assert_eq!("live".parse(), Ok(From::Live));
+        assert!("now".parse::<From>().is_err());
+    }
+}

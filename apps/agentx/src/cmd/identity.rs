@@ -1,0 +1,254 @@
+//! `agentx identity`: who one is to servers, and whom a server of this data directory trusts.
+
+use std::path::Path;
+
+use agentx::identity::{Keyring, PublicKey, SecretKey, Trusted, TrustedAs, owner_of};
+use serde_json::{Value, json};
+
+use crate::args::{AgentArgs, Global, IdentityCommand, TrustArg};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::table::table;
+use crate::start;
+
+/// What an exported key is called, where OpenSSH wants a comment.
+const COMMENT: &str = "agentx";
+/// How long a name may be.
+const NAME_CHARS: usize = 64;
+
+/// Runs one of the commands.
+pub(crate) fn run(
+    command: IdentityCommand,
+    global: &Global,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    let keyring = Keyring::at(&loaded.settings.data_dir);
+    let json = global.json;
+    match command {
+        IdentityCommand::New { from, force } => new(&keyring, from.as_deref(), force, json, console)?,
+        IdentityCommand::Show => show(own(&keyring)?.public_key(), json, console)?,
+        IdentityCommand::List => list(&keyring, json, console)?,
+        IdentityCommand::Export { secret } => export(&own(&keyring)?, secret, console)?,
+        IdentityCommand::Trust { key, name, role } => {
+            trust(&keyring, &key.join(" "), name, role, json, console)?;
+        }
+        IdentityCommand::Untrust { who } => untrust(&keyring, &who.join(" "), json, console)?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn own(keyring: &Keyring) -> Result<SecretKey, CliError> {
+    keyring.identity()?.ok_or_else(|| CliError::NoIdentity {
+        path: keyring.identity_file().display().to_string(),
+    })
+}
+
+fn new(
+    keyring: &Keyring,
+    from: Option<&Path>,
+    force: bool,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let key = match from {
+        Some(path) => read_openssh(path)?,
+        None => SecretKey::generate().map_err(agentx::identity::KeyringError::Key)?,
+    };
+    // One that cannot be read is no loss.
+    let before = keyring.identity().ok().flatten();
+    keyring.set_identity(&key, force)?;
+    if let Some(before) = before.filter(|before| before.public_key() != key.public_key()) {
+        console.say(&format!(
+            "note: you are {} no more; whoever trusted it has to trust the new one\n",
+            before.public_key()
+        ));
+    }
+    show(key.public_key(), json, console)
+}
+
+fn read_openssh(path: &Path) -> Result<SecretKey, CliError> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| CliError::File {
+        path: shown.to_string(),
+        what: error.to_string(),
+    })?;
+    SecretKey::from_openssh(&bytes).map_err(|error| CliError::Input {
+        what: format!("{shown}: {error}"),
+    })
+}
+
+fn show(key: &PublicKey, json: bool, console: &mut Console) -> Result<(), CliError> {
+    if json {
+        return console.out_pretty(&json!({ "person": owner_of(key), "public_key": key }));
+    }
+    let row = |head: &str, value: String| vec![head.to_owned(), value];
+    let rows = [
+        row("person", owner_of(key).to_string()),
+        row("public key", key.to_string()),
+    ];
+    console.out(&table(&rows, usize::MAX))
+}
+
+fn list(keyring: &Keyring, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let own = keyring.identity()?.map(|key| *key.public_key());
+    let people = keyring.people()?;
+    if json {
+        let own = own.map(|key| json!({ "person": owner_of(&key), "public_key": key }));
+        let people: Vec<Value> = people.iter().map(object).collect();
+        return console.out_pretty(&json!({ "own": own, "people": people }));
+    }
+    if own.is_none() && people.is_empty() {
+        return console.out("nobody yet: `agentx identity new` makes you somebody\n");
+    }
+    let mut rows = vec![["PERSON", "AS", "NAME", "PUBLIC KEY"].map(str::to_owned).to_vec()];
+    let mut row = |key: &PublicKey, role: &str, name: &str| {
+        rows.push(vec![
+            owner_of(key).to_string(),
+            role.into(),
+            visible(name),
+            key.to_string(),
+        ]);
+    };
+    if let Some(key) = &own {
+        row(key, "you", "");
+    }
+    for somebody in &people {
+        let name = somebody.name.as_deref().unwrap_or_default();
+        row(&somebody.public_key, somebody.role.as_str(), name);
+    }
+    console.out(&table(&rows, usize::MAX))
+}
+
+fn object(somebody: &Trusted) -> Value {
+    json!({
+        "person": owner_of(&somebody.public_key),
+        "public_key": somebody.public_key,
+        "name": somebody.name,
+        "as": somebody.role,
+    })
+}
+
+fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), CliError> {
+    if secret {
+        console.say("warning: whoever has this can be you on every server that trusts you\n");
+        return console.out(&key.expose_openssh(COMMENT));
+    }
+    console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
+}
+
+fn trust(
+    keyring: &Keyring,
+    key: &str,
+    name: Option<String>,
+    role: Option<TrustArg>,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let public_key = parse(key)?;
+    if let Some(name) = &name {
+        check_name(name)?;
+    }
+    if is_own(keyring, &public_key)? {
+        return Err(CliError::usage(
+            "this is yourself, whom your servers trust anyway",
+            "",
+        ));
+    }
+    let known = keyring
+        .people()?
+        .into_iter()
+        .find(|known| known.public_key == public_key);
+    let before = known.as_ref();
+    let somebody = Trusted {
+        public_key,
+        name: name.or_else(|| before.and_then(|known| known.name.clone())),
+        role: role.map_or_else(|| before.map_or(TrustedAs::Member, |known| known.role), role_of),
+    };
+    keyring.trust(somebody.clone())?;
+    if somebody.role == TrustedAs::Operator {
+        console.say(
+            "warning: to a server of this directory an operator is you: all of your sessions are theirs\n",
+        );
+    }
+    if json {
+        return console.out_pretty(&object(&somebody));
+    }
+    let was = known
+        .filter(|known| *known != somebody)
+        .map_or(String::new(), |known| {
+            let name = known.name.as_deref().map_or("no name".into(), visible);
+            format!(" (before: {name}, {})", known.role.as_str())
+        });
+    let role = somebody.role.as_str();
+    console.out(&format!("{} is trusted as {role}{was}\n", called(&somebody)))
+}
+
+fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let list_hint = "`agentx identity list` shows everybody";
+    let people = keyring.people()?;
+    let found: Vec<&Trusted> = match who.parse::<PublicKey>() {
+        Ok(key) => people.iter().filter(|known| known.public_key == key).collect(),
+        Err(_) => people
+            .iter()
+            .filter(|known| known.name.as_deref() == Some(who))
+            .collect(),
+    };
+    let somebody = match found[..] {
+        [somebody] => somebody,
+        [] => return Err(CliError::usage(format!("nobody here is {who}"), list_hint)),
+        _ => {
+            let message = format!(
+                "{} people are called {who}; say which by the public key",
+                found.len()
+            );
+            return Err(CliError::usage(message, list_hint));
+        }
+    };
+    keyring.untrust(&somebody.public_key)?;
+    if json {
+        return console.out_pretty(&object(somebody));
+    }
+    console.out(&format!("{} is no longer trusted\n", called(somebody)))
+}
+
+fn parse(key: &str) -> Result<PublicKey, CliError> {
+    key.parse::<PublicKey>().map_err(|error| {
+        CliError::usage(
+            error.to_string(),
+            "`agentx identity show` prints theirs, where they are",
+        )
+    })
+}
+
+fn is_own(keyring: &Keyring, key: &PublicKey) -> Result<bool, CliError> {
+    let own = keyring.identity()?;
+    Ok(own.is_some_and(|own| own.public_key() == key))
+}
+
+fn role_of(role: TrustArg) -> TrustedAs {
+    match role {
+        TrustArg::Member => TrustedAs::Member,
+        TrustArg::Operator => TrustedAs::Operator,
+    }
+}
+
+fn check_name(name: &str) -> Result<(), CliError> {
+    let is_good =
+        !name.trim().is_empty() && name.chars().count() <= NAME_CHARS && !name.chars().any(char::is_control);
+    if is_good {
+        return Ok(());
+    }
+    let message = format!("a name has 1 to {NAME_CHARS} printable characters");
+    Err(CliError::usage(message, "--name takes it"))
+}
+
+/// Somebody, as they are called here, else by their key.
+fn called(somebody: &Trusted) -> String {
+    match &somebody.name {
+        Some(name) => format!("{} ({})", visible(name), owner_of(&somebody.public_key)),
+        None => owner_of(&somebody.public_key).to_string(),
+    }
+}

@@ -1,0 +1,159 @@
+//! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is told to end.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx::config::{Loaded, Settings};
+use agentx_server::{Limits, Server, ServerError, ServerOptions};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use crate::args::{AgentArgs, Global, LimitArgs, ServeArgs};
+use crate::compose::{build_node, keyring};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::logging;
+use crate::signals::Signals;
+use crate::start;
+
+/// How long threads that cannot be stopped are waited for in the end.
+const THREADS: Duration = Duration::from_millis(200);
+
+/// Serves until it is told to end.
+pub(crate) fn run(global: &Global, args: &ServeArgs, console: &mut Console) -> Result<Exit, CliError> {
+    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    logging::start_server(&loaded)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::File {
+        path: "async runtime".into(),
+        what: error.to_string(),
+    })?;
+    let end = runtime.block_on(serve(global.json, &loaded, args, console));
+    runtime.shutdown_timeout(THREADS);
+    end
+}
+
+async fn serve(
+    json: bool,
+    loaded: &Loaded,
+    args: &ServeArgs,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let settings = &loaded.settings;
+    let signals = Signals::listen()?;
+    let node = Arc::new(build_node(settings)?);
+    // The person whose server this is has to be somebody, also where nobody was until now.
+    let keyring = keyring(settings);
+    keyring.identity_or_new()?;
+    let options = options(args);
+    let server = agentx_server::bind(node, settings, keyring, options)
+        .await
+        .map_err(refused)?;
+    if json {
+        console.out_json(&json!({ "url": server.url(), "data_dir": settings.data_dir }))?;
+        console.flush()?;
+    }
+    console.say(&greeting(settings, args, &server));
+    until_told(server, signals, console).await
+}
+
+/// The first signal asks it to end, the second does not wait for that.
+async fn until_told(server: Server, mut signals: Signals, console: &mut Console) -> Result<Exit, CliError> {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let mut stop = Some(stop);
+    let mut running = std::pin::pin!(server.run(async {
+        // That nobody can stop it any more ends it too.
+        let _ = stopped.await;
+    }));
+    loop {
+        tokio::select! {
+            done = &mut running => {
+                done.map_err(refused)?;
+                console.say("ended; all that was said is kept\n");
+                return Ok(Exit::Ok);
+            }
+            exit = signals.next() => match stop.take() {
+                Some(stop) => {
+                    console.say("ending; once more to end at once\n");
+                    // It has ended already where nobody listens.
+                    let _ = stop.send(());
+                }
+                None => return Ok(exit),
+            }
+        }
+    }
+}
+
+fn options(args: &ServeArgs) -> ServerOptions {
+    ServerOptions {
+        listen: args.listen,
+        origin: args.origin.clone(),
+        allow_origins: args.allow_origin.clone(),
+        allow_visitors: args.allow_visitors,
+        tls: args.tls_cert.clone().zip(args.tls_key.clone()),
+        insecure_listen: args.insecure_listen,
+        limits: limits(&args.limits),
+    }
+}
+
+/// What is not given stays as it is built in.
+fn limits(args: &LimitArgs) -> Limits {
+    let default = Limits::default();
+    let or = |given: Option<NonZero<usize>>, default: usize| given.map_or(default, NonZero::get);
+    Limits {
+        connections: or(args.max_connections, default.connections),
+        connections_per_person: or(args.max_connections_per_person, default.connections_per_person),
+        subscriptions: or(args.max_subscriptions, default.subscriptions),
+        frame_bytes: or(args.max_frame, default.frame_bytes),
+        body_bytes: or(args.max_body, default.body_bytes),
+        waiting_bytes: or(args.max_waiting, default.waiting_bytes),
+        rate: args.max_rate.map_or(default.rate, NonZero::get),
+        burst: args
+            .max_rate
+            .map_or(default.burst, |rate| rate.get().saturating_mul(2)),
+        ..default
+    }
+}
+
+/// What to type elsewhere.
+fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
+    let url = args
+        .origin
+        .as_deref()
+        .unwrap_or(server.url())
+        .trim_end_matches('/');
+    let mut text = format!(
+        "agentx {} serves {} at {}\n\
+         \x20 drive it     agentx --connect {url} chat\n\
+         \x20 watch it     agentx mirror {url} SESSION\n\
+         \x20 let in       agentx identity trust PUBLIC_KEY --name NAME  (see: agentx identity show)\n\
+         \x20              --as operator for another machine of yours\n",
+        env!("CARGO_PKG_VERSION"),
+        settings.data_dir.display(),
+        server.url(),
+    );
+    if args.listen.ip().is_loopback() && args.origin.is_none() {
+        let port = server.url().rsplit(':').next().unwrap_or_default();
+        text.push_str(&format!(
+            "  from afar    ssh -L {port}:127.0.0.1:{port} HOST, then as above; or --listen, with TLS\n"
+        ));
+    }
+    text.push_str("Ctrl-C ends it\n");
+    text
+}
+
+/// Why it cannot serve, with what to do about it.
+fn refused(error: ServerError) -> CliError {
+    match error {
+        ServerError::Options(what) => CliError::usage(what, "`agentx help serve` explains the options"),
+        ServerError::Listen { listen, what } => CliError::Listen {
+            address: listen,
+            what,
+        },
+        error => CliError::Input {
+            what: error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,140 @@
+//! `agentx sessions share`: who besides its owner may do what in a session.
+
+use agentx::config::Loaded;
+use agentx::identity::{PublicKey, owner_of};
+use agentx::runtime::{Note, OpenRequest, Sharing};
+use agentx::types::{AccessChanged, OwnerId, SessionRole, VISITORS};
+use serde_json::json;
+
+use crate::args::ShareArgs;
+use crate::compose::{Place, keyring};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::render::clean::visible;
+use crate::render::company::may;
+use crate::render::table::table;
+
+/// What everybody is called who has not said who they are.
+const ANYONE: &str = "anyone";
+
+/// Puts on record what somebody may do, or lists what is on record.
+pub(super) async fn run(
+    place: &Place,
+    loaded: &Loaded,
+    args: &ShareArgs,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let wish = match (&args.person, args.role) {
+        (Some(person), Some(role)) => Some((somebody(place, loaded, person)?, role.role())),
+        _ => None,
+    };
+    if let Some((person, role)) = &wish {
+        check(person, *role)?;
+    }
+    let runtime = place.runtime();
+    let id = runtime.resolve(&args.id).await?;
+    let session = runtime.open(OpenRequest::Resume(id.clone(), Vec::new())).await?;
+    let done = match wish.clone() {
+        Some((person, role)) => {
+            let note = Note::Access(AccessChanged { person, role });
+            session.note(note).await.map(drop)
+        }
+        None => Ok(()),
+    };
+    let state = match done {
+        Ok(()) => session.state().await,
+        Err(error) => Err(error),
+    };
+    session.close().await;
+    let sharing = state?.sharing;
+    match wish {
+        _ if json => console.out_pretty(&json!({ "session_id": id, "roles": sharing.roles })),
+        Some((person, role)) => {
+            let name = name_of(loaded, &person);
+            console.out(&format!("{name} may {} {id} from now on\n", phrase(role)))
+        }
+        None => list(loaded, &sharing, console),
+    }
+}
+
+/// What may be put on record at all.
+fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), CliError> {
+    if person.as_str() == VISITORS && role.is_some_and(|role| role > SessionRole::Watch) {
+        return Err(CliError::usage(
+            "people who have not said who they are may watch, and nothing else",
+            "trust their key (`agentx identity trust`), then share with that",
+        ));
+    }
+    Ok(())
+}
+
+/// Who is meant.
+fn somebody(place: &Place, loaded: &Loaded, words: &str) -> Result<OwnerId, CliError> {
+    if words == ANYONE {
+        return Ok(OwnerId::new(VISITORS));
+    }
+    let letters = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if words.starts_with(OwnerId::PREFIX) && letters(words) {
+        return Ok(OwnerId::new(words));
+    }
+    let keyring = keyring(&loaded.settings);
+    if let Ok(key) = words.parse::<PublicKey>() {
+        // Whom a server takes for its own operator, only the server knows.
+        let known = match place.remote() {
+            None => keyring.person(&key).map(|known| known.owner),
+            Some(_) => None,
+        };
+        return Ok(known.unwrap_or_else(|| owner_of(&key)));
+    }
+    let people = keyring.people()?;
+    let mut called = people.iter().filter(|known| known.name.as_deref() == Some(words));
+    match (called.next(), called.next()) {
+        (Some(known), None) => Ok(owner_of(&known.public_key)),
+        (Some(_), Some(_)) => Err(CliError::usage(
+            format!("several people are called {words:?} here"),
+            "`agentx identity list` shows their keys; name one of those",
+        )),
+        (None, _) => Err(CliError::usage(
+            format!("nobody is called {words:?} here"),
+            "give a key (ed25519:…), an id (own_…), or `anyone`; `agentx identity list` shows whom you trust",
+        )),
+    }
+}
+
+fn list(loaded: &Loaded, sharing: &Sharing, console: &mut Console) -> Result<(), CliError> {
+    if sharing.roles.is_empty() {
+        return console.out("it is shared with nobody\n");
+    }
+    let mut rows = vec![["PERSON", "MAY"].map(str::to_owned).to_vec()];
+    for (person, role) in &sharing.roles {
+        rows.push(vec![name_of(loaded, person), may(*role).to_owned()]);
+    }
+    console.out(&table(&rows, usize::MAX))
+}
+
+/// A person as they are known here.
+fn name_of(loaded: &Loaded, person: &OwnerId) -> String {
+    if person.as_str() == VISITORS {
+        return ANYONE.to_owned();
+    }
+    // A list that cannot be read has no names; what is shown is the id then.
+    let people = keyring(&loaded.settings).people().unwrap_or_default();
+    let known = people
+        .into_iter()
+        .find(|known| owner_of(&known.public_key) == *person);
+    match known.and_then(|known| known.name) {
+        Some(name) => format!("{} ({person})", visible(&name)),
+        None => person.to_string(),
+    }
+}
+
+fn phrase(role: Option<SessionRole>) -> &'static str {
+    match role {
+        Some(SessionRole::Watch) => "watch",
+        Some(SessionRole::Approve) => "watch and approve in",
+        Some(SessionRole::Drive) => "watch, approve in and drive",
+        Some(SessionRole::Own) => "do everything with",
+        None => "not see",
+    }
+}

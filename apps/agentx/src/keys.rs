@@ -1,0 +1,29 @@
+//! How errors of the keyring are told to programs: a kind and an exit code. Their words and hints are the keyring's own.
+
+use agentx::identity::{KeyError, KeyringError};
+
+use crate::exit::Exit;
+
+/// Stable, for programs.
+pub(crate) fn kind(error: &KeyringError) -> &'static str {
+    match error {
+        KeyringError::File { .. } | KeyringError::Busy { .. } => "storage",
+        KeyringError::Readable { .. } => "identity_not_private",
+        KeyringError::Writable { .. } => "people_not_private",
+        KeyringError::Damaged { .. } => "keyring_damaged",
+        KeyringError::Exists { .. } => "identity_exists",
+        KeyringError::Key(_) => "key",
+    }
+}
+
+/// How the program ends because of it.
+pub(crate) fn exit(error: &KeyringError) -> Exit {
+    match error {
+        KeyringError::File { .. } | KeyringError::Busy { .. } => Exit::Storage,
+        KeyringError::Readable { .. } | KeyringError::Writable { .. } | KeyringError::Damaged { .. } => {
+            Exit::Config
+        }
+        KeyringError::Key(KeyError::NoRandomness(_) | KeyError::Rejected) => Exit::Failed,
+        KeyringError::Exists { .. } | KeyringError::Key(_) => Exit::Usage,
+    }
+}

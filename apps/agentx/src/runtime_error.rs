@@ -1,0 +1,115 @@
+//! What a runtime answers, as the program says it: its kind, its exit code, and what to do.
+
+use agentx::runtime::{LogError, RuntimeError};
+
+use crate::exit::Exit;
+
+/// The kind of an error, for programs.
+pub(crate) fn runtime_kind(error: &RuntimeError) -> &'static str {
+    match error {
+        RuntimeError::Log(error) => match error {
+            LogError::NotFound(_) => "session_not_found",
+            LogError::NoBlob(_) => "blob_not_found",
+            LogError::Exists(_) => "session_exists",
+            LogError::Busy { .. } | LogError::Fenced { .. } => "session_busy",
+            LogError::Corrupt { .. } => "damaged",
+            LogError::Newer { .. } => "newer_format",
+            LogError::Full { .. } => "disk_full",
+            LogError::Store { .. } => "storage",
+        },
+        RuntimeError::Ambiguous { .. } => "session_ambiguous",
+        RuntimeError::UnknownModel { .. } => "unknown_model",
+        RuntimeError::Unavailable { .. } => "missing_key",
+        RuntimeError::Refused(_) => "refused",
+        RuntimeError::Denied(_) => "not_allowed",
+        RuntimeError::Unreachable { .. } => "unreachable",
+        RuntimeError::Remote { .. } => "server",
+        RuntimeError::Gone { .. } => "session_gone",
+    }
+}
+
+/// How the program ends with it.
+pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
+    match error {
+        RuntimeError::Log(LogError::NotFound(_) | LogError::Exists(_))
+        | RuntimeError::Log(LogError::Busy { .. } | LogError::Fenced { .. })
+        | RuntimeError::Ambiguous { .. } => Exit::Session,
+        RuntimeError::Log(_) | RuntimeError::Gone { .. } => Exit::Storage,
+        RuntimeError::UnknownModel { .. } => Exit::Config,
+        RuntimeError::Unavailable { .. } => Exit::Credentials,
+        RuntimeError::Refused(_) => Exit::Failed,
+        RuntimeError::Denied(_) | RuntimeError::Unreachable { .. } | RuntimeError::Remote { .. } => {
+            Exit::Server
+        }
+    }
+}
+
+/// What to do about it.
+pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
+    let hint = match error {
+        RuntimeError::Log(LogError::NotFound(_)) => "`agentx sessions list` shows all of them".into(),
+        RuntimeError::Log(LogError::Busy { session, .. }) => format!(
+            "it can be read while the other process writes it: `agentx sessions show {session}`; \
+             or try another way from there: `agentx fork {session}`; where that process is `agentx serve`, \
+             --connect URL joins it"
+        ),
+        RuntimeError::Log(LogError::Fenced { session, .. }) => {
+            format!("another process goes on with it; `agentx sessions show {session}` reads it")
+        }
+        RuntimeError::Log(LogError::Corrupt { session, seq, .. }) => {
+            let good = seq.saturating_sub(1);
+            format!("`agentx sessions verify {session}` says what is safe; events up to {good} can be forked")
+        }
+        RuntimeError::Log(LogError::Newer { .. }) => {
+            "install the newer version to write it; reading commands work: `agentx sessions list`".into()
+        }
+        RuntimeError::Log(LogError::Full { .. }) => {
+            "free some space and go on with `agentx resume --last`: everything up to the last step is safe"
+                .into()
+        }
+        RuntimeError::Log(LogError::Store { path, .. }) => {
+            format!(
+                "name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
+            )
+        }
+        RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),
+        RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {
+            format!(
+                "did you mean {}? `agentx models` lists them all",
+                nearest.join(", ")
+            )
+        }
+        RuntimeError::UnknownModel { .. } => "`agentx models` lists them all".into(),
+        RuntimeError::Unavailable { .. } => "`agentx models` shows what each model needs".into(),
+        RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` says what is safe"),
+        RuntimeError::Unreachable { what, .. } if what.contains("certificate") => {
+            "this machine does not trust its certificate; SSL_CERT_FILE names a file with the certificate of who signed it"
+                .into()
+        }
+        RuntimeError::Unreachable { .. } => "check the address, and that `agentx serve` runs there".into(),
+        RuntimeError::Denied(_) => {
+            "in a chat, `/who` shows who is there and `/wheel ask` asks for the wheel; the owner of a session says \
+             who may what with `agentx sessions share`"
+                .into()
+        }
+        RuntimeError::Remote { code, .. } => return server_hint(code).map(str::to_owned),
+        RuntimeError::Log(LogError::NoBlob(_) | LogError::Exists(_)) | RuntimeError::Refused(_) => {
+            return None;
+        }
+    };
+    Some(hint)
+}
+
+/// What to do about an answer of a server that has no other meaning here.
+fn server_hint(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "unknown_person" => {
+            "`agentx identity show` prints your key; whoever runs the server lets you in with `agentx identity trust KEY`"
+        }
+        "unauthenticated" | "bad_signature" => "`agentx identity show` says who you are to servers",
+        "stale_challenge" => "try again; if it comes again, compare the clocks of both machines",
+        "rate_limited" | "too_many" | "busy_server" | "shutting_down" => "wait a little, and try again",
+        "stale_epoch" => "`/who` in a chat shows who drives now",
+        _ => return None,
+    })
+}
