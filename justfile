@@ -36,10 +36,10 @@ bench *args:
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-# Write the golden files of the wire forms again; read the diff
+# Write the golden files of the wire forms, and the schema and types made from them, again; read the diff
 golden:
-    UPDATE_GOLDEN=1 cargo test -p agentx-types --test golden
-    git diff --stat -- '*golden*'
+    UPDATE_GOLDEN=1 cargo test -p agentx-types --features schema --test golden --test schema
+    git diff --stat -- '*golden*' docs/protocol
 
 # The loom model of the bus
 loom:

@@ -4,6 +4,8 @@
 
 #[path = "docs/commands.rs"]
 mod commands;
+#[path = "docs/connection.rs"]
+mod connection;
 #[path = "docs/console.rs"]
 mod console;
 #[path = "docs/links.rs"]

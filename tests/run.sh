@@ -44,6 +44,15 @@ want_tool() {
   has "$tool" || note "$tool is not installed: tests that compare with it or drive it are passed by"
 }
 
+# Debian has the part of Python that makes environments of their own in a package of its own.
+want_venv() {
+  python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return
+  if has apt-get && [ "$(id -u)" = 0 ]; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null 2>&1
+  fi
+  python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || note "python3 makes no environments: the client in Python is not run"
+}
+
 # A component of the toolchain, and the cargo command by which it is there.
 want_component() {
   cargo "$2" --version >/dev/null 2>&1 && return
@@ -57,6 +66,10 @@ set_up() {
   want_tool rg ripgrep
   want_tool python3 python3
   want_tool git git
+  want_tool curl curl
+  want_tool openssl openssl
+  want_tool ip iproute2
+  want_venv
   if [ ! -d "$(rustc --print target-libdir --target $WASM 2>/dev/null)" ]; then
     has rustup && timeout 300 rustup target add $WASM >/dev/null 2>&1
     [ -d "$(rustc --print target-libdir --target $WASM 2>/dev/null)" ] ||
@@ -79,6 +92,8 @@ lint() {
 build() { step build cargo build --workspace --locked; }
 
 run_tests() {
+  # The description of the protocol for other languages is made behind a feature that only its test turns on.
+  step schema cargo test -p agentx-types --features schema --test schema --locked
   if cargo nextest --version >/dev/null 2>&1; then
     step test cargo nextest run --workspace --locked --no-fail-fast
     step doctest cargo test --workspace --locked --doc
@@ -114,7 +129,7 @@ for name in ${*:-fmt lint build test docs loom deny}; do
 done
 
 printf '\n== summary, %s s\n' "$SECONDS"
-for log in test doctest loom; do
+for log in schema test doctest loom; do
   [ -f "$LOGS/$log.log" ] && grep -hE '^ *Summary \[|^test result:' "$LOGS/$log.log"
 done
 for line in ${notes[@]+"${notes[@]}"}; do printf 'not run: %s\n' "$line"; done

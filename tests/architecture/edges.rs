@@ -31,8 +31,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "config",
         ],
     ),
-    ("remote-runtime", &["types", "bus", "runtime"]),
-    ("server", &["types", "bus", "runtime", "node-runtime"]),
+    ("identity", &["types"]),
+    ("remote-runtime", &["types", "bus", "runtime", "identity"]),
+    (
+        "server",
+        &["types", "bus", "runtime", "node-runtime", "config", "identity"],
+    ),
     ("luau-tools", &["types", "runtime"]),
     ("testing", &["types", "runtime"]),
     ("agentx", LIBRARIES),
@@ -50,6 +54,7 @@ const LIBRARIES: &[&str] = &[
     "tools",
     "config",
     "node-runtime",
+    "identity",
     "remote-runtime",
     "luau-tools",
 ];

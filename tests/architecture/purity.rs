@@ -13,7 +13,15 @@ use crate::source::sources;
 const PURE: &[&str] = &["types", "agent", "llm"];
 
 /// What a pure crate may use from outside: data, text, arithmetic.
-const PURE_DEPENDENCIES: &[&str] = &["base64", "itoa", "memchr", "serde", "serde_json", "thiserror"];
+const PURE_DEPENDENCIES: &[&str] = &[
+    "base64",
+    "itoa",
+    "memchr",
+    "schemars",
+    "serde",
+    "serde_json",
+    "thiserror",
+];
 
 /// What a pure crate may not say. Types whose order differs from run to run are here too.
 const IMPURE: &[&str] = &[

@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentx::types::wire::{ClientFrame, ClientRequest, ServerNotice};
 use agentx::types::{Envelope, RuntimeEvent};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::markdown::{blocks, quoted, read, rows, section};
 use crate::none;
 
-const PAGE: &str = "docs/PROTOCOL.md";
+pub(crate) const PAGE: &str = "docs/PROTOCOL.md";
 /// Values that are whatever a tool or a provider makes them.
 const FREE: &[&str] = &["input", "details", "data", "args", "input_schema"];
 
 /// Fields, and whether they may be left out.
-type Fields = BTreeMap<String, bool>;
+pub(crate) type Fields = BTreeMap<String, bool>;
 
-fn golden(file: &str) -> Vec<Value> {
+pub(crate) fn golden(file: &str) -> Vec<Value> {
     let text = read(&format!("crates/types/tests/golden/{file}.jsonl"));
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -53,7 +56,7 @@ fn frozen(file: &str) -> BTreeMap<String, Fields> {
 }
 
 /// A field as it is written: with `?` where it may be left out.
-fn field(written: &str) -> (String, bool) {
+pub(crate) fn field(written: &str) -> (String, bool) {
     match written.strip_suffix('?') {
         Some(name) => (name.to_owned(), true),
         None => (written.to_owned(), false),
@@ -61,7 +64,7 @@ fn field(written: &str) -> (String, bool) {
 }
 
 /// Every tag with its fields, as the page has them: each line of a payload begins with the field.
-fn documented(page: &str, heading: &str) -> BTreeMap<String, Fields> {
+pub(crate) fn documented(page: &str, heading: &str) -> BTreeMap<String, Fields> {
     rows(section(page, heading))
         .into_iter()
         .map(|row| {
@@ -81,7 +84,7 @@ fn shown(fields: &Fields) -> String {
 }
 
 /// What differs between the page and the golden file.
-fn differences(page: &BTreeMap<String, Fields>, frozen: &BTreeMap<String, Fields>) -> Vec<String> {
+pub(crate) fn differences(page: &BTreeMap<String, Fields>, frozen: &BTreeMap<String, Fields>) -> Vec<String> {
     let tags: BTreeSet<&String> = page.keys().chain(frozen.keys()).collect();
     tags.into_iter()
         .filter(|tag| page.get(*tag) != frozen.get(*tag))
@@ -95,11 +98,15 @@ fn differences(page: &BTreeMap<String, Fields>, frozen: &BTreeMap<String, Fields
 #[test]
 fn the_page_has_every_tag_and_field() {
     let page = read(PAGE);
-    let mut wrong = differences(&documented(&page, "## EnvironmentEvents"), &frozen("environment"));
-    wrong.extend(differences(
-        &documented(&page, "## RuntimeEvents"),
-        &frozen("runtime"),
-    ));
+    let mut wrong = Vec::new();
+    for (heading, file) in [
+        ("## EnvironmentEvents", "environment"),
+        ("## RuntimeEvents", "runtime"),
+        ("## UiEvents", "ui"),
+        ("## Notices", "notice"),
+    ] {
+        wrong.extend(differences(&documented(&page, heading), &frozen(file)));
+    }
     none(&wrong, "docs/PROTOCOL.md and the vocabularies");
 }
 
@@ -160,25 +167,72 @@ fn the_page_has_every_field_of_a_value() {
         .map(|word| field(&word).0)
         .collect();
     let mut found = BTreeSet::new();
-    for line in golden("environment").iter().chain(&golden("runtime")) {
-        keys(&line["payload"], &mut found);
+    for file in ["environment", "runtime", "ui", "client", "notice"] {
+        // What comes of a command is whatever the command makes it.
+        let lines = golden(file)
+            .into_iter()
+            .filter(|line| line["event"] != "accepted");
+        lines.for_each(|line| keys(&line["payload"], &mut found));
     }
+    golden("person").iter().for_each(|line| keys(line, &mut found));
     let wrong: Vec<String> = found.into_iter().filter(|key| !page.contains(key)).collect();
     none(&wrong, "fields that docs/PROTOCOL.md does not name");
 }
 
+/// The lines of the page's blocks of JSON.
+fn samples() -> Vec<String> {
+    let blocks = blocks(&read(PAGE)).into_iter();
+    let json = blocks.filter(|block| block.language == "json");
+    json.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+/// What a line reads as, written again; the name of what it is.
+fn read_again(line: &str, value: &Value) -> (&'static str, String) {
+    fn again<T: DeserializeOwned + Serialize>(line: &str) -> String {
+        let read: T = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        serde_json::to_string(&read).unwrap()
+    }
+    if value.get("seq").is_some() {
+        let event: Envelope<RuntimeEvent> = serde_json::from_str(line).unwrap();
+        assert!(!matches!(event.event, RuntimeEvent::Unknown(_)), "{line}");
+        ("event", serde_json::to_string(&event).unwrap())
+    } else if value.get("event").is_some() {
+        let notice: ServerNotice = serde_json::from_str(line).unwrap();
+        assert!(!matches!(notice, ServerNotice::Unknown(_)), "{line}");
+        ("notice", again::<ServerNotice>(line))
+    } else if value["type"] == "result" {
+        ("result", line.to_owned())
+    } else if value.get("type").is_some() {
+        let frame: ClientFrame = serde_json::from_str(line).unwrap();
+        assert!(!matches!(frame.request, ClientRequest::Unknown(_)), "{line}");
+        ("client", line.to_owned())
+    } else {
+        ("body", line.to_owned())
+    }
+}
+
 #[test]
 fn the_samples_of_the_page_can_be_read() {
-    let blocks = blocks(&read(PAGE));
-    let samples: Vec<&str> = blocks
-        .iter()
-        .filter(|block| block.language == "json")
-        .map(|block| block.text.as_str())
-        .collect();
-    let frame: Envelope<RuntimeEvent> = serde_json::from_str(samples[0]).unwrap();
-    assert!(matches!(frame.event, RuntimeEvent::TextDelta(_)), "{frame:?}");
-    assert_eq!(serde_json::to_string(&frame).unwrap(), samples[0].trim());
-    let result: Value = serde_json::from_str(samples[1]).unwrap();
+    let mut kinds = BTreeSet::new();
+    for line in samples() {
+        let value: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let (kind, again) = read_again(&line, &value);
+        assert_eq!(again, line, "{kind}");
+        kinds.insert(kind);
+    }
+    assert_eq!(
+        kinds,
+        BTreeSet::from(["body", "client", "event", "notice", "result"])
+    );
+}
+
+#[test]
+fn the_page_has_every_field_of_a_result() {
+    let result = samples()
+        .into_iter()
+        .find(|line| line.contains("\"type\":\"result\""));
+    let result: Value = serde_json::from_str(&result.unwrap()).unwrap();
     let names: BTreeSet<String> = rows(section(&read(PAGE), "## The result of a headless run"))
         .iter()
         .flat_map(|row| quoted(&row[0]))

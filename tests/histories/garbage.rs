@@ -190,6 +190,7 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             decision,
             note: None,
             rule: None,
+            by: None,
         }
         .into(),
         _ => SystemCommand {

@@ -377,6 +377,7 @@ impl Session {
             decision,
             note: None,
             rule: None,
+            by: None,
         });
     }
 

@@ -7,7 +7,7 @@ use agentx_runtime::{
     SessionQuery, VerifyReport, Writer,
 };
 use agentx_testing::MemoryLog;
-use agentx_types::{BlobId, OwnerId, SessionId};
+use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use tokio::sync::watch;
 
 /// A log in memory behind a door.
@@ -90,6 +90,22 @@ impl SessionLog for HeldLog {
 
     fn list(&self, query: SessionQuery) -> Answer<'_, Vec<SessionInfo>> {
         self.inner.list(query)
+    }
+
+    fn shared(&self, query: SessionQuery) -> Answer<'_, Vec<SessionInfo>> {
+        self.inner.shared(query)
+    }
+
+    fn access(&self, session: &SessionId, person: &OwnerId) -> Answer<'_, (OwnerId, Option<SessionRole>)> {
+        self.inner.access(session, person)
+    }
+
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Answer<'_, Option<u64>> {
+        self.inner.names_blob(session, blob)
+    }
+
+    fn under_way(&self) -> Answer<'_, Vec<(SessionId, OwnerId)>> {
+        self.inner.under_way()
     }
 
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> Answer<'_, Vec<SessionId>> {

@@ -1,5 +1,5 @@
 //! Helpers of the tests and benchmarks that span several crates: where the workspace is, where data for tests that is not part of it
-//! may be found, a model server to talk to, and the program in a world of its own.
+//! may be found, a model server to talk to, the program in a world of its own, a bad network, and clients of a server.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -10,11 +10,15 @@ mod leash;
 mod model;
 pub mod model_server;
 mod process;
+pub mod proxy;
+mod random;
+pub mod remote;
 mod world;
 
 pub use leash::Leash;
 pub use model::Model;
 pub use process::{Ran, Running};
+pub use random::Random;
 pub use world::{KEY, World};
 
 use std::path::{Path, PathBuf};

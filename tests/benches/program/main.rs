@@ -12,6 +12,8 @@
 )]
 
 mod bare;
+#[path = "../filled.rs"]
+mod filled;
 mod idle;
 mod latency;
 mod long;

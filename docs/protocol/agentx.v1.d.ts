@@ -1,0 +1,1465 @@
+// The frames of AgentX, version 1, as TypeScript types. Generated from the Rust types; docs/PROTOCOL.md says what they mean.
+// A newer server may send tags, fields and words that are not here: a reader ignores them.
+
+/** A frame of a client. */
+export type ClientFrame = { id: string } & (
+  | { type: "authenticate"; payload: Authenticate }
+  | { type: "user_message"; payload: UserInputFrame }
+  | { type: "system_command"; payload: CommandFrame }
+  | { type: "approval"; payload: ApprovalFrame }
+  | { type: "interrupt"; payload: InterruptFrame }
+  | { type: "subscribe"; payload: Subscribe }
+  | { type: "unsubscribe"; payload: Unsubscribe }
+  | { type: "wheel"; payload: WheelFrame }
+  | { type: "ping"; payload?: Ping }
+);
+
+/** Says who it is, once, before anything else. */
+export interface Authenticate {
+  /** `ed25519:` and the key's 32 bytes in base64url; absent for a visitor. */
+  public_key?: string | null;
+  /** The signature over the server's challenge, base64url; absent for a visitor. */
+  signature?: string | null;
+  /** What this program calls itself; the same when it connects again. At most 64 characters. */
+  client: string;
+}
+
+/** Says something to the agent. */
+export interface UserInputFrame {
+  /** In which session. */
+  session_id: SessionId;
+  /** What: content parts, or a text. */
+  content: string | ContentPart[];
+  /** When it is looked at. */
+  mode?: InputMode;
+  /** A second message with the same key is the same message. */
+  idempotency_key?: string | null;
+  /** When it was said, by the client's clock: ISO 8601, UTC. */
+  client_timestamp_utc?: string | null;
+  /** The client's time zone: minutes east of UTC. */
+  client_timezone_offset?: number | null;
+  /** The wheel that the client believes it holds. */
+  wheel_epoch?: number | null;
+}
+
+/** One durable log: owner, agents, runs. */
+export type SessionId = string;
+
+/** One piece of a message. */
+export type ContentPart =
+  | TextPart & { type: "text" }
+  | MediaPart & { type: "image" }
+  | MediaPart & { type: "audio" }
+  | MediaPart & { type: "file" }
+  | ThinkingPart & { type: "thinking" }
+  | ToolCallPart & { type: "tool_call" }
+  | ToolResultPart & { type: "tool_result" }
+  | OpaquePart & { type: "opaque" };
+
+/** Data of one provider, kept verbatim: sent back to the same provider, left out for any other. */
+export interface ProviderData {
+  /** The API that it belongs to, for example `anthropic`. */
+  api: string;
+  /** The model that was asked when it came, where that is known. */
+  model?: string | null;
+  /** As it came. */
+  data: unknown;
+}
+
+/** Words. */
+export interface TextPart {
+  /** The words. */
+  text: string;
+  /** What the provider attached (citations) and wants back. */
+  provider?: ProviderData | null;
+}
+
+/** Where the bytes of a medium are. */
+export type MediaSource =
+  | { blob: BlobId }
+  | { base64: string }
+  | { url: string };
+
+/** A content-addressed blob: `b3_` and the BLAKE3 hash of its bytes in hexadecimal. */
+export type BlobId = string;
+
+/** Bytes of a medium, by reference or inline. */
+export interface MediaPart {
+  /** For example `image/png`. */
+  media_type: string;
+  /** Where the bytes are. */
+  source: MediaSource;
+  /** A file name to show, if there is one. */
+  name?: string | null;
+}
+
+/** The model's reasoning. */
+export interface ThinkingPart {
+  /** The words; may be empty where the provider hides them. */
+  text: string;
+  /** What the provider attached (a signature) and wants back. */
+  provider?: ProviderData | null;
+}
+
+/** A call of a tool, as the model named it. */
+export type ToolCallId = string;
+
+/** The model asks for a tool. */
+export interface ToolCallPart {
+  /** The model's name for this call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** The arguments; `{}` where none came. */
+  input: unknown;
+  /** What the provider attached and wants back. */
+  provider?: ProviderData | null;
+}
+
+/** What a tool answered. */
+export interface ToolResultPart {
+  /** Which call this answers. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** The answer: text and media parts. */
+  content: ContentPart[];
+  /** Whether the model should read it as a failure. */
+  is_error: boolean;
+}
+
+/** A part that only its provider understands. */
+export interface OpaquePart {
+  /** The whole block as it came. */
+  provider: ProviderData;
+}
+
+/** When an input is looked at. */
+export type InputMode = "queue" | "steer" | "interrupt";
+
+/** Gives the system a command: `rename`, `change`, `share`. */
+export interface CommandFrame {
+  /** In which session. */
+  session_id: SessionId;
+  /** Its name. */
+  command: string;
+  /** Its arguments. */
+  args?: unknown;
+  /** The wheel that the client believes it holds. */
+  wheel_epoch?: number | null;
+}
+
+/** Decides about a tool call. */
+export interface ApprovalFrame {
+  /** In which session. */
+  session_id: SessionId;
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** What is decided. */
+  decision: ApprovalDecision;
+  /** A word to the model. */
+  note?: string | null;
+  /** For `session` and `always`: the rule to keep; by default the one that was suggested. */
+  rule?: Rule | null;
+}
+
+/** What a person decides about a tool call. */
+export type ApprovalDecision = "once" | "session" | "always" | "deny";
+
+/** An approval rule. What is `None` matches everything. */
+export interface Rule {
+  /** What it says. */
+  effect: RuleEffect;
+  /** The tool's name; `*` stands for any run of characters. */
+  tool: string;
+  /**
+   * The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run of characters. A
+   * command line of several commands is allowed only if each of them is.
+   */
+  argument?: string | null;
+  /** The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not. */
+  path?: string | null;
+}
+
+/** What a rule says about a call. */
+export type RuleEffect = "allow" | "ask" | "deny";
+
+/** Stops what runs. */
+export interface InterruptFrame {
+  /** In which session. */
+  session_id: SessionId;
+  /** Why, if it is said. */
+  reason?: string | null;
+  /** The wheel that the client believes it holds. */
+  wheel_epoch?: number | null;
+}
+
+/** Wants the events of a session from a point on. */
+export interface Subscribe {
+  /** Which session. One subscription a session and connection. */
+  session_id: SessionId;
+  /** After which event; 0 for all. */
+  after_seq?: number;
+  /** Which events. */
+  view?: WireView;
+}
+
+/** Which events a subscriber gets. */
+export type WireView = "environment" | "runtime" | "ui";
+
+/** Wants them no more. */
+export interface Unsubscribe {
+  /** Which session. */
+  session_id: SessionId;
+}
+
+/** Wants something with the wheel. */
+export interface WheelFrame {
+  /** Of which session. */
+  session_id: SessionId;
+  /** What. */
+  wish: WheelWish;
+}
+
+/** What a client wants with the wheel. */
+export type WheelWish =
+  | "ask"
+  | "take"
+  | { hand: Seat }
+  | "release";
+
+/** One program of one person. */
+export interface Seat {
+  /** Who. */
+  person: OwnerId;
+  /** Which of their programs, as it named itself; the same after it has connected again. */
+  client: string;
+}
+
+/** Whose session it is. One owner never sees another's data. */
+export type OwnerId = string;
+
+/** Wants a sign of life. */
+export type Ping = Record<string, never>;
+
+export type ServerNotice =
+  | { event: "hello"; payload: Hello }
+  | { event: "accepted"; payload: Accepted }
+  | { event: "refused"; payload: Refused }
+  | { event: "subscribed"; payload: Subscribed }
+  | { event: "caught_up"; payload: CaughtUp }
+  | { event: "unsubscribed"; payload: Unsubscribed }
+  | { event: "presence"; payload: Presence }
+  | { event: "wheel"; payload: Wheel }
+  | { event: "ping"; payload: HeartbeatNotice }
+  | { event: "bye"; payload: Bye };
+
+/** The first frame of a server. */
+export interface Hello {
+  /** The version of the protocol. */
+  protocol: number;
+  /** The server, with its version. */
+  server: string;
+  /** Random, for this connection alone; base64url. */
+  nonce: string;
+  /** The origin that has to be signed: what the client connected to, as the server knows itself. */
+  origin: string;
+  /** Until when a signature counts: milliseconds since 1970. */
+  expires_at_ms: number;
+  /** Whether somebody who does not say who they are is let in. */
+  visitors: boolean;
+  /** How often a heartbeat comes, in milliseconds; twice as long without any frame means that the connection is dead. */
+  heartbeat_ms: number;
+}
+
+/** The client's frame with this id was done. */
+export interface Accepted {
+  /** Which. */
+  id: string;
+  /** The event that it became, if it became one. */
+  seq?: number | null;
+  /** What came of it. */
+  result?: unknown;
+}
+
+/** The client's frame with this id was not done. */
+export interface Refused {
+  /** Which; absent where the frame had none. */
+  id?: string | null;
+  /** Why. */
+  problem: Problem;
+}
+
+/** What went wrong, over HTTP as `application/problem+json` too. */
+export interface Problem {
+  /** Stable, for programs. */
+  code: string;
+  /** For people: what was wrong, where, and what to do. */
+  detail: string;
+  /** When to try again, in milliseconds. */
+  retry_after_ms?: number | null;
+  /** More, by code. */
+  data?: unknown;
+}
+
+/** A subscription began. */
+export interface Subscribed {
+  /** To which session. */
+  session_id: SessionId;
+  /** In which view. */
+  view: WireView;
+  /** Its events come after this one. */
+  after_seq: number;
+  /** The last event when it began. */
+  head_seq: number;
+  /** What the reader may do. */
+  role: SessionRole;
+}
+
+/** What a person may do in a session. Each may do what the ones before it may. */
+export type SessionRole = "watch" | "approve" | "drive" | "own";
+
+/** All that was there when a subscription began has been sent. */
+export interface CaughtUp {
+  /** Of which session. */
+  session_id: SessionId;
+  /** The last event that was there. */
+  seq: number;
+}
+
+/** A subscription ended before the client wanted it to. */
+export interface Unsubscribed {
+  /** Of which session. */
+  session_id: SessionId;
+  /** Why. */
+  problem: Problem;
+}
+
+/** Who is there. */
+export interface Presence {
+  /** In which session. */
+  session_id: SessionId;
+  /** Them. */
+  people: Present[];
+}
+
+/** Somebody who is there. */
+export interface Present {
+  /** Who, and with which program. */
+  seat: Seat;
+  /** What they may do. */
+  role: SessionRole;
+  /** Whether they drive. */
+  driving: boolean;
+}
+
+/** Who drives, and who would like to. */
+export interface Wheel {
+  /** Of which session. */
+  session_id: SessionId;
+  /** Counts the changes. */
+  epoch: number;
+  /** Who drives; absent where nobody does. */
+  seat?: Seat | null;
+  /** Why it changed last. */
+  reason?: WheelReason | null;
+  /** Who asks for it. */
+  asked_by?: Seat | null;
+}
+
+/** Why the wheel changed hands. */
+export type WheelReason = "taken" | "handed_over" | "released" | "timed_out";
+
+/** A sign of life. */
+export interface HeartbeatNotice {
+  /** The server's time: microseconds since 1970. */
+  at: number;
+}
+
+/** The connection ends. */
+export interface Bye {
+  /** As the WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow. */
+  code: number;
+  /** For people. */
+  reason: string;
+  /** When to come back, in milliseconds; absent where that makes no sense. */
+  retry_after_ms?: number | null;
+}
+
+/** An event with its context. */
+export type EnvironmentFrame = Frame & EnvironmentEvent;
+
+/** The context of an event. */
+export interface Frame {
+  /** Its place in the session. Derived events carry that of the event that they come from. */
+  seq: number;
+  /** For derived events: which of those that come from the same `seq`, from 0. */
+  index?: number | null;
+  at: Timestamp;
+  source: Source;
+  session_id: SessionId;
+  agent_state_id?: AgentStateId | null;
+  run_id?: RunId | null;
+  cause?: ActionId | null;
+}
+
+/** Microseconds since the Unix epoch, UTC. */
+export type Timestamp = number;
+
+/** Where an event comes from. */
+export type Source = "user" | "agent" | "environment" | "system";
+
+/** One living agent instance in a session. */
+export type AgentStateId = string;
+
+/** One input of the user until its last answer: `run_` and the `seq` of that input. */
+export type RunId = string;
+
+/** Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there. */
+export type ActionId = string;
+
+export type EnvironmentEvent =
+  | { event: "user_message"; payload: UserMessage }
+  | { event: "interrupt_requested"; payload: InterruptRequested }
+  | { event: "approval"; payload: Approval }
+  | { event: "system_command"; payload: SystemCommand }
+  | { event: "stream_start"; payload: StreamStart }
+  | { event: "text_chunk"; payload: TextChunk }
+  | { event: "thinking_chunk"; payload: ThinkingChunk }
+  | { event: "part_end"; payload: PartEnd }
+  | { event: "tool_call_start"; payload: ToolCallStart }
+  | { event: "tool_call_chunk"; payload: ToolCallChunk }
+  | { event: "tool_call"; payload: ToolCall }
+  | { event: "provider_part"; payload: ProviderPart }
+  | { event: "usage"; payload: UsageReport }
+  | { event: "stream_end"; payload: StreamEnd }
+  | { event: "attempt_failed"; payload: AttemptFailed }
+  | { event: "action_started"; payload: ActionStarted }
+  | { event: "tool_output_chunk"; payload: ToolOutputChunk }
+  | { event: "tool_result"; payload: ToolResult }
+  | { event: "connected"; payload: Connected }
+  | { event: "disconnected"; payload: Disconnected }
+  | { event: "timer_fired"; payload: TimerFired }
+  | { event: "session_opened"; payload: SessionOpened }
+  | { event: "writer_attached"; payload: WriterAttached }
+  | { event: "session_forked"; payload: SessionForked }
+  | { event: "session_titled"; payload: SessionTitled }
+  | { event: "wheel_changed"; payload: WheelChanged }
+  | { event: "access_changed"; payload: AccessChanged }
+  | { event: "session_closed"; payload: SessionClosed }
+  | { event: "config_changed"; payload: ConfigChanged }
+  | { event: "agent_spawned"; payload: AgentSpawned }
+  | { event: "agent_closed"; payload: AgentClosed }
+  | { event: "context_condensed"; payload: ContextCondensed }
+  | { event: "interrupted"; payload: Interrupted }
+  | { event: "error"; payload: ErrorOccurred };
+
+/** A person says something. */
+export interface UserMessage {
+  /** Unique in the session. */
+  message_id: MessageId;
+  /** What is said. */
+  content: ContentPart[];
+  /** When it is looked at. */
+  mode?: InputMode;
+  /** A second message with the same key is the same message. */
+  idempotency_key?: string | null;
+}
+
+/** A message of a conversation. */
+export type MessageId = string;
+
+/** A person wants what runs to stop. */
+export interface InterruptRequested {
+  /** Why, if it was said. */
+  reason?: string | null;
+}
+
+/** A person decides about a tool call. */
+export interface Approval {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** What was decided. */
+  decision: ApprovalDecision;
+  /** A word to the model. */
+  note?: string | null;
+  /** For `session` and `always`: the rule that is kept. */
+  rule?: Rule | null;
+  /** Who decided, where several people may. */
+  by?: OwnerId | null;
+}
+
+/** A person gives the system a command. */
+export interface SystemCommand {
+  /** Its name, without a slash. */
+  command: string;
+  /** Its arguments. */
+  args: unknown;
+}
+
+/** A model begins to answer. */
+export interface StreamStart {
+  /** The provider's id of the answer, or one made from the action's id. */
+  message_id: MessageId;
+  /** The model as the provider names it. */
+  model: string;
+  /** Which attempt this is, from 1. */
+  attempt: number;
+}
+
+/** Words of the answer. */
+export interface TextChunk {
+  /** As they came. */
+  text: string;
+}
+
+/** Words of the model's reasoning. */
+export interface ThinkingChunk {
+  /** As they came. */
+  text: string;
+}
+
+/** The open part ends. */
+export type PartEnd = Record<string, never>;
+
+/** A model begins to ask for a tool. */
+export interface ToolCallStart {
+  /** The model's name for this call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+}
+
+/** A piece of the arguments. */
+export interface ToolCallChunk {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** A piece of JSON text. */
+  json: string;
+}
+
+/** A model asks for a tool. */
+export interface ToolCall {
+  /** The model's name for this call, unique in the session. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** The arguments; `{}` where none came or they are not JSON. */
+  input: unknown;
+  /** Set where the arguments are not JSON. */
+  invalid?: InvalidInput | null;
+}
+
+/** Arguments of a tool call that are not JSON. */
+export interface InvalidInput {
+  /** As the model wrote them. */
+  raw: string;
+  /** What is wrong. */
+  error: string;
+}
+
+/** Something that only the provider understands. */
+export interface ProviderPart {
+  /** Which API it belongs to. */
+  api: string;
+  /** Whether it belongs to the part before it; else it is a part of its own. */
+  attach: boolean;
+  /** As it came. */
+  data: unknown;
+}
+
+/** What the call costs so far. */
+export interface UsageReport {
+  /** Tokens since the stream began. */
+  usage: Usage;
+}
+
+/**
+ * Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part of
+ * `output`.
+ */
+export interface Usage {
+  /** Read at the full price. */
+  input_tokens: number;
+  /** Written by the model, reasoning included. */
+  output_tokens: number;
+  /** Read from the provider's cache. */
+  cache_read_tokens?: number;
+  /** Written into the provider's cache. */
+  cache_write_tokens?: number;
+  /** How much of the output was reasoning. */
+  reasoning_tokens?: number;
+}
+
+/** A model has ended its answer. */
+export interface StreamEnd {
+  /** Why. */
+  stop_reason: StopReason;
+  /** The provider's own word, where it says more. */
+  raw?: string | null;
+}
+
+/** Why a model stopped. */
+export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
+
+/** An attempt to reach a model came to nothing. */
+export interface AttemptFailed {
+  /** Which attempt, from 1. */
+  attempt: number;
+  /** Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, … */
+  code: string;
+  /** For people. */
+  message: string;
+  /** The HTTP status, if there was an answer. */
+  status?: number | null;
+  /** Milliseconds until the next attempt; `None` where there is none. */
+  retry_in_ms?: number | null;
+}
+
+/** An action is about to be performed. The envelope's `cause` is its id. */
+export interface ActionStarted {
+  /** What kind of action. */
+  kind: ActionKind;
+  /** Which call, for tools. */
+  tool_call_id?: ToolCallId | null;
+}
+
+/** The kinds of actions. */
+export type ActionKind = "call_model" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "report";
+
+/** Output of a tool while it runs. */
+export interface ToolOutputChunk {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Where it came out. */
+  channel: OutputChannel;
+  /** The output; bytes that are not UTF-8 are replaced. */
+  text: string;
+}
+
+/** Where a piece of tool output came out. */
+export type OutputChannel = "stdout" | "stderr" | "progress";
+
+/** The outcome of a tool call. */
+export interface ToolResult {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** What the model is told. */
+  result: ContentPart[];
+  /** Whether the model should read it as a failure. */
+  is_error: boolean;
+  /** How it ended. */
+  status: ToolStatus;
+  /** For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was. */
+  details?: unknown;
+}
+
+/** How a tool call ended. */
+export type ToolStatus = "success" | "failed" | "invalid" | "denied" | "refused" | "timed_out" | "interrupted" | "unknown";
+
+/** A transport is up. */
+export interface Connected {
+  /** To where, without secrets. */
+  endpoint: string;
+}
+
+/** A transport is down. */
+export interface Disconnected {
+  /** From where, without secrets. */
+  endpoint: string;
+  /** Why. */
+  reason?: string | null;
+  /** Milliseconds until it is tried again; `None` where it is not. */
+  retry_in_ms?: number | null;
+}
+
+/** A timer is due. The envelope's `cause` is the action that started it. */
+export interface TimerFired {
+  /** What it is for. */
+  timer: Timer;
+}
+
+/** What a timer is for. */
+export type Timer = "run_limit" | "heartbeat";
+
+/** A session begins. The envelope's `agent_state_id` is its first agent. */
+export interface SessionOpened {
+  /** Whose it is. */
+  owner: OwnerId;
+  /** The agent, resolved. */
+  config: AgentConfig;
+  /** The program that opened it, with its version. */
+  program: string;
+}
+
+/** Everything that shapes what an agent does, as it was when the session was opened. */
+export interface AgentConfig {
+  /** Which machine drives the agent. */
+  kind: AgentKind;
+  /** What people call this agent. */
+  name: string;
+  /** The model that it asks. */
+  model: ModelSpec;
+  /** Settings of each model call. */
+  params: ModelParams;
+  /** Standing instructions. */
+  system_prompt: string;
+  /** Files such as AGENTS.md, as they were read. */
+  instructions: Instructions[];
+  /** The directory that the agent works in, absolute, with symbolic links resolved. */
+  workspace: string;
+  /** The tools on offer. */
+  tools: ToolSpec[];
+  /** Who decides about calls. */
+  approval: ApprovalMode;
+  /** Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever the order. */
+  rules: Rule[];
+  /** When a run has to end. */
+  limits: Limits;
+}
+
+/** Which machine drives the agent. */
+export type AgentKind = "react";
+
+/** A catalog entry, resolved: all that shapes a request to this model, without any secret or address. */
+export interface ModelSpec {
+  /** The id that the API expects. */
+  id: string;
+  /** Which configured provider serves it, for example `anthropic` or `ollama`. */
+  provider: string;
+  /** The protocol. */
+  api: Api;
+  /** Tokens that fit into one call, answer included. */
+  context_window: number;
+  /** The longest answer in tokens. */
+  max_output_tokens: number;
+  /** What its tokens cost. */
+  prices?: Prices;
+}
+
+/** Which wire protocol a model is spoken to in. */
+export type Api = "anthropic" | "openai-chat" | "scripted";
+
+/** Prices of a model in nano-dollars per token (dollars per million tokens × 1,000). */
+export interface Prices {
+  /** Per token read at the full price. */
+  input?: number;
+  /** Per token written. */
+  output?: number;
+  /** Per token read from the cache. */
+  cache_read?: number;
+  /** Per token written into the cache. */
+  cache_write?: number;
+}
+
+/** Settings of one model call. What is `None` is left to the provider. */
+export interface ModelParams {
+  /** The longest answer in tokens, within the model's own limit. */
+  max_output_tokens?: number | null;
+  /** 0 to 2, as the provider understands it. */
+  temperature?: number | null;
+  /** How many tokens the model may spend on reasoning; `None` asks for none. */
+  thinking_tokens?: number | null;
+}
+
+/** A file of instructions that was read when the session was opened. */
+export interface Instructions {
+  /** Where it was. */
+  path: string;
+  /** What it said. */
+  text: string;
+}
+
+/** A tool as the model and the approval rules see it. */
+export interface ToolSpec {
+  /** Unique among the tools of an agent. */
+  name: string;
+  /** For the model: when to use it and how. */
+  description: string;
+  /** JSON Schema (2020-12) of the arguments. */
+  input_schema: unknown;
+  /** What using it touches. */
+  access: Access;
+  /** The argument that holds a path, if one does. */
+  path_argument?: string | null;
+  /** The argument that holds a command line, if one does. */
+  command_argument?: string | null;
+  /**
+   * Whether doing it twice is the same as doing it once: such a call is made again after a crash, any other is
+   * answered with an unknown outcome.
+   */
+  idempotent?: boolean;
+  /** Whether a successful call ends the run. */
+  quit?: boolean;
+}
+
+/** What using a tool touches; approval rules start from it. */
+export type Access = "internal" | "read" | "change" | "run";
+
+/** Who decides about a call that no rule allows or denies. */
+export type ApprovalMode = "ask" | "auto" | "deny";
+
+/** When a run has to end. `None` is no limit. */
+export interface Limits {
+  /** How many times in one run the model may be answered with tool results. */
+  max_iterations?: number | null;
+  /** Tokens in one run, read and written. */
+  max_tokens?: number | null;
+  /** Money in one run. */
+  max_cost?: NanoUsd | null;
+  /** Milliseconds from the start of a run to its end, without those in which no program was there to go on with it. */
+  max_wall_ms?: number | null;
+}
+
+/** Money: billionths of a US dollar. */
+export type NanoUsd = number;
+
+/** A process became the session's writer. */
+export interface WriterAttached {
+  /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
+  epoch: number;
+  /** The program, with its version. */
+  program: string;
+  /** Its process id. */
+  process: number;
+}
+
+/** The session goes on from a point in another one. */
+export interface SessionForked {
+  /** The other one. */
+  parent: SessionId;
+  /** The last event that both have. */
+  at_seq: number;
+}
+
+/** The session has a title. */
+export interface SessionTitled {
+  /** What people see in lists. */
+  title: string;
+}
+
+/** Another one drives. */
+export interface WheelChanged {
+  /** Who drives now; `None` where nobody does. */
+  seat?: Seat | null;
+  /** Counts the changes, from 1; what a driver of an earlier one sends is refused. */
+  epoch: number;
+  /** Why. */
+  reason: WheelReason;
+}
+
+/** A person may do more or less than before. */
+export interface AccessChanged {
+  /** Who. */
+  person: OwnerId;
+  /** What they may do from now on; `None` for nothing. */
+  role?: SessionRole | null;
+}
+
+/** The session is over. */
+export interface SessionClosed {
+  /** Why. */
+  reason: string;
+}
+
+/** The agent's configuration changes. */
+export interface ConfigChanged {
+  /** What changes. */
+  change: ConfigChange;
+}
+
+/** One change of an agent's configuration while its session goes on. */
+export type ConfigChange =
+  | { model: ModelSpec }
+  | { params: ModelParams }
+  | { limits: Limits }
+  | { approval: ApprovalMode }
+  | { rule_added: Rule }
+  | { rules: Rule[] }
+  | { tools: ToolSpec[] }
+  | { instructions: Instructions[] };
+
+/** An agent comes into being. */
+export interface AgentSpawned {
+  /** Its id. */
+  agent_state_id: AgentStateId;
+  /** The agent that made it. */
+  parent: AgentStateId;
+  /** What it is. */
+  config: AgentConfig;
+}
+
+/** An agent is gone. */
+export interface AgentClosed {
+  /** Which. */
+  agent_state_id: AgentStateId;
+  /** Why. */
+  reason: string;
+}
+
+/** A range of the conversation is represented by a summary; the range itself stays in the log. */
+export interface ContextCondensed {
+  /** The first event of the range. */
+  from_seq: number;
+  /** The last event of the range. */
+  to_seq: number;
+  /** What stands for it. */
+  summary: string;
+}
+
+/** A run was stopped from outside. */
+export interface Interrupted {
+  /** By what. */
+  reason: string;
+}
+
+/** Something went wrong that ends the run. */
+export interface ErrorOccurred {
+  /** Stable, for programs. */
+  code: string;
+  /** For people. */
+  message: string;
+  /** Whether the session can go on. */
+  recoverable: boolean;
+}
+
+/** An event with its context. */
+export type RuntimeFrame = Frame & RuntimeEvent;
+
+export type RuntimeEvent =
+  | { event: "message_start"; payload: MessageStart }
+  | { event: "text_delta"; payload: TextDelta }
+  | { event: "thinking_delta"; payload: ThinkingDelta }
+  | { event: "tool_call"; payload: ToolCallRequested }
+  | { event: "tool_result"; payload: ToolCallAnswered }
+  | { event: "message_stop"; payload: MessageStop }
+  | { event: "interrupted"; payload: RunInterrupted }
+  | { event: "tool_planned"; payload: ToolPlanned }
+  | { event: "tool_executing"; payload: ToolExecuting }
+  | { event: "tool_output"; payload: ToolOutput }
+  | { event: "tool_completed"; payload: ToolCompleted }
+  | { event: "tool_failed"; payload: ToolFailed }
+  | { event: "conversation_queued"; payload: ConversationQueued }
+  | { event: "conversation_start"; payload: ConversationStart }
+  | { event: "conversation_thinking"; payload: ConversationThinking }
+  | { event: "conversation_responding"; payload: ConversationResponding }
+  | { event: "conversation_end"; payload: ConversationEnd }
+  | { event: "conversation_interrupted"; payload: ConversationInterrupted }
+  | { event: "agent_started"; payload: AgentStarted }
+  | { event: "agent_ready"; payload: AgentReady }
+  | { event: "agent_destroyed"; payload: AgentDestroyed }
+  | { event: "session_created"; payload: SessionCreated }
+  | { event: "session_resumed"; payload: SessionResumed }
+  | { event: "session_updated"; payload: SessionUpdated }
+  | { event: "session_forked"; payload: ForkCreated }
+  | { event: "session_deleted"; payload: SessionDeleted }
+  | { event: "connection_established"; payload: ConnectionEstablished }
+  | { event: "connection_lost"; payload: ConnectionLost }
+  | { event: "reconnecting"; payload: Reconnecting }
+  | { event: "heartbeat"; payload: Heartbeat }
+  | { event: "error"; payload: ErrorRaised }
+  | { event: "run_started"; payload: RunStarted }
+  | { event: "run_status"; payload: RunStatusChanged }
+  | { event: "run_finished"; payload: RunFinished }
+  | { event: "approval_requested"; payload: ApprovalRequested }
+  | { event: "chunk"; payload: Chunk }
+  | { event: "eof"; payload: Eof }
+  | { event: "closed"; payload: Closed }
+  | { event: "user_message"; payload: UserMessageAdded }
+  | { event: "assistant_message"; payload: AssistantMessageAdded }
+  | { event: "tool_call_message"; payload: ToolCallMessageAdded }
+  | { event: "tool_result_message"; payload: ToolResultMessageAdded }
+  | { event: "turn_request"; payload: TurnRequest }
+  | { event: "turn_response"; payload: TurnResponse };
+
+/** A model begins an answer. */
+export interface MessageStart {
+  /** The answer's id. */
+  message_id: MessageId;
+  /** The model as the provider names it. */
+  model: string;
+  /** Which attempt, from 1. */
+  attempt: number;
+}
+
+/** Words of the answer. */
+export interface TextDelta {
+  /** As they came. */
+  text: string;
+}
+
+/** Words of the reasoning. */
+export interface ThinkingDelta {
+  /** As they came. */
+  text: string;
+}
+
+/** The model asks for a tool. */
+export interface ToolCallRequested {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** The arguments. */
+  input: unknown;
+}
+
+/** The model will read this about its call. */
+export interface ToolCallAnswered {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** What it reads. */
+  result: ContentPart[];
+  /** Whether as a failure. */
+  is_error: boolean;
+}
+
+/** The answer has ended. */
+export interface MessageStop {
+  /** The answer's id. */
+  message_id: MessageId;
+  /** Why. */
+  stop_reason: StopReason;
+  /** What it cost in tokens. */
+  usage: Usage;
+}
+
+/** A run was stopped from outside. */
+export interface RunInterrupted {
+  /** By what. */
+  reason: string;
+}
+
+/** The model has begun to ask for a tool. */
+export interface ToolPlanned {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+}
+
+/** The tool runs. */
+export interface ToolExecuting {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** With these arguments. */
+  input: unknown;
+}
+
+/** The tool says something while it runs. */
+export interface ToolOutput {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Where it came out. */
+  channel: OutputChannel;
+  /** What. */
+  text: string;
+}
+
+/** The tool did what was asked. */
+export interface ToolCompleted {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** Milliseconds that it ran; 0 where it never ran. */
+  duration_ms: number;
+  /** For people and programs: exit code, diff, … */
+  details?: unknown;
+}
+
+/** The tool did not do what was asked. */
+export interface ToolFailed {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** How it ended. */
+  status: ToolStatus;
+  /** What the model is told, in short. */
+  error: string;
+  /** Milliseconds that it ran; 0 where it never ran. */
+  duration_ms: number;
+  /** For people and programs. */
+  details?: unknown;
+}
+
+/** An input waits. */
+export interface ConversationQueued {
+  /** The input. */
+  message_id: MessageId;
+  /** How many wait, this one included. */
+  position: number;
+}
+
+/** An input is taken up. */
+export interface ConversationStart {
+  /** The input, where a person gave it. */
+  message_id: MessageId;
+}
+
+/** The model was asked. */
+export type ConversationThinking = Record<string, never>;
+
+/** The first words of an answer. */
+export type ConversationResponding = Record<string, never>;
+
+/** The last answer was given. */
+export interface ConversationEnd {
+  /** Why it ended: the last stop reason or the code of the error. */
+  reason: string;
+}
+
+/** It was stopped. */
+export interface ConversationInterrupted {
+  /** By what. */
+  reason: string;
+}
+
+/** An agent exists. */
+export interface AgentStarted {
+  /** What people call it. */
+  name: string;
+}
+
+/** An agent takes input. */
+export type AgentReady = Record<string, never>;
+
+/** An agent is gone. */
+export interface AgentDestroyed {
+  /** Why. */
+  reason: string;
+}
+
+/** A session begins. */
+export interface SessionCreated {
+  /** The model it begins with. */
+  model: string;
+  /** The directory it works in. */
+  workspace: string;
+}
+
+/** A session goes on in another process. */
+export interface SessionResumed {
+  /** Counts its writers. */
+  epoch: number;
+}
+
+/** Title or configuration changed. */
+export interface SessionUpdated {
+  /** What. */
+  change: SessionChange;
+}
+
+/** What changed about a session. */
+export type SessionChange =
+  | { title: string }
+  | { config: string }
+  | "condensed"
+  | { wheel: WheelChanged }
+  | { access: AccessChanged };
+
+/** The session goes on from another one. */
+export interface ForkCreated {
+  /** The other one. */
+  parent: SessionId;
+  /** The last event that both have. */
+  at_seq: number;
+}
+
+/** The session is over. */
+export interface SessionDeleted {
+  /** Why. */
+  reason: string;
+}
+
+/** A transport is up. */
+export interface ConnectionEstablished {
+  /** To where. */
+  endpoint: string;
+}
+
+/** A transport is down. */
+export interface ConnectionLost {
+  /** From where. */
+  endpoint: string;
+  /** Why. */
+  reason?: string | null;
+}
+
+/** It will be tried again. */
+export interface Reconnecting {
+  /** To where. */
+  endpoint: string;
+  /** Milliseconds until then. */
+  retry_in_ms: number;
+}
+
+/** A sign of life. */
+export type Heartbeat = Record<string, never>;
+
+/** Something went wrong. */
+export interface ErrorRaised {
+  /** Stable, for programs. */
+  code: string;
+  /** For people. */
+  message: string;
+  /** Whether the session can go on. */
+  recoverable: boolean;
+  /** Milliseconds until it is tried again by itself; `None` where it is not. */
+  retry_in_ms?: number | null;
+}
+
+/** A run begins. */
+export interface RunStarted {
+  /** Which. */
+  run_id: RunId;
+  /** The input that it answers. */
+  message_id: MessageId;
+}
+
+/** A run is in another state. */
+export interface RunStatusChanged {
+  /** Which run. */
+  run_id: RunId;
+  /** Its state. */
+  status: RunStatus;
+  /** How often the model was answered with tool results. */
+  iterations: number;
+}
+
+/** Where a run stands. */
+export type RunStatus = "pending" | "building_context" | "awaiting_llm" | "awaiting_approval" | "awaiting_tool" | "stopping" | "completed" | "failed" | "timed_out" | "interrupted";
+
+/** A run has ended. */
+export interface RunFinished {
+  /** Which. */
+  run_id: RunId;
+  /** How. */
+  status: RunStatus;
+  /** Why, where it is not `completed`. */
+  reason?: string | null;
+  /** How often the model was answered with tool results. */
+  iterations: number;
+}
+
+/** A person has to decide about a call. */
+export interface ApprovalRequested {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  name: string;
+  /** With these arguments. */
+  input: unknown;
+  /** Which rule or default asks. */
+  reason: string;
+  /** The rule that `session` or `always` would keep. */
+  suggested: Rule;
+}
+
+/** A whole piece of an agent's output stream. */
+export interface Chunk {
+  /** Of which medium. */
+  medium: Medium;
+  /** The piece. */
+  text: string;
+}
+
+/** What an agent's output stream is made of. */
+export type Medium = "text" | "thinking";
+
+/** Nothing more to say to this input. */
+export interface Eof {
+  /** Which run has ended. */
+  run_id: RunId;
+}
+
+/** The stream has ended for good. */
+export interface Closed {
+  /** Why. */
+  reason: string;
+}
+
+/** An input joined the conversation. */
+export interface UserMessageAdded {
+  /** It. */
+  message: Message;
+}
+
+/** An entry of a conversation. */
+export interface Message {
+  /** Unique in its session. */
+  message_id: MessageId;
+  /** Who speaks. */
+  role: Role;
+  /** What is said, in order. */
+  content: ContentPart[];
+}
+
+/** Who speaks in a message. */
+export type Role = "system" | "user" | "assistant" | "tool";
+
+/** The model's answer, whole. */
+export interface AssistantMessageAdded {
+  /** It. */
+  message: Message;
+  /** Whether the stream broke off before its end. */
+  partial?: boolean;
+}
+
+/** The calls in an answer. */
+export interface ToolCallMessageAdded {
+  /** The answer that they are in. */
+  message_id: MessageId;
+  /** Which calls. */
+  tool_call_ids: ToolCallId[];
+}
+
+/** The outcome of a call joined the conversation. */
+export interface ToolResultMessageAdded {
+  /** It. */
+  message: Message;
+}
+
+/** A person's request. */
+export interface TurnRequest {
+  /** Which run answers it. */
+  run_id: RunId;
+  /** What was said, as text. */
+  text: string;
+}
+
+/** The answer to it. */
+export interface TurnResponse {
+  /** Which run. */
+  run_id: RunId;
+  /** The last answer, as text. */
+  text: string;
+  /** Milliseconds from the start of the run to its end. */
+  duration_ms: number;
+  /** Tokens of all its model calls. */
+  usage: Usage;
+  /** Money of all its model calls. */
+  cost: NanoUsd;
+  /** How many model calls. */
+  model_calls: number;
+}
+
+/** An event with its context. */
+export type UiFrame = Frame & UiEvent;
+
+export type UiEvent =
+  | { event: "run_started"; payload: UiRunStarted }
+  | { event: "text_chunk"; payload: UiTextChunk }
+  | { event: "tool_call_started"; payload: UiToolCallStarted }
+  | { event: "tool_call_finished"; payload: UiToolCallFinished }
+  | { event: "approval_requested"; payload: UiApprovalRequested }
+  | { event: "run_finished"; payload: UiRunFinished }
+  | { event: "error"; payload: UiError }
+  | { event: "command_result"; payload: UiCommandResult }
+  | { event: "connection_state"; payload: UiConnectionState };
+
+/** A run begins. */
+export interface UiRunStarted {
+  /** Whose session it is. */
+  owner_key: OwnerId;
+  /** What was said. */
+  user_input: string;
+}
+
+/** A piece of the answer. */
+export interface UiTextChunk {
+  /** The words. */
+  chunk: string;
+  /** `assistant`. */
+  role?: string | null;
+  /** Whether the answer ends here. */
+  is_final?: boolean | null;
+}
+
+/** A tool runs. */
+export interface UiToolCallStarted {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  tool_name: string;
+  /** With these arguments. */
+  args: unknown;
+}
+
+/** It has ended. */
+export interface UiToolCallFinished {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  tool_name: string;
+  /** How. */
+  status: UiToolStatus;
+  /** What the model is told, as text. */
+  result: string;
+}
+
+/** How a tool call ended, for simple clients. */
+export type UiToolStatus = "success" | "error";
+
+/** A person has to decide about a call. */
+export interface UiApprovalRequested {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which tool. */
+  tool_name: string;
+  /** With these arguments. */
+  args: unknown;
+  /** Which rule or default asks. */
+  reason: string;
+}
+
+/** A run has ended. */
+export interface UiRunFinished {
+  /** `completed`, `failed`, `timed_out` or `interrupted`. */
+  status: string;
+}
+
+/** Something went wrong. */
+export interface UiError {
+  /** For people. */
+  message: string;
+  /** More about it: its code. */
+  details?: unknown;
+}
+
+/** A command was carried out. */
+export interface UiCommandResult {
+  /** Which. */
+  command: string;
+  /** What came of it. */
+  result: UiResult;
+}
+
+/** What came of a command. */
+export interface UiResult {
+  /** How. */
+  status: UiToolStatus;
+  /** For people. */
+  message: string;
+  /** For programs. */
+  data?: unknown;
+}
+
+/** Whose session it is and who looks at it. */
+export interface UiConnectionState {
+  /** Whether the reader has not said who they are. */
+  visitor: boolean;
+}
+
+/** A person as a server knows them. */
+export interface Person {
+  /** Their id. */
+  person: OwnerId;
+  /** Their name, if the server has one. */
+  name?: string | null;
+  /** Whether they have not said who they are. */
+  visitor: boolean;
+}

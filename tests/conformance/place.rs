@@ -1,0 +1,249 @@
+//! A runtime to be tested, as a front end has it: behind the trait. Beside it stands the runtime that acts, which knows what
+//! really is.
+#![allow(dead_code, reason = "each program of tests uses a part of it")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx::config::{Flag, Places, Request, Settings, load};
+use agentx::identity::{Keyring, SecretKey};
+use agentx::node::scripted::ScriptedEnvironment;
+use agentx::node::{NodeParts, NodeRuntime};
+use agentx::remote::{ConnectOptions, RemoteRuntime};
+use agentx::runtime::{
+    Delivery, Fact, ModelInfo, OpenRequest, Runtime, Session, SessionLog as _, Subscription, SystemClock,
+    UserInput, View,
+};
+use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::tools::{ToolOptions, Toolbox};
+use agentx::types::{
+    AgentConfig, Api, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, OwnerId, RuntimeEvent,
+    SessionId, Vocabulary as _,
+};
+use agentx_server::{ServerOptions, bind};
+use agentx_testing::{Answer, ScriptedModel, fixture};
+
+/// Nothing here takes longer.
+const BOUND: Duration = Duration::from_secs(60);
+
+pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(BOUND, what).await.unwrap()
+}
+
+/// A runtime, and what stands behind it.
+pub(crate) struct Place {
+    home: tempfile::TempDir,
+    /// What is tested.
+    pub(crate) runtime: Arc<dyn Runtime>,
+    /// The same, where it is a server's.
+    pub(crate) remote: Option<Arc<RemoteRuntime>>,
+    /// Where that server is.
+    pub(crate) url: String,
+    /// What really is.
+    pub(crate) node: Arc<NodeRuntime>,
+    pub(crate) log: Arc<SqliteLog>,
+    pub(crate) model: ScriptedModel,
+}
+
+impl Place {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("ws")).unwrap();
+        let log = SqliteLog::open(home.path().join("sessions.db"), Options::default()).unwrap();
+        let model = ScriptedModel::new([]);
+        let there = ModelInfo {
+            spec: fixture::model(Api::Anthropic),
+            aliases: vec!["test".into()],
+            missing: None,
+        };
+        let mut missing = there.clone();
+        missing.spec.provider = "elsewhere".into();
+        missing.missing = Some("set ELSEWHERE_KEY".into());
+        // What the settings name where they were told nothing.
+        let mut usual = there.clone();
+        usual.spec.id = "scripted".into();
+        usual.spec.provider = "scripted".into();
+        usual.spec.api = Api::Scripted;
+        usual.aliases.clear();
+        let node = Arc::new(NodeRuntime::new(NodeParts {
+            log: log.clone(),
+            owner: OwnerId::new("own_local"),
+            models: vec![there, missing, usual],
+            wire_options: Arc::new(|_| Default::default()),
+            network: Arc::new(model.clone()),
+            scripted: ScriptedEnvironment::instant(),
+            tools: Toolbox::builtin(ToolOptions::default()),
+            clock: Arc::new(SystemClock),
+            program: "test".into(),
+            data_dir: home.path().to_owned(),
+        }));
+        Self {
+            home,
+            runtime: node.clone(),
+            remote: None,
+            url: String::new(),
+            node,
+            log,
+            model,
+        }
+    }
+
+    /// The runtime that acts.
+    pub(crate) async fn node() -> Self {
+        Self::new()
+    }
+
+    /// The runtime of a server, whose operator asks.
+    pub(crate) async fn remote() -> Self {
+        let mut place = Self::new();
+        let keyring = Keyring::open(place.home.path()).unwrap();
+        let key = keyring.identity_or_new().unwrap();
+        let options = ServerOptions {
+            listen: ([127, 0, 0, 1], 0).into(),
+            ..ServerOptions::default()
+        };
+        let settings = settings(place.home.path());
+        let server = bind(place.node.clone(), &settings, keyring, options)
+            .await
+            .unwrap();
+        let url = server.url().to_owned();
+        tokio::spawn(server.run(std::future::pending()));
+        place.url = url;
+        let remote = place.connect(key, "test").await;
+        place.runtime = remote.clone();
+        place.remote = Some(remote);
+        place
+    }
+
+    /// Somebody at another program.
+    pub(crate) async fn connect(&self, key: SecretKey, client: &str) -> Arc<RemoteRuntime> {
+        let options = ConnectOptions::new(&self.url, key, client);
+        Arc::new(RemoteRuntime::connect(options).await.unwrap())
+    }
+
+    pub(crate) fn keyring(&self) -> Keyring {
+        Keyring::at(self.home.path())
+    }
+
+    pub(crate) fn workspace(&self) -> std::path::PathBuf {
+        self.home.path().join("ws").canonicalize().unwrap()
+    }
+
+    pub(crate) fn config(&self, approval: ApprovalMode) -> AgentConfig {
+        AgentConfig {
+            tools: self.node.tools().into(),
+            approval,
+            workspace: self.workspace().to_string_lossy().into_owned(),
+            ..fixture::config()
+        }
+    }
+
+    pub(crate) async fn open(&self, approval: ApprovalMode) -> Talk {
+        let config = Box::new(self.config(approval));
+        let session = self.runtime.open(OpenRequest::New(config)).await.unwrap();
+        self.talk(session).await
+    }
+
+    pub(crate) async fn talk(&self, session: Arc<dyn Session>) -> Talk {
+        let events = session.subscribe(0, View::Runtime).await.unwrap();
+        Talk { session, events }
+    }
+
+    /// A session in which each of these was said and answered, and that was closed.
+    pub(crate) async fn told(&self, answers: &[&str]) -> SessionId {
+        let mut talk = self.open(ApprovalMode::Auto).await;
+        for answer in answers {
+            self.model.push(Answer::text(answer));
+            talk.say(&format!("say {answer}")).await;
+            talk.ends().await;
+        }
+        let id = talk.session.id().clone();
+        talk.session.close().await;
+        id
+    }
+
+    pub(crate) async fn facts(&self, session: &SessionId) -> Vec<Fact> {
+        self.log.read(session, 0, usize::MAX).await.unwrap()
+    }
+
+    /// The tags of a session's facts, without those about who drives.
+    pub(crate) async fn tags(&self, session: &SessionId) -> Vec<String> {
+        let facts = self.facts(session).await;
+        let facts = facts.iter().map(|fact| &fact.event);
+        let about_people = |event: &&EnvironmentEvent| !matches!(event, EnvironmentEvent::WheelChanged(_));
+        facts
+            .filter(about_people)
+            .map(|event| event.tag().to_owned())
+            .collect()
+    }
+}
+
+fn settings(data: &std::path::Path) -> Settings {
+    let place = data.to_string_lossy().into_owned();
+    let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
+    let request = Request {
+        places: Places::find(data, &lookup).unwrap(),
+        lookup: &lookup,
+        flags: Vec::<Flag>::new(),
+    };
+    load(request).unwrap().settings
+}
+
+/// A session and what it says.
+pub(crate) struct Talk {
+    pub(crate) session: Arc<dyn Session>,
+    pub(crate) events: Subscription,
+}
+
+pub(crate) fn input(text: &str) -> UserInput {
+    UserInput {
+        content: vec![ContentPart::text(text)],
+        ..UserInput::default()
+    }
+}
+
+impl Talk {
+    pub(crate) async fn say(&self, text: &str) -> u64 {
+        self.session.send(input(text)).await.unwrap()
+    }
+
+    /// Reads until this event came.
+    pub(crate) async fn until(
+        &mut self,
+        wanted: impl Fn(&RuntimeEvent) -> bool,
+    ) -> Arc<Envelope<RuntimeEvent>> {
+        loop {
+            match self.events.next().await {
+                Some(Delivery::Runtime(event)) if wanted(&event.event) => return event,
+                Some(Delivery::CutOff(why)) => panic!("cut off: {why}"),
+                Some(_) => {}
+                None => panic!("the session ended first"),
+            }
+        }
+    }
+
+    /// Reads until a run has ended.
+    pub(crate) async fn ends(&mut self) -> agentx::types::RunFinished {
+        let event = self
+            .until(|event| matches!(event, RuntimeEvent::RunFinished(_)))
+            .await;
+        match &event.event {
+            RuntimeEvent::RunFinished(finished) => finished.clone(),
+            _ => panic!("it was waited for"),
+        }
+    }
+}
+
+/// All of a subscription that ends.
+pub(crate) async fn all(mut events: Subscription) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Some(delivery) = events.next().await {
+        all.push(match delivery {
+            Delivery::Environment(fact) => serde_json::to_string(&*fact).unwrap(),
+            Delivery::Runtime(event) => serde_json::to_string(&*event).unwrap(),
+            Delivery::CaughtUp(seq) => format!("caught up at {seq}"),
+            Delivery::CutOff(why) => format!("cut off: {why}"),
+        });
+    }
+    all
+}

@@ -1,0 +1,317 @@
+//! A mirror that keeps a server's session: the same facts, to the byte, in a log of one's own, where they can be checked,
+//! searched and derived again without the server. What is another session there is left alone.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../conformance/place.rs"]
+mod place;
+
+use std::sync::Arc;
+
+use agentx::node::scripted::ScriptedEnvironment;
+use agentx::node::{NodeParts, NodeRuntime};
+use agentx::remote::keep;
+use agentx::runtime::{
+    Batch, BlobStore as _, Fact, LogError, NewLog, OpenRequest, Runtime as _, RuntimeError, SessionLog as _,
+    SystemClock, UserInput, View,
+};
+use agentx::sqlite_log::SqliteLog;
+use agentx::tools::{ToolOptions, Toolbox};
+use agentx::types::{ApprovalMode, ContentPart, Envelope, MediaPart, MediaSource, OwnerId, SessionId};
+use agentx_testing::{Answer, LogBuilder, ScriptedModel, fixture};
+use serde_json::json;
+
+use place::{Place, Talk, all, soon};
+
+/// A place of one's own, without any model.
+fn elsewhere() -> (Arc<SqliteLog>, NodeRuntime) {
+    let log = SqliteLog::open_in_memory().unwrap();
+    let runtime = NodeRuntime::new(NodeParts {
+        log: log.clone(),
+        owner: OwnerId::new("own_local"),
+        models: vec![],
+        wire_options: Arc::new(|_| Default::default()),
+        network: Arc::new(ScriptedModel::new([])),
+        scripted: ScriptedEnvironment::instant(),
+        tools: Toolbox::builtin(ToolOptions::default()),
+        clock: Arc::new(SystemClock),
+        program: "test".into(),
+        data_dir: std::path::PathBuf::from("/nowhere"),
+    });
+    (log, runtime)
+}
+
+fn text(facts: &[Fact]) -> Vec<String> {
+    facts
+        .iter()
+        .map(|fact| serde_json::to_string(&**fact).unwrap())
+        .collect()
+}
+
+async fn kept(log: &SqliteLog, session: &SessionId) -> Vec<String> {
+    text(&log.read(session, 0, usize::MAX).await.unwrap())
+}
+
+/// Keeps what is there now.
+async fn keep_now(place: &Place, session: &SessionId, log: &Arc<SqliteLog>) -> Result<u64, RuntimeError> {
+    let remote = place.remote.as_ref().unwrap();
+    let mut keeping = soon(keep(remote, session, log.clone(), false)).await?;
+    Ok(soon(keeping.ended()).await?.seq)
+}
+
+/// A picture is shown, a tool is run, and much is said.
+async fn eventful(place: &Place) -> Talk {
+    place.model.push(Answer::text("a dot"));
+    place
+        .model
+        .push(Answer::call("call_1", "bash", json!({ "command": "seq 1 3000" })));
+    place
+        .model
+        .push(Answer::new().then_pieces(&["many ", "words ", "about armadillos"]));
+    let mut talk = place.open(ApprovalMode::Auto).await;
+    let picture = ContentPart::Image(MediaPart {
+        media_type: "image/png".into(),
+        source: MediaSource::Base64("iVBORw0KGgo=".into()),
+        name: None,
+    });
+    let input = UserInput {
+        content: vec![picture],
+        ..UserInput::default()
+    };
+    talk.session.send(input).await.unwrap();
+    talk.ends().await;
+    talk.say("count").await;
+    talk.ends().await;
+    talk
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_kept_is_the_servers_log_to_the_byte_and_works_without_it() {
+    let place = Place::remote().await;
+    let talk = eventful(&place).await;
+    let id = talk.session.id().clone();
+    let (log, runtime) = elsewhere();
+    let remote = place.remote.clone().unwrap();
+    let keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
+    // What happens now is kept as it happens.
+    place.model.push(Answer::text("the end"));
+    let mut talk = talk;
+    talk.say("and now?").await;
+    talk.ends().await;
+    talk.session.close().await;
+    let facts = text(&place.facts(&id).await);
+    let mut progress = keeping.kept();
+    soon(progress.wait_for(|kept| kept.seq == facts.len() as u64 && kept.caught_up))
+        .await
+        .unwrap();
+    let end = soon(keeping.stop()).await.unwrap();
+    assert_eq!((end.seq, end.missing_blobs), (facts.len() as u64, 0));
+    assert_eq!(kept(&log, &id).await, facts);
+
+    soon(remote.close()).await;
+    assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
+    let (here, there) = (
+        runtime.replay(&id).await.unwrap(),
+        place.node.replay(&id).await.unwrap(),
+    );
+    assert_eq!(here, there);
+    assert_eq!(here.divergence, None);
+    assert_eq!(
+        runtime.search("armadillos", 5).await.unwrap(),
+        place.node.search("armadillos", 5).await.unwrap()
+    );
+    let meaning = |runtime: &NodeRuntime| {
+        let runtime = runtime.for_owner(OwnerId::new("own_local"));
+        let id = id.clone();
+        async move { all(runtime.watch(&id, 0, View::Runtime, false).await.unwrap()).await }
+    };
+    assert_eq!(meaning(&runtime).await, meaning(&place.node).await);
+    let (here, there) = (
+        runtime.info(&id).await.unwrap(),
+        place.node.info(&id).await.unwrap(),
+    );
+    assert_eq!(
+        (here.title, here.messages, here.cost, here.status),
+        (there.title, there.messages, there.cost, there.status)
+    );
+    let blobs: Vec<_> = place
+        .facts(&id)
+        .await
+        .iter()
+        .flat_map(|fact| agentx::runtime::blobs_of(&fact.event))
+        .collect();
+    assert!(!blobs.is_empty());
+    for blob in blobs {
+        let size = log.blob_size(&blob).await.unwrap();
+        assert_eq!(
+            log.get_blob(&blob, 0..size).await.unwrap(),
+            place.log.get_blob(&blob, 0..size).await.unwrap()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keeping_goes_on_where_it_was() {
+    let place = Place::remote().await;
+    let mut talk = eventful(&place).await;
+    let id = talk.session.id().clone();
+    let (log, runtime) = elsewhere();
+    let first = keep_now(&place, &id, &log).await.unwrap();
+    assert_eq!(
+        keep_now(&place, &id, &log).await.unwrap(),
+        first,
+        "nothing is new"
+    );
+    for answer in ["one", "two"] {
+        place.model.push(Answer::text(answer));
+        talk.say(answer).await;
+        talk.ends().await;
+        keep_now(&place, &id, &log).await.unwrap();
+    }
+    talk.session.close().await;
+    keep_now(&place, &id, &log).await.unwrap();
+    assert_eq!(kept(&log, &id).await, text(&place.facts(&id).await));
+    assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
+    assert_eq!(
+        runtime.replay(&id).await.unwrap(),
+        place.node.replay(&id).await.unwrap()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fork_is_kept_whole() {
+    let place = Place::remote().await;
+    let id = place.told(&["one", "two"]).await;
+    let fork = place.runtime.fork(&id, Some(9)).await.unwrap();
+    place.model.push(Answer::text("another"));
+    let mut talk = place
+        .talk(
+            place
+                .runtime
+                .open(OpenRequest::Resume(fork.clone(), vec![]))
+                .await
+                .unwrap(),
+        )
+        .await;
+    talk.say("and?").await;
+    talk.until(|event| serde_json::to_string(event).unwrap().contains("another"))
+        .await;
+    talk.ends().await;
+    talk.session.close().await;
+    let (log, runtime) = elsewhere();
+    keep_now(&place, &fork, &log).await.unwrap();
+    assert_eq!(kept(&log, &fork).await, text(&place.facts(&fork).await));
+    assert_eq!(runtime.replay(&fork).await.unwrap().divergence, None);
+    assert!(
+        matches!(log.info(&id).await, Err(LogError::NotFound(_))),
+        "what it was forked from need not be here"
+    );
+}
+
+/// A log that has a session of this id with these facts.
+async fn with_facts(session: &SessionId, facts: Vec<Fact>) -> Arc<SqliteLog> {
+    let (log, _) = elsewhere();
+    let new = NewLog {
+        session_id: session.clone(),
+        owner: OwnerId::new("own_local"),
+        at: facts[0].at,
+        workspace: "/".into(),
+        parent: None,
+    };
+    log.create(new).await.unwrap();
+    let writer = log.attach(session).await.unwrap();
+    let batch = Batch {
+        facts,
+        derived: [0; 32],
+        projections: vec![],
+    };
+    log.append(&writer, batch).await.unwrap();
+    log
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_session_of_the_same_id_is_left_as_it_is() {
+    let place = Place::remote().await;
+    let id = place.told(&["one"]).await;
+    let facts = place.facts(&id).await;
+    let renamed = |facts: Vec<Fact>| -> Vec<Fact> {
+        let rename = |fact: &Fact| Envelope {
+            session_id: id.clone(),
+            ..Envelope::clone(fact)
+        };
+        facts.iter().map(rename).map(Arc::new).collect()
+    };
+    let other = renamed(
+        LogBuilder::opened(fixture::config())
+            .user("hi")
+            .answer("hello")
+            .build(),
+    );
+    let mut longer = facts.clone();
+    for fact in &other {
+        let seq = longer.len() as u64 + 1;
+        longer.push(Arc::new(Envelope {
+            seq,
+            ..Envelope::clone(fact)
+        }));
+    }
+    let mut changed = facts[..5].to_vec();
+    let mut last = Envelope::clone(&changed[4]);
+    last.at.0 += 1;
+    changed[4] = Arc::new(last);
+    for theirs in [other, longer, changed] {
+        let log = with_facts(&id, theirs.clone()).await;
+        let refused = keep_now(&place, &id, &log).await.unwrap_err();
+        assert!(
+            matches!(&refused, RuntimeError::Refused(why) if why.contains("another session")),
+            "{refused}"
+        );
+        assert_eq!(kept(&log, &id).await, text(&theirs));
+    }
+    // The beginning of the same one is gone on with.
+    let log = with_facts(&id, facts[..5].to_vec()).await;
+    keep_now(&place, &id, &log).await.unwrap();
+    assert_eq!(kept(&log, &id).await, text(&facts));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_keeps_at_a_time_and_only_what_is_there() {
+    let place = Place::remote().await;
+    let id = place.told(&["one"]).await;
+    let (log, _) = elsewhere();
+    let remote = place.remote.clone().unwrap();
+    let nobody = soon(keep(&remote, &SessionId::new("ses_nobody"), log.clone(), true))
+        .await
+        .err()
+        .unwrap();
+    assert!(
+        matches!(nobody, RuntimeError::Log(LogError::NotFound(_))),
+        "{nobody}"
+    );
+    let keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
+    let second = soon(keep(&remote, &id, log.clone(), true)).await.err().unwrap();
+    assert!(
+        matches!(second, RuntimeError::Log(LogError::Busy { .. })),
+        "{second}"
+    );
+    soon(keeping.stop()).await.unwrap();
+    soon(keep(&remote, &id, log, true)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_is_deleted_stays_where_it_was_kept() {
+    let place = Place::remote().await;
+    let id = place.told(&["one"]).await;
+    let facts = text(&place.facts(&id).await);
+    let (log, runtime) = elsewhere();
+    let remote = place.remote.clone().unwrap();
+    let mut keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
+    soon(keeping.kept().wait_for(|kept| kept.seq == facts.len() as u64))
+        .await
+        .unwrap();
+    place.runtime.delete(&id).await.unwrap();
+    assert!(soon(keeping.ended()).await.is_err());
+    assert!(kept(&log, &id).await.starts_with(&facts));
+    assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
+    let events = all(runtime.watch(&id, 0, View::Environment, false).await.unwrap()).await;
+    assert!(events.len() > facts.len(), "{events:?}");
+}

@@ -1,0 +1,18 @@
+//! Who may do what: every HTTP route and every frame of a client, for everybody there can be, with the answer that each has to
+//! get from a real server. Where somebody may not know of a session, the answer is the same as where there is none, and nothing
+//! that anybody gets has another one's ids, titles or words in it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "owners/frames.rs"]
+mod frames;
+#[path = "owners/routes.rs"]
+mod routes;
+#[path = "owners/signatures.rs"]
+mod signatures;
+#[path = "owners/stage.rs"]
+mod stage;
