@@ -1,0 +1,213 @@
+//! The door between a script and the world: every thing that a script sees or does is one [`Effect`] in and one JSON value out.
+//!
+//! Whoever runs scripts implements [`Host`]. A host that records what it is asked and answered can run the same script again later
+//! and hand the recorded answers back: the script then does the same, effect by effect.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use serde_json::{Value, json};
+
+/// A future that can be kept and moved to another thread.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What an effect came to: a value, or why there is none.
+pub type Outcome = Result<Value, EffectError>;
+
+/// One thing that a script asks of the world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The place of this effect in its run, from 1, in the order in which the script began its effects.
+    pub step: u64,
+    /// What is asked.
+    pub kind: EffectKind,
+    /// With what. The shape belongs to the kind, see [`EffectKind`].
+    pub request: Value,
+}
+
+/// Performs the effects of one run.
+///
+/// Capabilities (which hosts, models, tools, environment names, key spaces) are checked here: a refusal is an [`EffectError`]
+/// with code `denied`, which the script sees as an error that it may catch.
+pub trait Host: Send + Sync + 'static {
+    /// Performs one effect. It is called in the order of the steps and must not block; what has to happen in that order
+    /// takes its place in a queue here, before the future is first polled. Futures of one run are polled at the same time.
+    /// When the run ends or is cancelled they are dropped.
+    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome>;
+
+    /// Settles an effect whose outcome is not in the world but in the order of events of this run: [`EffectKind::Any`] and
+    /// [`EffectKind::Ready`]. `seen` gives what is the case. A host that records awaits it and records it; a host that
+    /// replays gives back what was recorded and drops `seen`.
+    fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+        drop(effect);
+        Box::pin(async move { Ok(seen.await) })
+    }
+}
+
+/// Why an effect has no value. The script sees it as an error `code: message`, and may catch it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectError {
+    /// For programs, snake_case: `denied`, `not_found`, `timeout`, `unavailable`, `invalid`, `failed`, …
+    pub code: String,
+    /// For people: what was tried, on what, why it failed.
+    pub message: String,
+}
+
+impl EffectError {
+    /// An error with a code and a message.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+
+    /// The form to record: `{"code": …, "message": …}`.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        json!({"code": self.code, "message": self.message})
+    }
+
+    /// What was recorded by [`EffectError::to_value`]; `None` for another shape.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Option<Self> {
+        let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
+        Some(Self {
+            code: text("code")?,
+            message: text("message")?,
+        })
+    }
+}
+
+impl fmt::Display for EffectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for EffectError {}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// What can be asked, with the shape of its request and of its outcome.
+        ///
+        /// The names are written into logs: they stay.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum EffectKind { $($(#[$doc])* $variant,)* }
+
+        impl EffectKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name in logs, snake_case.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// `{model, prompt}` → the text.
+    Generate = "generate",
+    /// `{model, prompt, schema?}` → the JSON value, checked against the schema.
+    GenerateJson = "generate_json",
+    /// `{model, system?, messages?, prompt?}` → `{stream}`: a stream of chunks to read with [`EffectKind::StreamRecv`].
+    GenerateStream = "generate_stream",
+    /// `{method, url, query?, headers?, body?, json?, timeout_ms?}` → `{status, headers, body}`; `body` is text.
+    Http = "http",
+    /// `{name, config}` → `{agent}`: the id of the child.
+    AgentCreate = "agent_create",
+    /// `{agent, input}` → null, as soon as the child has it.
+    AgentInput = "agent_input",
+    /// `{agent}` → `{chunk}`, or null where the child's turn has ended.
+    AgentNext = "agent_next",
+    /// `{agent}` → the whole text of the child's turn.
+    AgentCollect = "agent_collect",
+    /// `{agent}` → null.
+    AgentInterrupt = "agent_interrupt",
+    /// `{agent}` → null.
+    AgentClose = "agent_close",
+    /// `{}` → the whole state as an object. Asked once, before a script that names `state` begins.
+    StateGet = "state_get",
+    /// `{key, value}` → null; a null value removes the key.
+    StateSet = "state_set",
+    /// `{chunk}` → null. A chunk is a string or an object as the script wrote it.
+    Emit = "emit",
+    /// `{level, message}` → null; level is `debug`, `info`, `warn` or `error`.
+    Log = "log",
+    /// `{tool, args}` → the tool's result.
+    Invoke = "invoke",
+    /// `{ms}` → null, when the time is over.
+    Sleep = "sleep",
+    /// `{}` → seconds since 1970, with a fraction.
+    Now = "now",
+    /// `{}` → an integer from 0 to 2^53 - 1: the seed of the run's random numbers. At most once in a run.
+    Random = "random",
+    /// `{}` → a UUID as text.
+    Uuid = "uuid",
+    /// `{key}` → the value, or null.
+    KvGet = "kv_get",
+    /// `{key, value}` → null.
+    KvSet = "kv_set",
+    /// `{key}` → null.
+    KvDelete = "kv_delete",
+    /// `{prefix}` → the keys, sorted.
+    KvList = "kv_list",
+    /// `{key}` → the value, or null.
+    CacheGet = "cache_get",
+    /// `{key, value, ttl?}` → null; the time to live is in seconds.
+    CacheSet = "cache_set",
+    /// `{key}` → null.
+    CacheDelete = "cache_delete",
+    /// `{name}` → the text, or null where it is not set.
+    Env = "env",
+    /// `{transformer, config}` → `{stream}`: what is sent in comes out transformed.
+    StreamOpen = "stream_open",
+    /// `{stream, chunk}` → null.
+    StreamSend = "stream_send",
+    /// `{stream}` → null: nothing more will be sent.
+    StreamCloseSend = "stream_close_send",
+    /// `{stream}` → `{chunk}`, or null at the end.
+    StreamRecv = "stream_recv",
+    /// `{stream}` → null.
+    StreamClose = "stream_close",
+    /// `{}` → `{chunk}`, or null at the end: what the script's own agent is told.
+    Recv = "recv",
+    /// `{message: {role, content}}` → null.
+    HistoryAppend = "history_append",
+    /// `{n}` → the last messages, oldest first.
+    HistoryRecent = "history_recent",
+    /// `{}` → null: the last user message and what followed it are taken back.
+    HistoryRevert = "history_revert",
+    /// `{}` → the summary as text, or null.
+    MemoryGet = "memory_get",
+    /// `{summary}` → null.
+    MemorySet = "memory_set",
+    /// `{of: [steps]}` → the step that was ready first. Goes through [`Host::observe`].
+    Any = "any",
+    /// `{of: step}` → true or false. Goes through [`Host::observe`].
+    Ready = "ready",
+}
+
+impl EffectKind {
+    /// The kind with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
+    }
+
+    /// Whether the outcome is the order of events of the run itself, see [`Host::observe`].
+    #[must_use]
+    pub const fn is_observed(self) -> bool {
+        matches!(self, Self::Any | Self::Ready)
+    }
+}
+
+impl fmt::Display for EffectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

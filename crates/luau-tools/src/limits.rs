@@ -1,0 +1,132 @@
+//! What a run may use up. Everything is counted here, whatever the host allows.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Limits of one run. `Limits::default()` suits a tool; a flow raises what it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory of the VM, with garbage that was not collected yet: 32 MiB.
+    pub memory: usize,
+    /// Time in which the script itself runs (waiting does not count): 2 s.
+    pub cpu: Duration,
+    /// Time from the start to the end, waiting included: 5 minutes.
+    pub wall: Duration,
+    /// Effects of all kinds in a run: 10,000.
+    pub effects: u64,
+    /// Effects that reach out (http, generate, invoke, streams) in a run: 256.
+    pub requests: u64,
+    /// Effects that were begun and not yet awaited, and tasks, at one time: 256.
+    pub pending: usize,
+    /// Children made with `create_agent` in a run: 32.
+    pub agents: u64,
+    /// Bytes of all chunks and log lines that the run emits: 4 MiB.
+    pub output: usize,
+    /// Bytes of the state as JSON: 256 KiB.
+    pub state: usize,
+    /// Bytes of the arguments, the result and of each request and outcome as JSON: 4 MiB.
+    pub json: usize,
+    /// How deep JSON may be nested: 64.
+    pub json_depth: usize,
+    /// How many tool calls may stand inside each other, this run included: 8.
+    pub depth: u32,
+    /// How deep this run stands: 1 for a call by a model.
+    pub at_depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory: 32 << 20,
+            cpu: Duration::from_secs(2),
+            wall: Duration::from_secs(300),
+            effects: 10_000,
+            requests: 256,
+            pending: 256,
+            agents: 32,
+            output: 4 << 20,
+            state: 256 << 10,
+            json: 4 << 20,
+            json_depth: 64,
+            depth: 8,
+            at_depth: 1,
+        }
+    }
+}
+
+/// How many bytes a source may have, each library too.
+pub const SOURCE_BYTES: usize = 256 << 10;
+
+/// A limit that a run went over, with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// [`Limits::memory`].
+    Memory(usize),
+    /// [`Limits::cpu`].
+    Cpu(Duration),
+    /// [`Limits::wall`].
+    Wall(Duration),
+    /// [`Limits::effects`].
+    Effects(u64),
+    /// [`Limits::requests`].
+    Requests(u64),
+    /// [`Limits::pending`].
+    Pending(usize),
+    /// [`Limits::agents`].
+    Agents(u64),
+    /// [`Limits::output`].
+    Output(usize),
+    /// [`Limits::state`].
+    State(usize),
+    /// [`Limits::depth`].
+    Depth(u32),
+}
+
+impl Limit {
+    /// The field of [`Limits`].
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Memory(_) => "memory",
+            Self::Cpu(_) => "cpu",
+            Self::Wall(_) => "wall",
+            Self::Effects(_) => "effects",
+            Self::Requests(_) => "requests",
+            Self::Pending(_) => "pending",
+            Self::Agents(_) => "agents",
+            Self::Output(_) => "output",
+            Self::State(_) => "state",
+            Self::Depth(_) => "depth",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(bytes) => write!(f, "the script needs more than {} of memory", Bytes(*bytes)),
+            Self::Cpu(time) => write!(f, "the script computed for more than {time:?}"),
+            Self::Wall(time) => write!(f, "the script took more than {time:?}"),
+            Self::Effects(count) => write!(f, "the script began more than {count} effects"),
+            Self::Requests(count) => write!(f, "the script made more than {count} requests"),
+            Self::Pending(count) => write!(f, "the script left more than {count} effects unawaited"),
+            Self::Agents(count) => write!(f, "the script made more than {count} agents"),
+            Self::Output(bytes) => write!(f, "the script emitted more than {}", Bytes(*bytes)),
+            Self::State(bytes) => write!(f, "the state has more than {}", Bytes(*bytes)),
+            Self::Depth(depth) => write!(f, "more than {depth} tool calls stand inside each other"),
+        }
+    }
+}
+
+/// A size as people read it.
+pub(crate) struct Bytes(pub(crate) usize);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => write!(f, "{} MiB", bytes >> 20),
+            bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => write!(f, "{} KiB", bytes >> 10),
+            bytes => write!(f, "{bytes} bytes"),
+        }
+    }
+}
