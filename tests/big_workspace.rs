@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_runtime::{ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_runtime::{Journal, ToolContext, ToolOutcome, ToolOutputSink};
 use agentx_testing::MemoryLog;
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{ContentPart, SessionId, ToolCallId, ToolStatus};
@@ -82,6 +82,7 @@ fn context(root: &Path) -> ToolContext {
         workspace: root.to_owned(),
         outside_workspace: false,
         output: ToolOutputSink::discard(),
+        journal: Journal::discard(),
         blobs: Arc::new(MemoryLog::new()),
         cancel: Default::default(),
     }

@@ -436,6 +436,8 @@ export type EnvironmentEvent =
   | { event: "attempt_failed"; payload: AttemptFailed }
   | { event: "action_started"; payload: ActionStarted }
   | { event: "tool_output_chunk"; payload: ToolOutputChunk }
+  | { event: "effect_started"; payload: EffectStarted }
+  | { event: "effect_ended"; payload: EffectEnded }
   | { event: "tool_result"; payload: ToolResult }
   | { event: "connected"; payload: Connected }
   | { event: "disconnected"; payload: Disconnected }
@@ -625,7 +627,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "report";
+export type ActionKind = "call_model" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -639,6 +641,60 @@ export interface ToolOutputChunk {
 
 /** Where a piece of tool output came out. */
 export type OutputChannel = "stdout" | "stderr" | "progress";
+
+/** A running call begins a step. */
+export interface EffectStarted {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which step, counted in the order in which the call begins them; 0 is the call's own beginning. */
+  step: number;
+  /** What kind of step: `generate`, `http`, `emit`, … */
+  kind: string;
+  /** What is wanted, without secrets. */
+  input: unknown;
+}
+
+/** A step of a running call has ended. */
+export interface EffectEnded {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Which step. */
+  step: number;
+  /** What kind of step. */
+  kind: string;
+  /** What was wanted, where no `effect_started` says so. */
+  input?: unknown;
+  /** How it ended, without secrets. */
+  outcome: EffectOutcome;
+  /** What it cost, where it asked a model. */
+  bill?: EffectBill | null;
+}
+
+/** How a step of a call ended. */
+export type EffectOutcome =
+  | { done: unknown }
+  | { failed: EffectFailure };
+
+/** Why a step came to nothing. */
+export interface EffectFailure {
+  /** Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, … */
+  code: string;
+  /** For people. */
+  message: string;
+}
+
+/** What a step cost that asked a model. */
+export interface EffectBill {
+  /** The model. */
+  model: string;
+  /** Tokens. */
+  usage: Usage;
+  /** Money. */
+  cost: NanoUsd;
+}
+
+/** Money: billionths of a US dollar. */
+export type NanoUsd = number;
 
 /** The outcome of a tool call. */
 export interface ToolResult {
@@ -716,6 +772,8 @@ export interface AgentConfig {
   rules: Rule[];
   /** When a run has to end. */
   limits: Limits;
+  /** Agents that this one may make, by their names: with its tool `delegate`, or in its scripts. */
+  agents?: AgentConfig[];
 }
 
 /** Which machine drives the agent. */
@@ -810,9 +868,6 @@ export interface Limits {
   /** Milliseconds from the start of a run to its end, without those in which no program was there to go on with it. */
   max_wall_ms?: number | null;
 }
-
-/** Money: billionths of a US dollar. */
-export type NanoUsd = number;
 
 /** A process became the session's writer. */
 export interface WriterAttached {
@@ -1263,12 +1318,14 @@ export interface ApprovalRequested {
 export interface Chunk {
   /** Of which medium. */
   medium: Medium;
-  /** The piece. */
+  /** The piece; where a script emitted something else than words, its JSON text. */
   text: string;
+  /** What a script emitted, where it is more than words. */
+  data?: unknown;
 }
 
-/** What an agent's output stream is made of. */
-export type Medium = "text" | "thinking";
+/** What an agent's output stream is made of. On the wire it is its name. */
+export type Medium = string;
 
 /** Nothing more to say to this input. */
 export interface Eof {

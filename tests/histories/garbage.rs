@@ -64,6 +64,7 @@ fn config(a: u8, b: u8) -> AgentConfig {
     let approval = pick(&[ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::Deny], b);
     AgentConfig {
         limits,
+        agents: Vec::new(),
         approval,
         ..fixtures::config()
     }

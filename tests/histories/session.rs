@@ -64,6 +64,7 @@ impl Session {
         let config = AgentConfig {
             approval: ApprovalMode::Ask,
             limits,
+            agents: Vec::new(),
             ..fixtures::config()
         };
         session.say(SessionOpened {
@@ -153,6 +154,7 @@ impl Session {
                 }
             }
             ActionBody::AnswerCall(_) | ActionBody::Report(_) => {}
+            of_agents => panic!("these sessions have one agent: {of_agents:?}"),
         }
     }
 
@@ -482,6 +484,7 @@ fn consequence(action: &Action) -> Option<Draft<Event>> {
         }
         .into(),
         ActionBody::Cancel(_) => return None,
+        of_agents => panic!("these sessions have one agent: {of_agents:?}"),
     };
     let mut draft = Draft::new(Source::System, Some(action.agent_state_id.clone()), event);
     draft.run_id = action.run_id.clone();

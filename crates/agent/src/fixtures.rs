@@ -36,6 +36,7 @@ pub fn config() -> AgentConfig {
         approval: ApprovalMode::Auto,
         rules: Vec::new(),
         limits: Limits::default(),
+        agents: Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tool ledger: every call of the answer that is being worked on, and how far each has come. Each call gets exactly
 //! one result, in whatever order results come, and only from the action that performs it; any other is passed over.
 
-use agentx_types::{ActionId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
+use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
@@ -29,6 +29,13 @@ pub enum CallStage {
         /// With this text.
         text: String,
     },
+    /// An agent that was made for it works on it.
+    Delegated {
+        /// The action that gave it its input.
+        action_id: ActionId,
+        /// Which agent.
+        child: AgentStateId,
+    },
     /// It has its result.
     Resolved {
         /// What the model reads.
@@ -44,7 +51,9 @@ impl CallStage {
     /// The action that will bring the result, if one is under way.
     pub fn action_id(&self) -> Option<&ActionId> {
         match self {
-            Self::Running { action_id, .. } | Self::Answering { action_id, .. } => Some(action_id),
+            Self::Running { action_id, .. }
+            | Self::Answering { action_id, .. }
+            | Self::Delegated { action_id, .. } => Some(action_id),
             Self::AwaitingApproval(_) | Self::Resolved { .. } => None,
         }
     }
@@ -111,6 +120,13 @@ impl ToolLedger {
             }
             _ => None,
         })
+    }
+
+    /// Whether this action runs a call that has no result yet.
+    pub fn runs(&self, action: &ActionId) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| matches!(&entry.stage, CallStage::Running { action_id, .. } if action_id == action))
     }
 
     /// Gives a call the result that `action` came to. `false` where that is not the action by which the call is open: the

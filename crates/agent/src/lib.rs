@@ -38,13 +38,15 @@ mod limits;
 pub mod pattern;
 mod react;
 
-use agentx_types::{Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent};
+use agentx_types::{
+    Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RunId,
+};
 use serde::{Deserialize, Serialize};
 
 pub use conversation::estimate_text;
 pub use inputs::Input;
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
-pub use react::{Bill, Pending, ReactAgent, Record, Run, StopCause};
+pub use react::{AGENTS, Bill, DELEGATE, Pending, ReactAgent, Record, Run, StopCause};
 
 /// What follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,10 +102,31 @@ impl Agent {
         }
     }
 
+    /// A child of this agent says something, as it follows from `fact`: adds what follows from that to `into`. Called in the
+    /// same step of the fold in which the child says it.
+    pub fn on_child(
+        &mut self,
+        child: &AgentStateId,
+        output: &AgentOutput,
+        fact: &Envelope<EnvironmentEvent>,
+        into: &mut Transition,
+    ) {
+        match self {
+            Self::React(agent) => agent.on_child(child, output, fact, into),
+        }
+    }
+
     /// Its id.
     pub fn id(&self) -> &AgentStateId {
         match self {
             Self::React(agent) => agent.id(),
+        }
+    }
+
+    /// The run that is under way, or the last one.
+    pub fn run_id(&self) -> Option<&RunId> {
+        match self {
+            Self::React(agent) => agent.run().map(|run| &run.id),
         }
     }
 

@@ -101,6 +101,7 @@ impl Settings {
             approval: self.approval,
             rules: self.rules.clone(),
             limits: self.limits,
+            agents: Vec::new(),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentx_runtime::{
-    BoxFuture, Effector, EventSink, SessionBlobs, SessionLog, ToolContext, ToolOutcome, ToolOutputSink,
+    BoxFuture, Effector, EventSink, Journal, SessionBlobs, SessionLog, ToolContext, ToolOutcome,
+    ToolOutputSink,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};
@@ -92,6 +93,7 @@ fn context(
         workspace: PathBuf::from(&call.workspace),
         outside_workspace: call.outside_workspace,
         output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
+        journal: Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone()),
         blobs: Arc::new(SessionBlobs::new(log, session_id.clone())),
         session_id,
         cancel,

@@ -3,15 +3,26 @@
 
 use agentx_types::{
     AgentOutput, AssistantMessageAdded, Chunk, Closed, ContentPart, Eof, Medium, Message, MessageOutput,
-    RunFinished, RunStarted, RunStatusChanged, RuntimeEvent, StateOutput, ToolCallId, ToolCallMessageAdded,
-    ToolResultMessageAdded, TurnOutput, TurnRequest, TurnResponse, UserMessageAdded,
+    RunFinished, RunStarted, RunStatusChanged, RuntimeEvent, StateOutput, StreamOutput, ToolCallId,
+    ToolCallMessageAdded, ToolResultMessageAdded, TurnOutput, TurnRequest, TurnResponse, UserMessageAdded,
 };
 
 use crate::Projection;
 
-/// Pushes what `output` means onto `out`. The Stream layer says nothing new outside: the StreamReceptor has said it.
+/// Pushes what `output` means onto `out`. The Stream layer says nothing new outside, but for what a tool emits: the rest the
+/// StreamReceptor has said.
 pub fn meaning(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
+        AgentOutput::Stream(StreamOutput::Emitted {
+            medium, text, data, ..
+        }) => out.push(
+            Chunk {
+                medium: medium.clone(),
+                text: text.clone(),
+                data: data.clone(),
+            }
+            .into(),
+        ),
         AgentOutput::Stream(_) => {}
         AgentOutput::State(state) => state_meaning(state, out),
         AgentOutput::Message(message) => message_meaning(message, out),
@@ -151,7 +162,8 @@ fn chunk(part: &ContentPart) -> Option<RuntimeEvent> {
         ContentPart::Thinking(part) => (Medium::Thinking, part.text.clone()),
         _ => return None,
     };
-    Some(Chunk { medium, text }.into())
+    let data = None;
+    Some(Chunk { medium, text, data }.into())
 }
 
 fn call_id(part: &ContentPart) -> Option<ToolCallId> {
@@ -173,7 +185,7 @@ pub(crate) fn projection(output: &AgentOutput, context: ProjectionContext<'_>) -
     match output {
         AgentOutput::State(
             StateOutput::RunStatus { status, .. } | StateOutput::RunFinished { status, .. },
-        ) => Some(Projection::Status(*status)),
+        ) if context.is_root => Some(Projection::Status(*status)),
         AgentOutput::State(StateOutput::Spent { model, usage, cost }) => Some(Projection::Spent {
             seq: context.seq,
             run_id: context.run_id.cloned(),
@@ -196,6 +208,8 @@ pub(crate) struct ProjectionContext<'a> {
     pub(crate) seq: u64,
     pub(crate) agent_state_id: &'a agentx_types::AgentStateId,
     pub(crate) run_id: Option<&'a agentx_types::RunId>,
+    /// Whether people talk to the agent: how the session stands is how that one does.
+    pub(crate) is_root: bool,
 }
 
 /// The words of a message that a person would search for: texts, and what tools were asked and answered.

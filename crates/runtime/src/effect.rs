@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_types::{
     Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, RunId, SessionId, Source,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// A future that can be sent and stored.
@@ -43,11 +43,20 @@ pub trait Environment: Send + Sync {
     fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)>;
 }
 
+/// What an effector says at once: it is committed together.
+#[derive(Debug)]
+pub struct Said {
+    /// What happened, in order.
+    pub drafts: Vec<Draft<EnvironmentEvent>>,
+    /// Who waits until it is in the log: told the `seq` of the last of it, or dropped where it never will be.
+    pub committed: Option<oneshot::Sender<u64>>,
+}
+
 /// Carries events to the sequencer of one session, in order, under one action's id. Sending waits while the
 /// sequencer's queue is full: a slow disk slows its sources, and nothing is dropped.
 #[derive(Clone, Debug)]
 pub struct EventSink {
-    queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>,
+    queue: mpsc::Sender<Said>,
     session_id: Option<SessionId>,
     source: Source,
     agent_state_id: Option<AgentStateId>,
@@ -57,7 +66,7 @@ pub struct EventSink {
 
 impl EventSink {
     /// A sink for what answers `action`.
-    pub fn for_action(queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>, action: &Action) -> Self {
+    pub fn for_action(queue: mpsc::Sender<Said>, action: &Action) -> Self {
         Self {
             queue,
             session_id: None,
@@ -80,6 +89,16 @@ impl EventSink {
         self.session_id.as_ref()
     }
 
+    /// The agent whose action its events answer.
+    pub fn agent(&self) -> Option<&AgentStateId> {
+        self.agent_state_id.as_ref()
+    }
+
+    /// The action that its events answer.
+    pub fn cause(&self) -> Option<&ActionId> {
+        self.cause.as_ref()
+    }
+
     /// The same context, another source.
     #[must_use]
     pub fn from_source(mut self, source: Source) -> Self {
@@ -98,7 +117,27 @@ impl EventSink {
             return true;
         }
         let drafts = events.into_iter().map(|event| self.draft(event)).collect();
-        self.queue.send(drafts).await.is_ok()
+        let said = Said {
+            drafts,
+            committed: None,
+        };
+        self.queue.send(said).await.is_ok()
+    }
+
+    /// Says that `event` happened, and waits until it is in the log. Returns its `seq`; `None` when the session is gone.
+    pub async fn commit(&self, event: impl Into<EnvironmentEvent>) -> Option<u64> {
+        self.commit_draft(self.draft(event.into())).await
+    }
+
+    /// The same for an event of another agent of the session, or from another source.
+    pub async fn commit_draft(&self, draft: Draft<EnvironmentEvent>) -> Option<u64> {
+        let (committed, done) = oneshot::channel();
+        let said = Said {
+            drafts: vec![draft],
+            committed: Some(committed),
+        };
+        self.queue.send(said).await.ok()?;
+        done.await.ok()
     }
 
     fn draft(&self, event: EnvironmentEvent) -> Draft<EnvironmentEvent> {

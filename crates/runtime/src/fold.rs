@@ -7,12 +7,13 @@ use std::sync::Arc;
 use agentx_agent::{Agent, CallStage, Transition};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope,
-    EnvironmentEvent, RunId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
+    EnvironmentEvent, RecordedEffects, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::bridge::{self, ProjectionContext};
 use crate::receptors::{Receptor as _, Receptors};
+use crate::tree::{AgentTree, Heard, comes_or_goes};
 use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
 
 /// Everything that follows from one fact.
@@ -54,8 +55,7 @@ impl Derived {
 pub struct SessionFold {
     session_id: SessionId,
     last_seq: u64,
-    root: Option<AgentStateId>,
-    agents: BTreeMap<AgentStateId, Agent>,
+    agents: AgentTree,
     receptors: Receptors,
     /// `seq` of inputs by their idempotency key.
     keys: BTreeMap<String, u64>,
@@ -65,6 +65,9 @@ pub struct SessionFold {
     sharing: Sharing,
     /// Ids that models gave, of all agents: no answer may use one again.
     taken: Arc<TakenIds>,
+    /// What the calls that are under way did step by step.
+    #[serde(default)]
+    flows: BTreeMap<ToolCallId, RecordedEffects>,
 }
 
 impl SessionFold {
@@ -73,14 +76,14 @@ impl SessionFold {
         Self {
             session_id,
             last_seq: 0,
-            root: None,
-            agents: BTreeMap::new(),
+            agents: AgentTree::default(),
             receptors: Receptors::default(),
             keys: BTreeMap::new(),
             forked_from: None,
             epoch: 0,
             sharing: Sharing::default(),
             taken: Arc::default(),
+            flows: BTreeMap::new(),
         }
     }
 
@@ -91,12 +94,7 @@ impl SessionFold {
         let mut meaning = Vec::new();
         self.receptors.receive(fact, &mut meaning);
         if out.state_only {
-            let mut transition = Transition::state_only();
-            for (id, agent) in &mut self.agents {
-                if concerns(fact, id) {
-                    agent.step_into(fact, &mut transition);
-                }
-            }
+            self.agents.step(fact, &mut Transition::state_only(), |_| ());
             out.clear();
             return;
         }
@@ -105,32 +103,32 @@ impl SessionFold {
             out.events.push(from_fact(fact, index, event));
             index += 1;
         }
-        // One transition goes through all agents: the ids of actions count on from agent to agent.
+        let root = self.agents.root().cloned();
         let mut transition = Transition::default();
-        for (id, agent) in &mut self.agents {
-            if !concerns(fact, id) {
-                continue;
-            }
-            agent.step_into(fact, &mut transition);
-            let run = agent.react().run().map(|run| run.id.clone());
-            for output in transition.outputs.drain(..) {
-                bridge::meaning(&output, &mut meaning);
-                let context = ProjectionContext {
-                    seq: fact.seq,
-                    agent_state_id: id,
-                    run_id: run.as_ref(),
-                };
-                out.projections.extend(bridge::projection(&output, context));
-                out.outputs.push((id.clone(), output));
-            }
+        self.agents.step(fact, &mut transition, |heard| {
+            bridge::meaning(&heard.output, &mut meaning);
+            let context = ProjectionContext {
+                seq: fact.seq,
+                agent_state_id: heard.agent,
+                run_id: heard.run,
+                is_root: root.as_ref() == Some(heard.agent),
+            };
+            out.projections.extend(bridge::projection(&heard.output, context));
             for event in meaning.drain(..) {
-                out.events.push(from_agent(fact, index, id, run.as_ref(), event));
+                out.events.push(from_agent(fact, index, &heard, event));
                 index += 1;
             }
-        }
+            out.outputs.push((heard.agent.clone(), heard.output));
+        });
         for mut action in transition.actions {
-            if let ActionBody::CallModel(call) = &mut action.body {
-                call.taken = self.taken.clone();
+            match &mut action.body {
+                ActionBody::CallModel(call) => call.taken = self.taken.clone(),
+                ActionBody::CallTool(call) => {
+                    if let Some(recorded) = self.flows.get(&call.tool_call_id) {
+                        call.recorded = Arc::new(recorded.clone());
+                    }
+                }
+                _ => {}
             }
             out.actions.push(action);
         }
@@ -141,18 +139,16 @@ impl SessionFold {
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
-                self.root = Some(id.clone());
-                self.agents.insert(
-                    id.clone(),
-                    Agent::new(id.clone(), AgentConfig::clone(&opened.config)),
-                );
+                self.agents.open(id.clone(), AgentConfig::clone(&opened.config));
                 out.projections
                     .push(Projection::Model(opened.config.model.id.clone()));
             }
             EnvironmentEvent::AgentSpawned(spawned) => {
-                let id = spawned.agent_state_id.clone();
-                self.agents
-                    .insert(id.clone(), Agent::new(id, AgentConfig::clone(&spawned.config)));
+                self.agents.spawn(
+                    spawned.agent_state_id.clone(),
+                    spawned.parent.clone(),
+                    AgentConfig::clone(&spawned.config),
+                );
             }
             EnvironmentEvent::UserMessage(message) => {
                 if let Some(key) = &message.idempotency_key {
@@ -182,10 +178,22 @@ impl SessionFold {
                 });
             }
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
+            EnvironmentEvent::EffectStarted(started) => {
+                self.flow(&started.tool_call_id).started(started);
+            }
+            EnvironmentEvent::EffectEnded(ended) => self.flow(&ended.tool_call_id).ended(ended),
+            EnvironmentEvent::ToolResult(result) => {
+                self.flows.remove(&result.tool_call_id);
+            }
             // Whoever asks a model at this time shares them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
             _ => {}
         }
+    }
+
+    /// What a call that is under way did so far.
+    fn flow(&mut self, call: &ToolCallId) -> &mut RecordedEffects {
+        self.flows.entry(call.clone()).or_default()
     }
 
     /// Who drives, and who may do what.
@@ -205,7 +213,7 @@ impl SessionFold {
 
     /// The agent that people talk to.
     pub fn root(&self) -> Option<&AgentStateId> {
-        self.root.as_ref()
+        self.agents.root()
     }
 
     /// The session that this one says it was forked from.
@@ -215,7 +223,7 @@ impl SessionFold {
 
     /// The agent that people talk to, itself.
     pub fn root_agent(&self) -> Option<&Agent> {
-        self.root.as_ref().and_then(|root| self.agents.get(root))
+        self.agents.root().and_then(|root| self.agents.get(root))
     }
 
     /// The input that came with this key, if one did.
@@ -223,16 +231,19 @@ impl SessionFold {
         self.keys.get(key).copied()
     }
 
-    /// The call that a person has to decide about under this id.
-    pub fn awaits_approval(&self, id: &ToolCallId) -> bool {
-        self.pending_approvals()
-            .iter()
-            .any(|pending| pending.tool_call_id == *id)
+    /// The agent whose call with this id a person has to decide about.
+    pub fn awaits_approval(&self, id: &ToolCallId) -> Option<&AgentStateId> {
+        let waits = |agent: &&Agent| {
+            agent.react().ledger().entries().iter().any(|entry| {
+                entry.call.tool_call_id == *id && matches!(entry.stage, CallStage::AwaitingApproval(_))
+            })
+        };
+        self.agents.iter().find(waits).map(Agent::id)
     }
 
     /// Whether the agents still wait for what answers this action.
     pub fn is_open(&self, action: &ActionId) -> bool {
-        self.agents.values().map(Agent::react).any(|agent| {
+        self.agents.iter().map(Agent::react).any(|agent| {
             agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action))
                 || agent.ledger().entries().iter().any(|entry| {
                     matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } if action_id == action)
@@ -243,14 +254,14 @@ impl SessionFold {
     /// Whether any agent is in the middle of a run.
     pub fn is_busy(&self) -> bool {
         self.agents
-            .values()
+            .iter()
             .any(|agent| agent.react().run().is_some_and(|run| !run.status.is_final()))
     }
 
     fn pending_approvals(&self) -> Vec<PendingApproval> {
         let entries = self
             .agents
-            .values()
+            .iter()
             .flat_map(|agent| agent.react().ledger().entries());
         let pending = entries.filter_map(|entry| match &entry.stage {
             CallStage::AwaitingApproval(question) => Some(PendingApproval {
@@ -291,20 +302,6 @@ impl SessionFold {
     }
 }
 
-/// The agent that comes or goes with `fact`, whoever the fact is addressed to.
-fn comes_or_goes(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentStateId> {
-    match &fact.event {
-        EnvironmentEvent::AgentSpawned(spawned) => Some(&spawned.agent_state_id),
-        EnvironmentEvent::AgentClosed(closed) => Some(&closed.agent_state_id),
-        _ => None,
-    }
-}
-
-/// Whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
-fn concerns(fact: &Envelope<EnvironmentEvent>, agent: &AgentStateId) -> bool {
-    fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || comes_or_goes(fact) == Some(agent)
-}
-
 /// What a receptor says about `fact`: in the name of the agent that comes or goes, if one does.
 fn from_fact(fact: &Envelope<EnvironmentEvent>, index: u32, event: RuntimeEvent) -> Envelope<RuntimeEvent> {
     let mut envelope = fact.derive(index, event);
@@ -314,17 +311,23 @@ fn from_fact(fact: &Envelope<EnvironmentEvent>, index: u32, event: RuntimeEvent)
     envelope
 }
 
-/// What an agent says about `fact`: in its own name, and in its run where the fact names none.
+/// What an agent says about `fact`: in its own name, and in its run where the fact names none of its own.
 fn from_agent(
     fact: &Envelope<EnvironmentEvent>,
     index: u32,
-    agent: &AgentStateId,
-    run: Option<&RunId>,
+    heard: &Heard<'_>,
     event: RuntimeEvent,
 ) -> Envelope<RuntimeEvent> {
     let mut envelope = fact.derive(index, event);
     envelope.source = Source::Agent;
-    envelope.agent_state_id = Some(agent.clone());
-    envelope.run_id = envelope.run_id.or_else(|| run.cloned());
+    if envelope.agent_state_id.as_ref() != Some(heard.agent) {
+        envelope.run_id = fact
+            .agent_state_id
+            .is_none()
+            .then(|| fact.run_id.clone())
+            .flatten();
+        envelope.agent_state_id = Some(heard.agent.clone());
+    }
+    envelope.run_id = envelope.run_id.or_else(|| heard.run.cloned());
     envelope
 }

@@ -37,6 +37,10 @@ impl Routed for SystemEvent {
                 ActionKind::StartTimer => "start_timer",
                 ActionKind::Cancel => "cancel",
                 ActionKind::Report => "report",
+                ActionKind::SpawnAgent => "spawn_agent",
+                ActionKind::SendInput => "send_input",
+                ActionKind::InterruptAgent => "interrupt_agent",
+                ActionKind::CloseAgent => "close_agent",
             },
         }
     }

@@ -10,7 +10,7 @@ use agentx_types::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BlobStore, BoxFuture, EventSink};
+use crate::{BlobStore, BoxFuture, EventSink, Journal};
 
 /// Something that an agent can do.
 pub trait Tool: Send + Sync {
@@ -34,6 +34,8 @@ pub struct ToolContext {
     pub outside_workspace: bool,
     /// Takes output while the tool runs.
     pub output: ToolOutputSink,
+    /// Keeps on record what the call does step by step, and has what it did before a crash.
+    pub journal: Journal,
     /// Keeps what is too long for the model.
     pub blobs: Arc<dyn BlobStore>,
     /// Fires when the call has to stop; what it started has to be gone within a second.

@@ -48,6 +48,12 @@ pub(crate) fn of_server(
         model,
         tools: own_tools(settings, &runtime.tools(), &config.tools),
         workspace: workspace(settings, caller, &config.workspace),
+        // What it may make is bounded as it is itself; how deep they lie in each other, JSON bounds.
+        agents: config
+            .agents
+            .into_iter()
+            .map(|agent| of_server(state, caller, agent))
+            .collect::<Result<_, _>>()?,
         ..config
     };
     if caller.operator {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Effector, EventSink};
-use agentx_types::{Action, Draft, EnvironmentEvent, Vocabulary as _};
+use agentx_runtime::{Effector, EventSink, Said as SaidAtOnce};
+use agentx_types::{Action, EnvironmentEvent, Vocabulary as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ pub fn start(effector: &dyn Effector, action: Arc<Action>) -> Performance {
 #[derive(Debug)]
 pub struct Performance {
     action: Arc<Action>,
-    drafts: mpsc::Receiver<Vec<Draft<EnvironmentEvent>>>,
+    drafts: mpsc::Receiver<SaidAtOnce>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
     said: Said,
@@ -83,9 +83,13 @@ impl Performance {
     }
 
     async fn receive(&mut self) -> bool {
-        let Some(drafts) = self.drafts.recv().await else {
+        let Some(SaidAtOnce { drafts, committed }) = self.drafts.recv().await else {
             return false;
         };
+        if let Some(committed) = committed {
+            // There is no log; what was said is as good as kept.
+            let _ = committed.send(0);
+        }
         self.said.batches.push(drafts.len());
         for draft in drafts {
             assert_eq!(

@@ -80,6 +80,7 @@ pub fn config() -> AgentConfig {
         approval: ApprovalMode::Auto,
         rules: Vec::new(),
         limits: Limits::default(),
+        agents: Vec::new(),
     }
 }
 
@@ -170,5 +171,6 @@ pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
         workspace: "/workspace".into(),
         outside_workspace: false,
         idempotent: false,
+        recorded: Arc::default(),
     }))
 }

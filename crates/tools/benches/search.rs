@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_runtime::{BlobStore, BoxFuture, LogError, ToolContext, ToolOutputSink};
+use agentx_runtime::{BlobStore, BoxFuture, Journal, LogError, ToolContext, ToolOutputSink};
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{BlobId, SessionId, ToolCallId};
 use serde_json::{Value, json};
@@ -117,6 +117,7 @@ fn context(root: &Path) -> ToolContext {
         workspace: root.to_owned(),
         outside_workspace: false,
         output: ToolOutputSink::discard(),
+        journal: Journal::discard(),
         blobs: Arc::new(NoBlobs),
         cancel: CancellationToken::new(),
     }

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_runtime::{BlobStore, BoxFuture, LogError, ToolContext, ToolOutputSink};
+use agentx_runtime::{BlobStore, BoxFuture, Journal, LogError, ToolContext, ToolOutputSink};
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{BlobId, SessionId, ToolCallId, ToolStatus};
 use serde_json::json;
@@ -94,6 +94,7 @@ async fn call(toolbox: &Toolbox) {
         workspace: std::env::temp_dir(),
         outside_workspace: false,
         output: ToolOutputSink::discard(),
+        journal: Journal::discard(),
         blobs: Arc::new(NoBlobs),
         cancel: CancellationToken::new(),
     };

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentStateId, ContentPart, EnvironmentEvent, MessageId, ModelRequest, RunId, ToolCallId,
-    ToolStatus,
+    ActionId, AgentConfig, AgentStateId, ContentPart, EnvironmentEvent, MessageId, ModelRequest,
+    RecordedEffects, RunId, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -41,6 +41,14 @@ pub enum ActionBody {
     Cancel(Cancel),
     /// Put on record why the run ends. Answered by one `interrupted` or `error`.
     Report(Report),
+    /// Make another agent. Answered by one `agent_spawned`.
+    SpawnAgent(SpawnAgent),
+    /// Say something to another agent. Answered by one `user_message`.
+    SendInput(SendInput),
+    /// Stop what another agent does. Answered by one `interrupt_requested`.
+    InterruptAgent(InterruptAgent),
+    /// End another agent. Answered by one `agent_closed`.
+    CloseAgent(CloseAgent),
 }
 
 impl ActionBody {
@@ -53,6 +61,10 @@ impl ActionBody {
             Self::StartTimer(_) => ActionKind::StartTimer,
             Self::Cancel(_) => ActionKind::Cancel,
             Self::Report(_) => ActionKind::Report,
+            Self::SpawnAgent(_) => ActionKind::SpawnAgent,
+            Self::SendInput(_) => ActionKind::SendInput,
+            Self::InterruptAgent(_) => ActionKind::InterruptAgent,
+            Self::CloseAgent(_) => ActionKind::CloseAgent,
         }
     }
 }
@@ -74,6 +86,14 @@ pub enum ActionKind {
     Cancel,
     /// See [`ActionBody::Report`].
     Report,
+    /// See [`ActionBody::SpawnAgent`].
+    SpawnAgent,
+    /// See [`ActionBody::SendInput`].
+    SendInput,
+    /// See [`ActionBody::InterruptAgent`].
+    InterruptAgent,
+    /// See [`ActionBody::CloseAgent`].
+    CloseAgent,
 }
 
 /// Ask the model.
@@ -124,6 +144,10 @@ impl TakenIds {
     }
 }
 
+fn nothing_recorded(effects: &Arc<RecordedEffects>) -> bool {
+    effects.is_empty()
+}
+
 fn is_empty(ids: &Arc<TakenIds>) -> bool {
     ids.calls.is_empty() && ids.messages.is_empty()
 }
@@ -143,6 +167,9 @@ pub struct CallTool {
     pub outside_workspace: bool,
     /// Whether it may be repeated after a crash.
     pub idempotent: bool,
+    /// What it did already, where it is run again after a crash: the steps that the log has.
+    #[serde(default, skip_serializing_if = "nothing_recorded")]
+    pub recorded: Arc<RecordedEffects>,
 }
 
 /// Answer a tool call without running anything.
@@ -181,6 +208,42 @@ pub enum Timer {
 pub struct Cancel {
     /// Which.
     pub action_id: ActionId,
+}
+
+/// Make another agent: a child of the one that wants it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpawnAgent {
+    /// Its id, unique in the session.
+    pub agent_state_id: AgentStateId,
+    /// What it is.
+    pub config: Box<AgentConfig>,
+}
+
+/// Say something to another agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SendInput {
+    /// To which.
+    pub to: AgentStateId,
+    /// What.
+    pub message: UserMessage,
+}
+
+/// Stop what another agent does; it can go on with its next input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterruptAgent {
+    /// Which.
+    pub to: AgentStateId,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// End another agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CloseAgent {
+    /// Which.
+    pub agent_state_id: AgentStateId,
+    /// Why.
+    pub reason: String,
 }
 
 /// Put on record why the run ends.

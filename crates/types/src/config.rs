@@ -43,6 +43,9 @@ pub struct AgentConfig {
     pub rules: Vec<Rule>,
     /// When a run has to end.
     pub limits: Limits,
+    /// Agents that this one may make, by their names: with its tool `delegate`, or in its scripts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentConfig>,
 }
 
 /// A file of instructions that was read when the session was opened.

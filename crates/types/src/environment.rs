@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ConfigChange, ContentPart,
-    InputMode, InvalidInput, MessageId, OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer,
-    ToolCallId, ToolStatus, Usage, WheelChanged,
+    EffectBill, EffectOutcome, InputMode, InvalidInput, MessageId, OutputChannel, OwnerId, Rule, SessionId,
+    StopReason, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -50,6 +50,10 @@ vocabulary! {
         ActionStarted = "action_started",
         /// Output of a tool while it runs.
         ToolOutputChunk = "tool_output_chunk",
+        /// A running call begins a step that touches the world: written before any of its effects.
+        EffectStarted = "effect_started",
+        /// A step of a running call has ended.
+        EffectEnded = "effect_ended",
         /// The outcome of a tool call: one for each call.
         ToolResult = "tool_result",
         /// A transport is up.
@@ -230,6 +234,34 @@ payloads! {
         channel: OutputChannel,
         /// The output; bytes that are not UTF-8 are replaced.
         text: String,
+    }
+    /// A running call begins a step.
+    EffectStarted {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which step, counted in the order in which the call begins them; 0 is the call's own beginning.
+        step: u64,
+        /// What kind of step: `generate`, `http`, `emit`, …
+        kind: String,
+        /// What is wanted, without secrets.
+        input: Value,
+    }
+    /// A step of a running call has ended.
+    EffectEnded {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which step.
+        step: u64,
+        /// What kind of step.
+        kind: String,
+        /// What was wanted, where no `effect_started` says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Box<Value>>,
+        /// How it ended, without secrets.
+        outcome: Box<EffectOutcome>,
+        /// What it cost, where it asked a model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bill: Option<Box<EffectBill>>,
     }
     /// The outcome of a tool call.
     ToolResult {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::{Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId, ToolStatus, Usage};
+use crate::{Medium, Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId, ToolStatus, Usage};
 
 /// What an agent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,18 @@ pub enum StreamOutput {
         tool_call_id: ToolCallId,
         /// Whether as a failure.
         is_error: bool,
+    },
+    /// A tool of the agent says something to whoever listens to the agent.
+    Emitted {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Of which medium.
+        medium: Medium,
+        /// The words, or JSON text.
+        text: String,
+        /// What was emitted, where it is more than words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
     },
     /// The answer has ended.
     MessageStop {

@@ -4,18 +4,58 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::vocabulary::payloads;
+use crate::vocabulary::{payloads, present};
 use crate::{Message, MessageId, NanoUsd, RunId, RunStatus, ToolCallId, Usage};
 
-/// What an agent's output stream is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+/// What an agent's output stream is made of. On the wire it is its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
+#[serde(from = "String", into = "String")]
 pub enum Medium {
-    /// Words for the person.
+    /// Words for the person: `text`.
     Text,
-    /// Reasoning.
+    /// Reasoning: `thinking`.
     Thinking,
+    /// Sound: `audio`.
+    Audio,
+    /// What tools say: `tool`.
+    Tool,
+    /// Any other name that a script gave to what it emits.
+    Named(String),
+}
+
+impl Medium {
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Text => "text",
+            Self::Thinking => "thinking",
+            Self::Audio => "audio",
+            Self::Tool => "tool",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+impl From<String> for Medium {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "text" => Self::Text,
+            "thinking" => Self::Thinking,
+            "audio" => Self::Audio,
+            "tool" => Self::Tool,
+            _ => Self::Named(name),
+        }
+    }
+}
+
+impl From<Medium> for String {
+    fn from(medium: Medium) -> Self {
+        match medium {
+            Medium::Named(name) => name,
+            known => known.as_str().to_owned(),
+        }
+    }
 }
 
 payloads! {
@@ -64,8 +104,15 @@ payloads! {
     Chunk {
         /// Of which medium.
         medium: Medium,
-        /// The piece.
+        /// The piece; where a script emitted something else than words, its JSON text.
         text: String,
+        /// What a script emitted, where it is more than words.
+        #[serde(
+            default,
+            deserialize_with = "present",
+            skip_serializing_if = "Option::is_none"
+        )]
+        data: Option<Value>,
     }
     /// Nothing more to say to this input.
     Eof {

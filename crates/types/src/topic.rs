@@ -10,6 +10,8 @@ pub fn of_action(kind: ActionKind) -> &'static str {
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",
         ActionKind::Report => "runs.report",
+        ActionKind::SpawnAgent | ActionKind::CloseAgent => "agents.requests",
+        ActionKind::SendInput | ActionKind::InterruptAgent => "agents.inputs",
     }
 }
 
@@ -32,7 +34,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::StreamEnd(_)
         | E::AttemptFailed(_) => "llm.results",
         E::ActionStarted(_) => "actions.started",
-        E::ToolOutputChunk(_) => "tools.output",
+        E::ToolOutputChunk(_) | E::EffectStarted(_) | E::EffectEnded(_) => "tools.output",
         E::ToolResult(_) => "tools.results",
         E::Connected(_) | E::Disconnected(_) => "transport",
         E::TimerFired(_) => "timers.fired",

@@ -165,20 +165,32 @@ impl ReactAgent {
         text: String,
         step: &mut Step<'_>,
     ) {
-        let Some(run) = self.active_run() else { return };
+        if self.active_run().is_none() {
+            return;
+        }
+        let stage = self.answer_now(&call, status, text, step);
+        self.ledger.add(call, stage);
+    }
+
+    /// Answers a call at once.
+    pub(super) fn answer_now(
+        &self,
+        call: &RequestedCall,
+        status: ToolStatus,
+        text: String,
+        step: &mut Step<'_>,
+    ) -> CallStage {
         let answer = AnswerCall {
             tool_call_id: call.tool_call_id.clone(),
             status,
             content: vec![ContentPart::text(text.clone())],
         };
-        let action_id = step.act(&run.id, ActionBody::AnswerCall(answer));
-        self.ledger.add(
-            call,
-            CallStage::Answering {
-                action_id,
-                status,
-                text,
-            },
-        );
+        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let action_id = step.act_in(run_id, ActionBody::AnswerCall(answer));
+        CallStage::Answering {
+            action_id,
+            status,
+            text,
+        }
     }
 }

@@ -36,10 +36,14 @@ impl ReactAgent {
             return;
         };
         match approval::decide(&self.config, tool, &call.input) {
-            Verdict::Allow { outside_workspace } => {
-                let stage = self.run_call(&call, outside_workspace, step);
-                self.ledger.add(call, stage);
-            }
+            Verdict::Allow { outside_workspace } => match self.own_call(&call, step) {
+                Some(Ok(stage)) => self.ledger.add(call, stage),
+                Some(Err(text)) => self.answer_new(call, ToolStatus::Invalid, text, step),
+                None => {
+                    let stage = self.run_call(&call, outside_workspace, step);
+                    self.ledger.add(call, stage);
+                }
+            },
             Verdict::Deny { reason } => {
                 self.answer_new(call, ToolStatus::Denied, not_allowed(&reason), step);
             }
@@ -71,6 +75,8 @@ impl ReactAgent {
             workspace: self.config.workspace.clone(),
             outside_workspace,
             idempotent,
+            // The session knows what a call did before a crash; its fold puts it in.
+            recorded: Arc::default(),
         });
         let run_id = self.run.as_ref().map(|run| run.id.clone());
         let action_id = step.act_in(run_id, body);
@@ -177,7 +183,11 @@ impl ReactAgent {
         let outside = self
             .tool(&call.name)
             .is_some_and(|tool| approval::is_outside_workspace(&self.config, tool, &call.input));
-        let stage = self.run_call(&call, outside, step);
+        let stage = match self.own_call(&call, step) {
+            Some(Ok(stage)) => stage,
+            Some(Err(text)) => self.answer_now(&call, ToolStatus::Invalid, text, step),
+            None => self.run_call(&call, outside, step),
+        };
         if let Some(entry) = self.ledger.entries_mut().get_mut(index) {
             entry.stage = stage;
         }

@@ -5,6 +5,8 @@
 
 mod answer;
 mod calls;
+mod children;
+mod effects;
 mod recover;
 mod run;
 mod stop;
@@ -13,12 +15,14 @@ mod stream;
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, ActionId, AgentConfig, AgentStateId, Assembler, CallModel, Cancel, ConfigChange, Envelope,
-    EnvironmentEvent, InputMode, Message, MessageOutput, NanoUsd, Role, RunId, RunStatus, StateOutput,
-    ToolSpec, TurnOutput, Usage, UserMessage,
+    ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Assembler, CallModel, Cancel, ConfigChange,
+    Envelope, EnvironmentEvent, InputMode, Message, MessageOutput, NanoUsd, Role, RunId, RunStatus,
+    StateOutput, ToolSpec, TurnOutput, Usage, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
+use children::Child;
+pub use children::{AGENTS, DELEGATE};
 use run::Step;
 pub use run::{Bill, Pending, Record, Run, StopCause};
 
@@ -38,6 +42,8 @@ pub struct ReactAgent {
     inputs: InputQueue,
     run: Option<Run>,
     totals: Totals,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    children: Vec<Child>,
 }
 
 /// What all runs have cost.
@@ -60,6 +66,7 @@ impl ReactAgent {
             inputs: InputQueue::default(),
             run: None,
             totals: Totals::default(),
+            children: Vec::new(),
         }
     }
 
@@ -123,6 +130,7 @@ impl ReactAgent {
             | E::UsageReport(_) => self.on_stream(fact, &mut step),
             E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
             E::ActionStarted(_) => self.on_action_started(fact, &mut step),
+            E::EffectEnded(ended) => self.on_effect_ended(fact, ended, &mut step),
             E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
             E::TimerFired(_) => self.on_timer(fact, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
@@ -143,6 +151,7 @@ impl ReactAgent {
             | E::AttemptFailed(_)
             | E::Connected(_)
             | E::Disconnected(_)
+            | E::EffectStarted(_)
             | E::SessionClosed(_)
             | E::SessionOpened(_)
             | E::SessionTitled(_)
@@ -152,6 +161,24 @@ impl ReactAgent {
             | E::Unknown(_) => {}
         }
         self.note_time(fact);
+    }
+
+    /// A child of this agent says something; adds what follows to `into`.
+    pub fn on_child(
+        &mut self,
+        child: &AgentStateId,
+        output: &AgentOutput,
+        fact: &Envelope<EnvironmentEvent>,
+        into: &mut Transition,
+    ) {
+        let id = self.id.clone();
+        let mut step = Step {
+            agent: &id,
+            seq: fact.seq,
+            at: fact.at,
+            out: into,
+        };
+        self.hear_child(child, output, &mut step);
     }
 
     /// Notes when somebody was last there to go on with the run. Changes and forks say nothing about that: a program that takes

@@ -67,7 +67,8 @@ impl ReactAgent {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
         match entry.stage {
-            CallStage::Resolved { .. } => {}
+            // An agent that was made for a call goes on by itself.
+            CallStage::Resolved { .. } | CallStage::Delegated { .. } => {}
             CallStage::Answering { status, text, .. } => self.answer_open(index, status, text, step),
             CallStage::Running { started: true, .. } if !idempotent => {
                 self.answer_open(index, ToolStatus::Unknown, OUTCOME_UNKNOWN.to_owned(), step);

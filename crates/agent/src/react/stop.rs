@@ -154,12 +154,13 @@ impl ReactAgent {
                     self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step)
                 }
                 CallStage::Running { action_id, .. } => running.push(action_id.clone()),
-                CallStage::Answering { .. } | CallStage::Resolved { .. } => {}
+                CallStage::Answering { .. } | CallStage::Delegated { .. } | CallStage::Resolved { .. } => {}
             }
         }
         for action_id in running {
             step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
         }
+        self.interrupt_children(step);
         self.settle(step);
     }
 

@@ -8,28 +8,60 @@ use agentx_types::{
     Report, Source, ToolResult, ToolStatus,
 };
 
+use super::children;
 use super::{BATCH_FACTS, Driver, LINGER, Reply};
-use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, SystemEvent};
+use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// A fact on its way into the log, and who waits for it.
 pub(super) struct Item {
     draft: Draft<EnvironmentEvent>,
-    reply: Option<Reply<u64>>,
+    waits: Option<Waits>,
+}
+
+/// Who waits until a fact is in the log.
+enum Waits {
+    /// A front end.
+    FrontEnd(Reply<u64>),
+    /// An effector.
+    Effector(oneshot::Sender<u64>),
+}
+
+impl Waits {
+    fn tell(self, committed: Result<u64, &LogError>) {
+        // Who does not wait any more has lost nothing.
+        match (self, committed) {
+            (Self::FrontEnd(reply), committed) => {
+                drop(reply.send(committed.map_err(|error| error.clone().into())));
+            }
+            (Self::Effector(committed), Ok(seq)) => drop(committed.send(seq)),
+            (Self::Effector(_), Err(_)) => {}
+        }
+    }
 }
 
 impl Item {
     /// What happened.
     pub(super) fn fact(draft: Draft<EnvironmentEvent>) -> Self {
-        Self { draft, reply: None }
+        Self { draft, waits: None }
     }
 
     /// What a front end wants on record; it is told when it is.
     pub(super) fn wish(draft: Draft<EnvironmentEvent>, reply: Reply<u64>) -> Self {
         Self {
             draft,
-            reply: Some(reply),
+            waits: Some(Waits::FrontEnd(reply)),
         }
+    }
+
+    /// What an effector said at once; it is told when the last of it is on record.
+    pub(super) fn all(said: Said) -> Vec<Self> {
+        let mut items: Vec<Self> = said.drafts.into_iter().map(Self::fact).collect();
+        if let Some(last) = items.last_mut() {
+            last.waits = said.committed.map(Waits::Effector);
+        }
+        items
     }
 }
 
@@ -45,7 +77,7 @@ struct Turn {
     /// What agents say inside their own boundaries, where anybody listens.
     said: Vec<Arc<AgentEvent>>,
     perform: Vec<Action>,
-    replies: Vec<(Reply<u64>, u64)>,
+    waiting: Vec<(Waits, u64)>,
 }
 
 impl Driver {
@@ -64,7 +96,7 @@ impl Driver {
                 break;
             }
             match self.more(&turn).await {
-                Some(drafts) => queue.extend(drafts.into_iter().map(Item::fact)),
+                Some(said) => queue.extend(Item::all(said)),
                 None => break,
             }
         }
@@ -73,15 +105,15 @@ impl Driver {
 
     /// What else is to be committed with this turn: what is there already, and, where nobody waits for the commit, what
     /// comes within a moment. A model's chunks come one by one; a commit for each would cost more than they do.
-    async fn more(&mut self, turn: &Turn) -> Option<Vec<Draft<EnvironmentEvent>>> {
-        if let Ok(drafts) = self.inbound.try_recv() {
-            return Some(drafts);
+    async fn more(&mut self, turn: &Turn) -> Option<Said> {
+        if let Ok(said) = self.inbound.try_recv() {
+            return Some(said);
         }
         let goes_on = turn
             .facts
             .last()
             .is_some_and(|fact| is_followed_soon(&fact.event));
-        if !goes_on || !turn.perform.is_empty() || !turn.replies.is_empty() {
+        if !goes_on || !turn.perform.is_empty() || !turn.waiting.is_empty() {
             return None;
         }
         let deadline = turn.began? + LINGER;
@@ -108,9 +140,8 @@ impl Driver {
         for draft in derived.actions.iter().rev().filter_map(consequence) {
             queue.push_front(Item::fact(draft));
         }
-        let outside =
-            |action: &Action| !matches!(action.body, ActionBody::AnswerCall(_) | ActionBody::Report(_));
-        turn.perform.extend(derived.actions.drain(..).filter(outside));
+        turn.perform
+            .extend(derived.actions.drain(..).filter(is_for_effectors));
         if self.parts.agents.subscriptions() > 0 {
             let said = |(agent_state_id, output)| AgentEvent {
                 session_id: fact.session_id.clone(),
@@ -125,7 +156,7 @@ impl Driver {
         turn.derived.events.append(&mut derived.events);
         turn.derived.projections.append(&mut derived.projections);
         turn.facts.push(fact);
-        turn.replies.extend(item.reply.map(|reply| (reply, seq)));
+        turn.waiting.extend(item.waits.map(|waits| (waits, seq)));
     }
 
     async fn finish(&mut self, turn: Turn) -> Result<(), LogError> {
@@ -136,7 +167,7 @@ impl Driver {
             derived_counts,
             said,
             perform,
-            replies,
+            waiting,
         } = turn;
         let projections: Vec<Projection> = derived.projections;
         let batch = Batch {
@@ -145,8 +176,8 @@ impl Driver {
             projections,
         };
         if let Err(error) = self.parts.log.append(&self.writer, batch).await {
-            for (reply, _) in replies {
-                let _ = reply.send(Err(error.clone().into()));
+            for (waits, _) in waiting {
+                waits.tell(Err(&error));
             }
             return Err(error);
         }
@@ -154,8 +185,8 @@ impl Driver {
         if !said.is_empty() {
             let _ = self.parts.agents.publish_all(said).await;
         }
-        for (reply, seq) in replies {
-            let _ = reply.send(Ok(seq));
+        for (waits, seq) in waiting {
+            waits.tell(Ok(seq));
         }
         for action in perform {
             self.perform(action).await;
@@ -219,6 +250,22 @@ fn is_followed_soon(event: &EnvironmentEvent) -> bool {
     )
 }
 
+/// Whether an effector performs the action, or it is to be stopped; of any other the fact behind it is all.
+fn is_for_effectors(action: &Action) -> bool {
+    match action.body {
+        ActionBody::CallModel(_)
+        | ActionBody::CallTool(_)
+        | ActionBody::StartTimer(_)
+        | ActionBody::Cancel(_) => true,
+        ActionBody::AnswerCall(_)
+        | ActionBody::Report(_)
+        | ActionBody::SpawnAgent(_)
+        | ActionBody::SendInput(_)
+        | ActionBody::InterruptAgent(_)
+        | ActionBody::CloseAgent(_) => false,
+    }
+}
+
 /// The fact that an action is on record by: that it begins, or, where nothing outside is touched, its whole outcome.
 fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
     let started = |tool_call_id| {
@@ -249,6 +296,10 @@ fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
             recoverable: true,
         }
         .into(),
+        ActionBody::SpawnAgent(_)
+        | ActionBody::SendInput(_)
+        | ActionBody::InterruptAgent(_)
+        | ActionBody::CloseAgent(_) => return children::consequence(action),
         ActionBody::Cancel(_) => return None,
     };
     Some(Draft {

@@ -13,14 +13,14 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::DriverParts;
-use crate::EventSink;
+use crate::{EventSink, Said};
 
 /// How long tasks that were cancelled may take to end when the session does.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
 pub(super) struct Effects {
     session_id: SessionId,
-    queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>,
+    queue: mpsc::Sender<Said>,
     tasks: JoinSet<()>,
     by_task: HashMap<Id, ActionId>,
     running: BTreeMap<ActionId, Running>,
@@ -33,7 +33,7 @@ struct Running {
 
 impl Effects {
     /// Nothing is under way yet; what effectors say goes into `queue`.
-    pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>) -> Self {
+    pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<Said>) -> Self {
         Self {
             session_id,
             queue,

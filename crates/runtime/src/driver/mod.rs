@@ -6,6 +6,7 @@
 //! and the session ends: what a reader saw is always what a restart has.
 
 mod batch;
+mod children;
 mod effects;
 mod open;
 
@@ -17,7 +18,7 @@ use agentx_types::{ActionKind, Draft, EnvironmentEvent, InterruptRequested, Sour
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    AgentEventBus, Clock, DerivedDigest, Effector, LogError, RuntimeError, SessionFold, SessionLog,
+    AgentEventBus, Clock, DerivedDigest, Effector, LogError, RuntimeError, Said, SessionFold, SessionLog,
     SessionState, SystemBus, Writer,
 };
 use batch::Item;
@@ -103,14 +104,14 @@ pub(crate) struct Driver {
     fold: SessionFold,
     digest: DerivedDigest,
     effects: Effects,
-    inbound: mpsc::Receiver<Vec<Draft<EnvironmentEvent>>>,
+    inbound: mpsc::Receiver<Said>,
     commands: mpsc::Receiver<Command>,
     status: watch::Sender<DriverStatus>,
 }
 
 /// What the loop woke up for.
 enum Wake {
-    Inbound(Vec<Draft<EnvironmentEvent>>),
+    Inbound(Said),
     Command(Option<Command>),
     Effect(Option<agentx_types::ActionId>),
 }
@@ -143,7 +144,7 @@ impl Driver {
     async fn work(&mut self) -> Result<Option<oneshot::Sender<()>>, LogError> {
         loop {
             match self.wake().await {
-                Wake::Inbound(drafts) => self.take_in(drafts.into_iter().map(Item::fact).collect()).await?,
+                Wake::Inbound(said) => self.take_in(Item::all(said)).await?,
                 Wake::Effect(action) => self.effect_ended(action).await?,
                 Wake::Command(Some(Command::Close { reply })) => {
                     self.stop_all().await?;
@@ -162,14 +163,18 @@ impl Driver {
         tokio::select! {
             biased;
             command = self.commands.recv() => Wake::Command(command),
-            Some(drafts) = self.inbound.recv() => Wake::Inbound(drafts),
+            Some(said) = self.inbound.recv() => Wake::Inbound(said),
             action = self.effects.ended() => Wake::Effect(action),
         }
     }
 
     async fn obey(&mut self, command: Command) -> Result<(), LogError> {
         match command {
-            Command::Append { draft, check, reply } => match self.check(check) {
+            Command::Append {
+                mut draft,
+                check,
+                reply,
+            } => match self.check(check, &mut draft) {
                 Ok(None) => self.take_in(vec![Item::wish(*draft, reply)]).await?,
                 Ok(Some(seq)) => drop(reply.send(Ok(seq))),
                 Err(error) => drop(reply.send(Err(error))),
@@ -188,16 +193,22 @@ impl Driver {
         Ok(())
     }
 
-    /// Whether a fact may be taken in; `Some` where it need not, because that fact is there already.
-    fn check(&self, check: Check) -> Result<Option<u64>, RuntimeError> {
+    /// Whether a fact may be taken in; `Some` where it need not, because that fact is there already. A decision is addressed to
+    /// the agent that waits for it.
+    fn check(&self, check: Check, draft: &mut Draft<EnvironmentEvent>) -> Result<Option<u64>, RuntimeError> {
         match check {
             Check::Always => Ok(None),
             Check::Busy if self.fold.is_busy() => Ok(None),
             Check::Busy => Ok(Some(self.fold.last_seq())),
-            Check::Approval(id) if self.fold.awaits_approval(&id) => Ok(None),
-            Check::Approval(id) => Err(RuntimeError::Refused(format!(
-                "no decision about the call {id} is awaited"
-            ))),
+            Check::Approval(id) => match self.fold.awaits_approval(&id) {
+                Some(agent) => {
+                    draft.agent_state_id = Some(agent.clone());
+                    Ok(None)
+                }
+                None => Err(RuntimeError::Refused(format!(
+                    "no decision about the call {id} is awaited"
+                ))),
+            },
             Check::Key(key) => Ok(key.and_then(|key| self.fold.input_with_key(&key))),
         }
     }
@@ -205,8 +216,8 @@ impl Driver {
     /// An effector has ended. What it said last is taken in first; if the agent then still waits, it is told so.
     async fn effect_ended(&mut self, action: Option<agentx_types::ActionId>) -> Result<(), LogError> {
         let Some(action) = action else { return Ok(()) };
-        while let Ok(drafts) = self.inbound.try_recv() {
-            self.take_in(drafts.into_iter().map(Item::fact).collect()).await?;
+        while let Ok(said) = self.inbound.try_recv() {
+            self.take_in(Item::all(said)).await?;
         }
         let Some(action) = self.effects.forget(&action) else {
             return Ok(());
@@ -233,7 +244,7 @@ impl Driver {
         let deadline = tokio::time::Instant::now() + CLOSE_GRACE;
         while self.fold.is_busy() {
             tokio::select! {
-                Some(drafts) = self.inbound.recv() => self.take_in(drafts.into_iter().map(Item::fact).collect()).await?,
+                Some(said) = self.inbound.recv() => self.take_in(Item::all(said)).await?,
                 action = self.effects.ended() => self.effect_ended(action).await?,
                 () = tokio::time::sleep_until(deadline) => break,
             }

@@ -68,6 +68,7 @@ pub(super) fn config() -> AgentConfig {
         approval: ApprovalMode::Ask,
         rules: vec![],
         limits: Limits::default(),
+        agents: Vec::new(),
     }
 }
 

@@ -14,11 +14,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentx_runtime::{BlobStore, BoxFuture, EventSink, LogError, ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_runtime::{
+    BlobStore, BoxFuture, EventSink, Journal, LogError, Said, ToolContext, ToolOutcome, ToolOutputSink,
+};
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentStateId, AnswerCall, BlobId, ContentPart, Draft, EnvironmentEvent,
-    SessionId, ToolCallId, ToolOutputChunk, ToolStatus,
+    Action, ActionBody, ActionId, AgentStateId, AnswerCall, BlobId, ContentPart, EnvironmentEvent, SessionId,
+    ToolCallId, ToolOutputChunk, ToolStatus,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -77,8 +79,8 @@ pub struct Place {
     pub session: SessionId,
     pub cancel: CancellationToken,
     pub outside: bool,
-    events: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>,
-    said: mpsc::Receiver<Vec<Draft<EnvironmentEvent>>>,
+    events: mpsc::Sender<Said>,
+    said: mpsc::Receiver<Said>,
 }
 
 impl Place {
@@ -122,6 +124,7 @@ impl Place {
             workspace: self.workspace.clone(),
             outside_workspace: self.outside,
             output: ToolOutputSink::new(sink, ToolCallId::new("call_1")),
+            journal: Journal::discard(),
             blobs: Arc::clone(&self.blobs) as Arc<dyn BlobStore>,
             cancel: self.cancel.clone(),
         }
@@ -151,8 +154,8 @@ impl Place {
     /// Output that became events so far.
     pub fn chunks(&mut self) -> Vec<ToolOutputChunk> {
         let mut chunks = Vec::new();
-        while let Ok(drafts) = self.said.try_recv() {
-            chunks.extend(drafts.into_iter().filter_map(|draft| match draft.event {
+        while let Ok(said) = self.said.try_recv() {
+            chunks.extend(said.drafts.into_iter().filter_map(|draft| match draft.event {
                 EnvironmentEvent::ToolOutputChunk(chunk) => Some(chunk),
                 _ => None,
             }));
@@ -162,11 +165,11 @@ impl Place {
 
     /// Waits for the next piece of output.
     pub async fn next_chunk(&mut self) -> String {
-        let drafts = tokio::time::timeout(BOUND, self.said.recv())
+        let said = tokio::time::timeout(BOUND, self.said.recv())
             .await
             .expect("output comes")
             .unwrap();
-        match &drafts[0].event {
+        match &said.drafts[0].event {
             EnvironmentEvent::ToolOutputChunk(chunk) => chunk.text.clone(),
             other => panic!("{other:?}"),
         }
@@ -224,7 +227,7 @@ pub fn has(said: &str, words: &[&str]) {
 
 impl Place {
     /// Sends events to a queue that nobody reads.
-    pub fn fill_queue(&mut self, events: mpsc::Sender<Vec<Draft<EnvironmentEvent>>>) {
+    pub fn fill_queue(&mut self, events: mpsc::Sender<Said>) {
         self.events = events;
     }
 }

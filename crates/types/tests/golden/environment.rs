@@ -11,6 +11,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         people(),
         model_stream(),
         doing(),
+        steps(),
         system(),
         sharing(),
         every_change(),
@@ -103,6 +104,43 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         }
         .into(),
         failed.into(),
+    ]
+}
+
+fn steps() -> Vec<EnvironmentEvent> {
+    let ended = EffectEnded {
+        tool_call_id: "call_1".into(),
+        step: 2,
+        kind: "emit".into(),
+        input: Some(Box::new(json!({"type": "chapter_start"}))),
+        outcome: Box::new(EffectOutcome::Done(json!(null))),
+        bill: Some(Box::new(EffectBill {
+            model: "claude-x".into(),
+            usage: usage(),
+            cost: NanoUsd(7),
+        })),
+    };
+    vec![
+        EffectStarted {
+            tool_call_id: "call_1".into(),
+            step: 1,
+            kind: "http".into(),
+            input: json!({"url": "https://example.com"}),
+        }
+        .into(),
+        ended.into(),
+        EffectEnded {
+            tool_call_id: "call_1".into(),
+            step: 1,
+            kind: "http".into(),
+            input: None,
+            outcome: Box::new(EffectOutcome::Failed(EffectFailure {
+                code: "timed_out".into(),
+                message: "no answer in 30 s".into(),
+            })),
+            bill: None,
+        }
+        .into(),
     ]
 }
 

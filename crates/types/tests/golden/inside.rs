@@ -25,6 +25,7 @@ names! { stream_name(StreamOutput), STREAM:
     InputJsonDelta = "stream/input_json_delta",
     ToolUseStop = "stream/tool_use_stop",
     ToolResult = "stream/tool_result",
+    Emitted = "stream/emitted",
     MessageStop = "stream/message_stop",
 }
 
@@ -58,6 +59,10 @@ names! { body_name(ActionBody), BODY:
     StartTimer = "start_timer",
     Cancel = "cancel",
     Report = "report",
+    SpawnAgent = "spawn_agent",
+    SendInput = "send_input",
+    InterruptAgent = "interrupt_agent",
+    CloseAgent = "close_agent",
 }
 
 /// The name of an output: its layer and its type.
@@ -117,6 +122,12 @@ fn stream() -> Vec<StreamOutput> {
         StreamOutput::ToolResult {
             tool_call_id: call(),
             is_error: true,
+        },
+        StreamOutput::Emitted {
+            tool_call_id: call(),
+            medium: Medium::Audio,
+            text: "la".into(),
+            data: Some(json!({"note": "a"})),
         },
         StreamOutput::MessageStop {
             stop_reason: StopReason::ToolUse,
@@ -216,6 +227,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         workspace: "/w".into(),
         outside_workspace: true,
         idempotent: true,
+        recorded: Arc::new(recorded()),
     };
     let answer = AnswerCall {
         tool_call_id: "call_1".into(),
@@ -256,7 +268,49 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         }),
     ];
     bodies.extend(reports.map(ActionBody::Report));
+    bodies.extend(of_agents());
     bodies
+}
+
+/// What an agent wants of others.
+fn of_agents() -> [ActionBody; 4] {
+    let message = UserMessage {
+        message_id: "msg_1".into(),
+        content: vec![ContentPart::text("look")],
+        mode: InputMode::Queue,
+        idempotency_key: None,
+    };
+    [
+        ActionBody::SpawnAgent(SpawnAgent {
+            agent_state_id: "agt_2".into(),
+            config: Box::new(small_config()),
+        }),
+        ActionBody::SendInput(SendInput {
+            to: "agt_2".into(),
+            message,
+        }),
+        ActionBody::InterruptAgent(InterruptAgent {
+            to: "agt_2".into(),
+            reason: Some("enough".into()),
+        }),
+        ActionBody::CloseAgent(CloseAgent {
+            agent_state_id: "agt_2".into(),
+            reason: "its work is done".into(),
+        }),
+    ]
+}
+
+/// A call that was cut off in its second step.
+fn recorded() -> RecordedEffects {
+    let effect = |kind: &str, outcome| RecordedEffect {
+        kind: kind.into(),
+        input: json!({"ms": 1}),
+        outcome,
+    };
+    let done = effect("sleep", Some(EffectOutcome::Done(json!(null))));
+    RecordedEffects {
+        steps: [(1, done), (2, effect("now", None))].into(),
+    }
 }
 
 /// An action with every field set, and the smallest one.

@@ -191,6 +191,13 @@ pub(crate) fn instructions() -> Vec<Instructions> {
 
 pub(crate) fn config() -> AgentConfig {
     AgentConfig {
+        agents: vec![small_config()],
+        ..childless()
+    }
+}
+
+fn childless() -> AgentConfig {
+    AgentConfig {
         kind: AgentKind::React,
         name: "main".into(),
         model: model(),
@@ -202,6 +209,7 @@ pub(crate) fn config() -> AgentConfig {
         approval: ApprovalMode::Ask,
         rules: vec![rule(), small_rule()],
         limits: limits(),
+        agents: Vec::new(),
     }
 }
 
@@ -212,7 +220,8 @@ pub(crate) fn small_config() -> AgentConfig {
         tools: Arc::from([]),
         rules: vec![],
         limits: Limits::default(),
-        ..config()
+        agents: Vec::new(),
+        ..childless()
     }
 }
 

@@ -222,7 +222,8 @@ fn runs() -> Vec<RuntimeEvent> {
         finished.into(),
         asked.into(),
         Chunk {
-            medium: Medium::Text,
+            medium: Medium::Named("chapters".into()),
+            data: Some(serde_json::json!({"type": "chapter_start"})),
             text: "你好".into(),
         }
         .into(),

@@ -34,14 +34,15 @@ words! {
     }
     ToolStatus { Success, Failed, Invalid, Denied, Refused, TimedOut, Interrupted, Unknown }
     OutputChannel { Stdout, Stderr, Progress }
-    ActionKind { CallModel, CallTool, AnswerCall, StartTimer, Cancel, Report }
+    ActionKind {
+        CallModel, CallTool, AnswerCall, StartTimer, Cancel, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent,
+    }
     Timer { RunLimit, Heartbeat }
     AgentKind { React }
     ApprovalMode { Ask, Auto, Deny }
     RuleEffect { Allow, Ask, Deny }
     Api { Anthropic, OpenaiChat, Scripted }
     Access { Internal, Read, Change, Run }
-    Medium { Text, Thinking }
     RunStatus {
         Pending, BuildingContext, AwaitingLlm, AwaitingApproval, AwaitingTool, Stopping, Completed, Failed, TimedOut, Interrupted,
     }

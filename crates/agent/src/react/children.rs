@@ -1,0 +1,300 @@
+//! Agents that this agent made with its tool `delegate`: one that it waits for is a call that is open until the child's run
+//! ends; one in the background comes back as an input. What children spend is this agent's too.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    ActionBody, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode, InterruptAgent, Message,
+    MessageId, RequestedCall, Role, RunId, RunStatus, SendInput, SpawnAgent, StateOutput, ToolCallId,
+    ToolStatus, TurnOutput, UserMessage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ReactAgent;
+use super::run::Step;
+use crate::inputs::Input;
+use crate::ledger::CallStage;
+
+/// The tool by which an agent makes others.
+pub const DELEGATE: &str = "delegate";
+/// The tool by which an agent looks after those in the background.
+pub const AGENTS: &str = "agents";
+/// How many children may be at work at once.
+const MAX_AT_WORK: usize = 16;
+
+/// An agent that this one made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Child {
+    id: AgentStateId,
+    name: String,
+    /// The call that waits for it; `None` where it works in the background.
+    call: Option<ToolCallId>,
+    /// How its run ended; `None` while it is at work.
+    ended: Option<RunStatus>,
+    /// Its last answer.
+    text: String,
+}
+
+/// What a call of `delegate` asks for.
+struct Order {
+    agent: usize,
+    input: String,
+    background: bool,
+}
+
+impl ReactAgent {
+    /// Does a call that this machine performs itself; `None` where the call is for a tool. An `Err` is what the model is told
+    /// about wrong arguments.
+    pub(super) fn own_call(
+        &mut self,
+        call: &RequestedCall,
+        step: &mut Step<'_>,
+    ) -> Option<Result<CallStage, String>> {
+        if self.config.agents.is_empty() {
+            return None;
+        }
+        match call.name.as_str() {
+            DELEGATE => Some(
+                self.order(&call.input)
+                    .map(|order| self.delegate(order, call, step)),
+            ),
+            AGENTS => Some(self.look_after(&call.input, call, step)),
+            _ => None,
+        }
+    }
+
+    fn order(&self, input: &Value) -> Result<Order, String> {
+        let text = |key: &str| {
+            input
+                .get(key)
+                .and_then(Value::as_str)
+                .ok_or_else(|| format!("`{key}` is missing: it is a text."))
+        };
+        let (name, said) = (text("agent")?, text("input")?);
+        let Some(agent) = self.config.agents.iter().position(|agent| agent.name == name) else {
+            let names: Vec<&str> = self
+                .config
+                .agents
+                .iter()
+                .map(|agent| agent.name.as_str())
+                .collect();
+            return Err(format!(
+                "There is no agent {name:?}. The agents are: {}.",
+                names.join(", ")
+            ));
+        };
+        let at_work = self.children.iter().filter(|child| child.ended.is_none()).count();
+        if at_work >= MAX_AT_WORK {
+            return Err(format!(
+                "{at_work} agents are at work already, which is the most."
+            ));
+        }
+        let background = input.get("background").and_then(Value::as_bool).unwrap_or(false);
+        Ok(Order {
+            agent,
+            input: said.to_owned(),
+            background,
+        })
+    }
+
+    fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut Step<'_>) -> CallStage {
+        let Some(config) = self.config.agents.get(order.agent).cloned() else {
+            return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
+        };
+        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.actions.len()));
+        let name = config.name.clone();
+        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        step.act_in(
+            run_id.clone(),
+            ActionBody::SpawnAgent(SpawnAgent {
+                agent_state_id: id.clone(),
+                config: Box::new(config),
+            }),
+        );
+        let message = UserMessage {
+            message_id: MessageId::with_suffix(format_args!("input_{}", id.as_str())),
+            content: vec![ContentPart::text(order.input)],
+            mode: InputMode::Queue,
+            idempotency_key: None,
+        };
+        let action_id = step.act_in(
+            run_id,
+            ActionBody::SendInput(SendInput {
+                to: id.clone(),
+                message,
+            }),
+        );
+        self.children.push(Child {
+            id: id.clone(),
+            name: name.clone(),
+            call: (!order.background).then(|| call.tool_call_id.clone()),
+            ended: None,
+            text: String::new(),
+        });
+        if order.background {
+            let text =
+                format!("Agent {name} works in the background as {id}. Its answer will come as a message.");
+            return self.answer_now(call, ToolStatus::Success, text, step);
+        }
+        CallStage::Delegated { action_id, child: id }
+    }
+
+    /// `agents`: lists them, says how one stands, or stops one.
+    fn look_after(
+        &mut self,
+        input: &Value,
+        call: &RequestedCall,
+        step: &mut Step<'_>,
+    ) -> Result<CallStage, String> {
+        let wanted = input.get("id").and_then(Value::as_str);
+        let is_wanted = |child: &&Child| wanted.is_none_or(|id| child.id.as_str() == id);
+        let found: Vec<Child> = self.children.iter().filter(is_wanted).cloned().collect();
+        if let Some(id) = wanted.filter(|_| found.is_empty()) {
+            return Err(format!("There is no agent {id}."));
+        }
+        match input.get("action").and_then(Value::as_str) {
+            Some("list" | "status") | None => {}
+            Some("stop") if wanted.is_some() => {
+                for child in found.iter().filter(|child| child.ended.is_none()) {
+                    self.interrupt_child(&child.id, "stopped by the agent that made it", step);
+                }
+            }
+            Some("stop") => return Err("`id` is missing: which agent is to stop.".into()),
+            Some(other) => {
+                return Err(format!("`action` is list, status or stop, not {other:?}."));
+            }
+        }
+        let shown: Vec<Value> = found.iter().map(Child::shown).collect();
+        let text = Value::Array(shown).to_string();
+        Ok(self.answer_now(call, ToolStatus::Success, text, step))
+    }
+
+    pub(super) fn interrupt_child(&self, child: &AgentStateId, reason: &str, step: &mut Step<'_>) {
+        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let interrupt = InterruptAgent {
+            to: child.clone(),
+            reason: Some(reason.to_owned()),
+        };
+        step.act_in(run_id, ActionBody::InterruptAgent(interrupt));
+    }
+
+    /// Stops all that are at work.
+    pub(super) fn interrupt_children(&self, step: &mut Step<'_>) {
+        for child in self.children.iter().filter(|child| child.ended.is_none()) {
+            self.interrupt_child(&child.id, "the agent that made it was stopped", step);
+        }
+    }
+
+    /// A child of this agent says something.
+    pub(super) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
+        let known = self.children.iter().position(|child| child.id == *id);
+        match output {
+            AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
+                self.totals.usage += *usage;
+                self.totals.cost += *cost;
+                if let Some(run) = self.active_run() {
+                    run.bill.usage += *usage;
+                    run.bill.cost += *cost;
+                }
+            }
+            AgentOutput::Turn(TurnOutput::Response { text, .. }) => {
+                if let Some(child) = known.and_then(|index| self.children.get_mut(index)) {
+                    child.text.clone_from(text);
+                }
+            }
+            AgentOutput::State(StateOutput::RunFinished { status, reason, .. }) => {
+                if let Some(index) = known {
+                    self.child_ended(index, *status, reason.as_deref(), step);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn child_ended(&mut self, index: usize, status: RunStatus, reason: Option<&str>, step: &mut Step<'_>) {
+        let Some(child) = self.children.get_mut(index) else {
+            return;
+        };
+        if child.ended.replace(status).is_some() {
+            return;
+        }
+        let (child, said) = (child.clone(), child.said(status, reason));
+        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let close = CloseAgent {
+            agent_state_id: child.id.clone(),
+            reason: "its work is done".into(),
+        };
+        step.act_in(run_id, ActionBody::CloseAgent(close));
+        let Some(call) = &child.call else {
+            self.background_answer(&child, said, step);
+            return;
+        };
+        let waits = |stage: &CallStage| matches!(stage, CallStage::Delegated { .. });
+        let open = self
+            .ledger
+            .entries()
+            .iter()
+            .position(|entry| entry.call.tool_call_id == *call && waits(&entry.stage));
+        if let Some(open) = open {
+            self.answer_open(open, tool_status(status), said, step);
+        }
+    }
+
+    /// What an agent in the background came to is an input: it joins the run under way, or opens one.
+    fn background_answer(&mut self, child: &Child, said: String, step: &mut Step<'_>) {
+        let message = Message {
+            message_id: MessageId::with_suffix(format_args!("answer_{}", child.id.as_str())),
+            role: Role::User,
+            content: vec![ContentPart::text(format!(
+                "[Agent {} ({}) in the background has ended.]\n{said}",
+                child.name, child.id
+            ))],
+        };
+        let input = Input {
+            run_id: RunId::of_input(step.seq),
+            seq: step.seq,
+            message: Arc::new(message),
+        };
+        if self.active_run().is_none() && self.inputs.closed().is_none() {
+            self.start_run(input, step);
+        } else {
+            self.inputs.steer(input);
+        }
+    }
+}
+
+impl Child {
+    fn shown(&self) -> Value {
+        json!({
+            "id": self.id,
+            "agent": self.name,
+            "background": self.call.is_none(),
+            "status": self.ended.map_or(json!("working"), |status| json!(status)),
+            "answer": self.text,
+        })
+    }
+
+    /// What its end means to the agent that made it.
+    fn said(&self, status: RunStatus, reason: Option<&str>) -> String {
+        if status == RunStatus::Completed {
+            return self.text.clone();
+        }
+        let why = reason.unwrap_or("no reason was given");
+        let text = if self.text.is_empty() {
+            String::new()
+        } else {
+            format!("\nWhat it said last:\n{}", self.text)
+        };
+        format!("Agent {} did not come to its end: {why}.{text}", self.name)
+    }
+}
+
+fn tool_status(status: RunStatus) -> ToolStatus {
+    match status {
+        RunStatus::Completed => ToolStatus::Success,
+        RunStatus::Interrupted => ToolStatus::Interrupted,
+        RunStatus::TimedOut => ToolStatus::TimedOut,
+        _ => ToolStatus::Failed,
+    }
+}

@@ -1,0 +1,41 @@
+//! What one agent wants of another, as facts: they are addressed to the other, and on record before anything follows from
+//! them.
+
+use agentx_types::{
+    Action, ActionBody, AgentClosed, AgentSpawned, AgentStateId, Draft, EnvironmentEvent, InterruptRequested,
+    Source,
+};
+
+/// The fact that such an action comes to; `None` for any other action.
+pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+    let (to, event): (&AgentStateId, EnvironmentEvent) = match &action.body {
+        ActionBody::SpawnAgent(spawn) => {
+            let spawned = AgentSpawned {
+                agent_state_id: spawn.agent_state_id.clone(),
+                parent: action.agent_state_id.clone(),
+                config: spawn.config.clone(),
+            };
+            (&spawn.agent_state_id, spawned.into())
+        }
+        ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
+        ActionBody::InterruptAgent(interrupt) => {
+            let reason = interrupt.reason.clone();
+            (&interrupt.to, InterruptRequested { reason }.into())
+        }
+        ActionBody::CloseAgent(close) => {
+            let closed = AgentClosed {
+                agent_state_id: close.agent_state_id.clone(),
+                reason: close.reason.clone(),
+            };
+            (&close.agent_state_id, closed.into())
+        }
+        _ => return None,
+    };
+    Some(Draft {
+        source: Source::Agent,
+        agent_state_id: Some(to.clone()),
+        run_id: None,
+        cause: Some(action.action_id.clone()),
+        event,
+    })
+}

@@ -1,0 +1,109 @@
+//! The journal of one running call: what it does step by step is put on record, and what it did before a crash is handed
+//! back. A call that keeps it can be run again from its start and does nothing twice.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentStateId, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
+    RecordedEffect, RecordedEffects, SessionId, Source, ToolCallId,
+};
+use serde_json::Value;
+
+use crate::EventSink;
+
+/// The journal of one call. Clones are the same journal.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    events: Option<EventSink>,
+    tool_call_id: ToolCallId,
+    recorded: Arc<RecordedEffects>,
+}
+
+impl Journal {
+    /// A journal that writes to a session; `recorded` is what the log has of the call.
+    pub fn new(events: EventSink, tool_call_id: ToolCallId, recorded: Arc<RecordedEffects>) -> Self {
+        Self {
+            events: Some(events),
+            tool_call_id,
+            recorded,
+        }
+    }
+
+    /// A journal that keeps nothing, for calls outside of a session.
+    pub fn discard() -> Self {
+        Self {
+            events: None,
+            tool_call_id: ToolCallId::new(""),
+            recorded: Arc::default(),
+        }
+    }
+
+    /// What the log has of a step. Steps are counted from 0 in the order in which the call begins them.
+    pub fn recorded(&self, step: u64) -> Option<&RecordedEffect> {
+        self.recorded.steps.get(&step)
+    }
+
+    /// All that the log has.
+    pub fn all(&self) -> &RecordedEffects {
+        &self.recorded
+    }
+
+    /// The agent that the call belongs to; `None` outside of a session.
+    pub fn agent(&self) -> Option<&AgentStateId> {
+        self.events.as_ref()?.agent()
+    }
+
+    /// The session that the call belongs to; `None` outside of one.
+    pub fn session(&self) -> Option<&SessionId> {
+        self.events.as_ref()?.session_id()
+    }
+
+    /// A step begins that touches the world: returns when that is in the log, before which it must not begin. `false` where
+    /// the session is gone, and nothing may be done any more.
+    pub async fn begin(&self, step: u64, kind: &str, input: Value) -> bool {
+        let started = EffectStarted {
+            tool_call_id: self.tool_call_id.clone(),
+            step,
+            kind: kind.to_owned(),
+            input,
+        };
+        match &self.events {
+            Some(events) => events.commit(started).await.is_some(),
+            None => true,
+        }
+    }
+
+    /// A step has ended. `input` says what was wanted where [`Self::begin`] did not. It is in the log before anything that
+    /// the call begins later. `false` where the session is gone.
+    pub async fn end(
+        &self,
+        step: u64,
+        kind: &str,
+        input: Option<Value>,
+        outcome: EffectOutcome,
+        bill: Option<EffectBill>,
+    ) -> bool {
+        let ended = EffectEnded {
+            tool_call_id: self.tool_call_id.clone(),
+            step,
+            kind: kind.to_owned(),
+            input: input.map(Box::new),
+            outcome: Box::new(outcome),
+            bill: bill.map(Box::new),
+        };
+        match &self.events {
+            Some(events) => events.emit(ended).await,
+            None => true,
+        }
+    }
+
+    /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes into being, an
+    /// input for it, that it is to stop. Returns its `seq` when it is in the log; `None` where the session is gone or there is
+    /// none.
+    pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<u64> {
+        let events = self.events.as_ref()?;
+        let mut draft = Draft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);
+        draft.cause = events.cause().cloned();
+        events.commit_draft(draft).await
+    }
+}

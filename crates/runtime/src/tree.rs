@@ -1,0 +1,150 @@
+//! The agents of a session: a tree. Each takes the facts that concern it; what a child comes to is heard by the agent that made
+//! it, in the same step of the fold.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use agentx_agent::{Agent, Transition};
+use agentx_types::{
+    AgentConfig, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RunId, StateOutput, TurnOutput,
+};
+use serde::{Deserialize, Serialize};
+
+/// The agents that are there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AgentTree {
+    root: Option<AgentStateId>,
+    agents: BTreeMap<AgentStateId, Agent>,
+    /// The agent that made it, by child.
+    parents: BTreeMap<AgentStateId, AgentStateId>,
+}
+
+/// What an agent says, and where it stands.
+pub(crate) struct Heard<'a> {
+    pub(crate) agent: &'a AgentStateId,
+    pub(crate) run: Option<&'a RunId>,
+    pub(crate) output: AgentOutput,
+}
+
+/// What children said that the agents above them have to hear.
+type Upward = VecDeque<(AgentStateId, AgentOutput)>;
+
+impl AgentTree {
+    /// The agent that people talk to.
+    pub(crate) fn root(&self) -> Option<&AgentStateId> {
+        self.root.as_ref()
+    }
+
+    /// The agent with this id.
+    pub(crate) fn get(&self, id: &AgentStateId) -> Option<&Agent> {
+        self.agents.get(id)
+    }
+
+    /// All that are there.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Agent> {
+        self.agents.values()
+    }
+
+    /// The agent that people talk to comes into being.
+    pub(crate) fn open(&mut self, id: AgentStateId, config: AgentConfig) {
+        self.root = Some(id.clone());
+        self.agents.insert(id.clone(), Agent::new(id, config));
+    }
+
+    /// An agent makes another. One that is there already stays what it is.
+    pub(crate) fn spawn(&mut self, id: AgentStateId, parent: AgentStateId, config: AgentConfig) {
+        if self.agents.contains_key(&id) {
+            return;
+        }
+        self.parents.insert(id.clone(), parent);
+        self.agents.insert(id.clone(), Agent::new(id, config));
+    }
+
+    /// Lets all that `fact` concerns take it, and hands what they say to `hear`. What they want done is in `transition`, which
+    /// goes through all of them: the ids of actions count on from agent to agent.
+    pub(crate) fn step(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        transition: &mut Transition,
+        mut hear: impl FnMut(Heard<'_>),
+    ) {
+        let mut upward = Upward::new();
+        let mut gone = Vec::new();
+        for (id, agent) in &mut self.agents {
+            if !concerns(fact, id) {
+                continue;
+            }
+            agent.step_into(fact, transition);
+            let is_child = self.parents.contains_key(id);
+            hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
+        }
+        while let Some((child, output)) = upward.pop_front() {
+            let Some(parent) = self.parents.get(&child) else {
+                continue;
+            };
+            if matches!(output, AgentOutput::State(StateOutput::Closed { .. })) {
+                gone.push(child.clone());
+            }
+            let Some(agent) = self.agents.get_mut(parent) else {
+                continue;
+            };
+            agent.on_child(&child, &output, fact, transition);
+            let is_child = self.parents.contains_key(parent);
+            hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
+            // What a grandchild spends counts all the way up.
+            if is_child && matches!(output, AgentOutput::State(StateOutput::Spent { .. })) {
+                upward.push_back((parent.clone(), output));
+            }
+        }
+        for id in gone {
+            self.agents.remove(&id);
+            self.parents.remove(&id);
+        }
+    }
+}
+
+/// Hands on what one agent said.
+fn hear_one(
+    agent: &Agent,
+    transition: &mut Transition,
+    mut upward: Option<&mut Upward>,
+    hear: &mut impl FnMut(Heard<'_>),
+) {
+    if transition.outputs.is_empty() {
+        return;
+    }
+    let run = agent.run_id().cloned();
+    for output in transition.outputs.drain(..) {
+        if let Some(upward) = upward.as_deref_mut().filter(|_| goes_up(&output)) {
+            upward.push_back((agent.id().clone(), output.clone()));
+        }
+        hear(Heard {
+            agent: agent.id(),
+            run: run.as_ref(),
+            output,
+        });
+    }
+}
+
+/// Whether the agent above has to hear it.
+fn goes_up(output: &AgentOutput) -> bool {
+    matches!(
+        output,
+        AgentOutput::State(
+            StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
+        ) | AgentOutput::Turn(TurnOutput::Response { .. })
+    )
+}
+
+/// The agent that comes or goes with `fact`, whoever the fact is addressed to.
+pub(crate) fn comes_or_goes(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentStateId> {
+    match &fact.event {
+        EnvironmentEvent::AgentSpawned(spawned) => Some(&spawned.agent_state_id),
+        EnvironmentEvent::AgentClosed(closed) => Some(&closed.agent_state_id),
+        _ => None,
+    }
+}
+
+/// Whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
+fn concerns(fact: &Envelope<EnvironmentEvent>, agent: &AgentStateId) -> bool {
+    fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || comes_or_goes(fact) == Some(agent)
+}

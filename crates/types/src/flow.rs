@@ -1,0 +1,89 @@
+//! What a call did step by step, as far as its log has it. A script is run again from its start after a crash; it is handed
+//! the outcomes of the steps that are recorded here, and goes on live where they end.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{EffectEnded, EffectStarted, NanoUsd, Usage};
+
+/// How a step of a call ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EffectOutcome {
+    /// What came of it.
+    Done(Value),
+    /// Why nothing came of it.
+    Failed(EffectFailure),
+}
+
+/// Why a step came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EffectFailure {
+    /// Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, …
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+/// What a step cost that asked a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EffectBill {
+    /// The model.
+    pub model: String,
+    /// Tokens.
+    pub usage: Usage,
+    /// Money.
+    pub cost: NanoUsd,
+}
+
+/// One step of a call, as the log has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedEffect {
+    /// What kind of step.
+    pub kind: String,
+    /// What was wanted.
+    pub input: Value,
+    /// How it ended; `None` where the program stopped before it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<EffectOutcome>,
+}
+
+/// The steps of one call, by their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedEffects {
+    /// From 0; a step that began later may have ended earlier.
+    pub steps: BTreeMap<u64, RecordedEffect>,
+}
+
+impl RecordedEffects {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Takes note of a step that begins.
+    pub fn started(&mut self, started: &EffectStarted) {
+        self.steps.entry(started.step).or_insert_with(|| RecordedEffect {
+            kind: started.kind.clone(),
+            input: started.input.clone(),
+            outcome: None,
+        });
+    }
+
+    /// Takes note of a step's end. The first end of a step is its end.
+    pub fn ended(&mut self, ended: &EffectEnded) {
+        let effect = self.steps.entry(ended.step).or_insert_with(|| RecordedEffect {
+            kind: ended.kind.clone(),
+            input: ended.input.as_deref().cloned().unwrap_or(Value::Null),
+            outcome: None,
+        });
+        effect
+            .outcome
+            .get_or_insert_with(|| EffectOutcome::clone(&ended.outcome));
+    }
+}
