@@ -69,6 +69,9 @@ pub(crate) struct LimitArgs {
     /// Frames or requests of one connection or person in a second
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_rate: Option<NonZeroU32>,
+    /// How many of them may come at once; by default twice as many as in a second
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) max_burst: Option<NonZeroU32>,
 }
 
 /// `agentx mirror`

@@ -102,6 +102,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
 fn limits(args: &LimitArgs) -> Limits {
     let default = Limits::default();
     let or = |given: Option<NonZero<usize>>, default: usize| given.map_or(default, NonZero::get);
+    let rate = args.max_rate.map_or(default.rate, NonZero::get);
     Limits {
         connections: or(args.max_connections, default.connections),
         connections_per_person: or(args.max_connections_per_person, default.connections_per_person),
@@ -109,10 +110,8 @@ fn limits(args: &LimitArgs) -> Limits {
         frame_bytes: or(args.max_frame, default.frame_bytes),
         body_bytes: or(args.max_body, default.body_bytes),
         waiting_bytes: or(args.max_waiting, default.waiting_bytes),
-        rate: args.max_rate.map_or(default.rate, NonZero::get),
-        burst: args
-            .max_rate
-            .map_or(default.burst, |rate| rate.get().saturating_mul(2)),
+        rate,
+        burst: args.max_burst.map_or(rate.saturating_mul(2), NonZero::get),
         ..default
     }
 }
