@@ -37,6 +37,7 @@ pub fn config() -> AgentConfig {
         rules: Vec::new(),
         limits: Limits::default(),
         agents: Vec::new(),
+        routing: None,
     }
 }
 

@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 pub use conversation::estimate_text;
 pub use inputs::Input;
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
-pub use react::{AGENTS, Bill, DELEGATE, Pending, ReactAgent, Record, Run, StopCause};
+pub use react::{AGENTS, Bill, DELEGATE, Pending, ReactAgent, Record, Run, StopCause, delegation_tools};
 
 /// What follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]

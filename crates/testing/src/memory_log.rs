@@ -50,6 +50,32 @@ impl MemoryLog {
         self.lock().full = full;
     }
 
+    /// What another process finds after this one has died: the same sessions, and nobody writes them. What the old one still
+    /// writes goes into its own log, not into this.
+    #[must_use]
+    pub fn crashed(&self) -> Self {
+        let shared = self.lock();
+        let sessions = shared.sessions.iter().map(|(id, stored)| {
+            let stored = Stored {
+                info: stored.info.clone(),
+                own: stored.own.clone(),
+                digests: stored.digests.clone(),
+                projections: stored.projections.clone(),
+                epoch: stored.epoch,
+                busy: Arc::default(),
+            };
+            (id.clone(), stored)
+        });
+        let shared = Shared {
+            sessions: sessions.collect(),
+            blobs: shared.blobs.clone(),
+            full: false,
+        };
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+        }
+    }
+
     /// All facts of a session, those of its parents first.
     pub fn facts(&self, session: &SessionId) -> Vec<Fact> {
         facts(&self.lock(), session)

@@ -22,7 +22,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use children::Child;
-pub use children::{AGENTS, DELEGATE};
+pub use children::{AGENTS, DELEGATE, delegation_tools};
 use run::Step;
 pub use run::{Bill, Pending, Record, Run, StopCause};
 

@@ -168,7 +168,11 @@ async fn load(
 fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
     let kept = &fold.root_agent()?.react().config().tools;
     let is_kept = |tool: &&ToolSpec| kept.iter().any(|kept| kept.name == tool.name);
-    let current: Arc<[ToolSpec]> = offered.iter().filter(is_kept).cloned().collect();
+    // Those that the machine answers itself no program offers.
+    let own = kept
+        .iter()
+        .filter(|tool| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str()));
+    let current: Arc<[ToolSpec]> = offered.iter().filter(is_kept).chain(own).cloned().collect();
     (current != *kept).then_some(current)
 }
 

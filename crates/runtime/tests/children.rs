@@ -1,0 +1,337 @@
+//! Agents that make agents: what a child comes to is the answer of the call that made it, also after another process has taken
+//! over, and whatever stops the one stops the other.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_agent::delegation_tools;
+use agentx_runtime::{
+    AgentEventBus, ApprovalInput, Delivery, Derived, DriverParts, Effector, OpenRequest, Session,
+    SessionFold, SessionIds, SystemBus, UserInput, View, open_session,
+};
+use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ApprovalMode, ContentPart, EnvironmentEvent,
+    ModelRequest, OwnerId, RunStatus, RuntimeEvent, SessionId, ToolStatus,
+};
+use serde_json::json;
+
+struct World {
+    log: MemoryLog,
+    model: ScriptedModel,
+    parts: DriverParts,
+}
+
+impl World {
+    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::on(MemoryLog::new(), answers)
+    }
+
+    /// Another process on the same log.
+    fn on(log: MemoryLog, answers: impl IntoIterator<Item = Answer>) -> Self {
+        let model = ScriptedModel::new(answers);
+        let effector: Arc<dyn Effector> = Arc::new(model.clone());
+        let parts = DriverParts {
+            log: Arc::new(log.clone()),
+            effectors: Arc::new(BTreeMap::from([(ActionKind::CallModel, effector)])),
+            clock: Arc::new(SimulatedClock::default()),
+            bus: SystemBus::new(),
+            agents: AgentEventBus::new(),
+            tools: fixture::tools(),
+            program: "test".into(),
+        };
+        Self { log, model, parts }
+    }
+
+    async fn open(&self, request: OpenRequest) -> Arc<dyn Session> {
+        let ids = SessionIds {
+            session_id: SessionId::new("ses_1"),
+            agent_state_id: fixture::agent_state_id(),
+            owner: OwnerId::new("own_test"),
+        };
+        open_session(self.parts.clone(), ids, request).await.unwrap()
+    }
+
+    async fn new_session(&self) -> Arc<dyn Session> {
+        self.open(OpenRequest::New(Box::new(parent()))).await
+    }
+
+    fn facts(&self) -> Vec<EnvironmentEvent> {
+        let facts = self.log.facts(&SessionId::new("ses_1"));
+        facts.iter().map(|fact| fact.event.clone()).collect()
+    }
+
+    /// How the call with this id was answered.
+    fn result(&self, id: &str) -> (ToolStatus, String) {
+        let results: Vec<_> = self
+            .facts()
+            .into_iter()
+            .filter_map(|event| match event {
+                EnvironmentEvent::ToolResult(result) if result.tool_call_id.as_str() == id => Some(result),
+                _ => None,
+            })
+            .collect();
+        let [result] = results.as_slice() else {
+            panic!("one result, not {results:?}");
+        };
+        let text = result.result.iter().filter_map(ContentPart::as_text).collect();
+        (result.status, text)
+    }
+
+    /// The log gives the same again, and the fold for the state alone has the same state.
+    fn check_replay(&self, live: &[String]) {
+        let mut whole = SessionFold::new(SessionId::new("ses_1"));
+        let mut state = whole.clone();
+        let mut again = Vec::new();
+        for fact in self.log.facts(&SessionId::new("ses_1")) {
+            let mut derived = Derived::default();
+            whole.apply(&fact, &mut derived);
+            state.apply(&fact, &mut Derived::state_only());
+            assert_eq!(state, whole, "after event {}", fact.seq);
+            let written = serde_json::to_vec(&whole).unwrap();
+            whole = serde_json::from_slice(&written).unwrap();
+            again.extend(
+                derived
+                    .events
+                    .iter()
+                    .map(|event| serde_json::to_string(event).unwrap()),
+            );
+        }
+        assert_eq!(live, again);
+    }
+}
+
+fn scout() -> AgentConfig {
+    AgentConfig {
+        name: "scout".into(),
+        system_prompt: "You look things up.\nSlowly.".into(),
+        approval: ApprovalMode::Ask,
+        ..fixture::config()
+    }
+}
+
+fn parent() -> AgentConfig {
+    let agents = vec![scout()];
+    let tools = fixture::tools()
+        .iter()
+        .cloned()
+        .chain(delegation_tools(&agents))
+        .collect();
+    AgentConfig {
+        agents,
+        tools,
+        ..fixture::config()
+    }
+}
+
+fn delegate(id: &str, background: bool) -> Answer {
+    let input = json!({"agent": "scout", "input": "where is it?", "background": background});
+    Answer::call(id, "delegate", input)
+}
+
+async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
+    let input = UserInput {
+        content: vec![ContentPart::text(text)],
+        ..UserInput::default()
+    };
+    session.send(input).await.unwrap()
+}
+
+/// Reads until runs of the agent that people talk to have ended `times`; returns how the last one did.
+async fn until_finished(session: &Arc<dyn Session>, times: usize) -> RunStatus {
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    let mut ended = 0;
+    while let Some(delivery) = events.next().await {
+        let Delivery::Runtime(event) = delivery else {
+            continue;
+        };
+        if event.agent_state_id.as_ref() != Some(&fixture::agent_state_id()) {
+            continue;
+        }
+        if let RuntimeEvent::RunFinished(finished) = &event.event {
+            ended += 1;
+            if ended == times {
+                return finished.status;
+            }
+        }
+    }
+    panic!("the session ended first");
+}
+
+/// Reads until an event is one of those wanted.
+async fn until(session: &Arc<dyn Session>, wanted: impl Fn(&RuntimeEvent) -> bool) -> Option<AgentStateId> {
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    while let Some(delivery) = events.next().await {
+        if let Delivery::Runtime(event) = delivery
+            && wanted(&event.event)
+        {
+            return event.agent_state_id.clone();
+        }
+    }
+    panic!("the session ended first");
+}
+
+fn said(request: &ModelRequest) -> String {
+    let last = request.messages.last().unwrap();
+    serde_json::to_string(&last.content).unwrap()
+}
+
+#[tokio::test]
+async fn the_answer_of_a_child_is_the_result_of_its_call() {
+    let world = World::new([
+        delegate("call_1", false),
+        Answer::text("under the bed"),
+        Answer::text("It is under the bed."),
+    ]);
+    let session = world.new_session().await;
+    let mut live = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "find it").await;
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    assert_eq!(
+        world.result("call_1"),
+        (ToolStatus::Success, "under the bed".to_owned())
+    );
+    let requests = world.model.requests();
+    assert_eq!(requests[1].system[0].as_ref(), "You look things up.\nSlowly.");
+    assert!(said(&requests[1]).contains("where is it?"));
+    let state = session.state().await.unwrap();
+    assert_eq!(state.usage.input_tokens, 30, "what a child spends counts");
+    session.close().await;
+    let mut frames = Vec::new();
+    while let Some(delivery) = live.next().await {
+        if let Delivery::Runtime(event) = delivery {
+            frames.push(serde_json::to_string(event.as_ref()).unwrap());
+        }
+    }
+    world.check_replay(&frames);
+}
+
+#[tokio::test]
+async fn one_in_the_background_comes_back_as_an_input() {
+    let gate = Gate::closed();
+    let world = World::new([
+        delegate("call_1", true),
+        // Both are asked at the same time; which first is not said, so both wait.
+        Answer::new().then_stall(&gate).then_text("one"),
+        Answer::new().then_stall(&gate).then_text("two"),
+        Answer::text("thanks"),
+        Answer::text("thanks again"),
+    ]);
+    let session = world.new_session().await;
+    say(&session, "find it meanwhile").await;
+    until(&session, |event| matches!(event, RuntimeEvent::ToolResultMessageAdded(_))).await;
+    assert_eq!(world.result("call_1").0, ToolStatus::Success);
+    gate.open();
+    until(&session, |event| {
+        matches!(event, RuntimeEvent::UserMessageAdded(added)
+            if added.message.text().contains("in the background has ended"))
+    })
+    .await;
+    session.close().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_the_child() {
+    let gate = Gate::closed();
+    let world = World::new([
+        delegate("call_1", false),
+        Answer::text("I look").then_stall(&gate),
+        Answer::text("and on"),
+    ]);
+    let session = world.new_session().await;
+    say(&session, "find it").await;
+    let child = until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
+    assert_ne!(child, Some(fixture::agent_state_id()));
+    session.interrupt(None).await.unwrap();
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Interrupted);
+    let (status, text) = world.result("call_1");
+    assert_eq!(status, ToolStatus::Interrupted);
+    assert!(text.contains("I look"), "{text}");
+    say(&session, "go on").await;
+    assert_eq!(until_finished(&session, 2).await, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn a_child_goes_on_in_another_process() {
+    let gate = Gate::closed();
+    let world = World::new([delegate("call_1", false), Answer::text("under").then_stall(&gate)]);
+    let session = world.new_session().await;
+    say(&session, "find it").await;
+    until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
+    // The process dies: nothing more is written by it, and another one takes over.
+    let log = world.log.crashed();
+    let next = World::on(log, [Answer::text("under the bed"), Answer::text("found")]);
+    let session = next
+        .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
+        .await;
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    assert_eq!(
+        next.result("call_1"),
+        (ToolStatus::Success, "under the bed".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_decision_reaches_the_child_that_waits_for_it() {
+    let world = World::new([
+        delegate("call_1", false),
+        Answer::call("call_2", "read", json!({"path": "/etc/passwd"})),
+        Answer::text("I may not"),
+        Answer::text("It may not."),
+    ]);
+    let session = world.new_session().await;
+    say(&session, "find it").await;
+    until(&session, |event| {
+        matches!(event, RuntimeEvent::ApprovalRequested(_))
+    })
+    .await;
+    session
+        .approve(ApprovalInput {
+            tool_call_id: "call_2".into(),
+            decision: ApprovalDecision::Deny,
+            note: None,
+            rule: None,
+            by: None,
+        })
+        .await
+        .unwrap();
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    assert_eq!(world.result("call_2").0, ToolStatus::Denied);
+    assert_eq!(world.result("call_1").1, "I may not");
+}
+
+#[tokio::test]
+async fn a_child_that_fails_is_a_failed_call() {
+    let world = World::new([
+        delegate("call_1", false),
+        Answer::error("unauthorized", "the key is wrong"),
+        Answer::text("It could not."),
+    ]);
+    let session = world.new_session().await;
+    say(&session, "find it").await;
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    let (status, text) = world.result("call_1");
+    assert_eq!(status, ToolStatus::Failed);
+    assert!(text.contains("the key is wrong"), "{text}");
+}
+
+#[tokio::test]
+async fn wrong_orders_are_told_to_the_model() {
+    let world = World::new([
+        Answer::call("call_1", "delegate", json!({"agent": "spy", "input": "x"})),
+        Answer::call("call_2", "delegate", json!({"agent": "scout"})),
+        Answer::call("call_3", "agents", json!({"action": "stop"})),
+        Answer::call("call_4", "agents", json!({})),
+        Answer::text("well"),
+    ]);
+    let session = world.new_session().await;
+    say(&session, "find it").await;
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    let (status, text) = world.result("call_1");
+    assert_eq!(status, ToolStatus::Invalid);
+    assert!(text.contains("The agents are: scout"), "{text}");
+    assert!(world.result("call_2").1.contains("`input` is missing"));
+    assert!(world.result("call_3").1.contains("`id` is missing"));
+    assert_eq!(world.result("call_4"), (ToolStatus::Success, "[]".to_owned()));
+}
