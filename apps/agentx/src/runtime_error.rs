@@ -108,7 +108,7 @@ fn server_hint(code: &str) -> Option<&'static str> {
         }
         "unauthenticated" | "bad_signature" => "`agentx identity show` says who you are to servers",
         "stale_challenge" => "try again; if it comes again, compare the clocks of both machines",
-        "rate_limited" | "too_many" | "busy_server" | "shutting_down" => "wait a little, and try again",
+        "rate_limited" | "too_many" | "full" | "closing" | "timed_out" => "wait a little, and try again",
         "stale_epoch" => "`/who` in a chat shows who drives now",
         _ => return None,
     })

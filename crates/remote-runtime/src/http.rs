@@ -30,6 +30,9 @@ const LONGEST_REST: Duration = Duration::from_secs(10);
 /// A token is renewed when it would end so soon.
 const RENEW_BEFORE: Duration = Duration::from_secs(30);
 
+/// The code of a problem: the server has as many connections as it takes.
+const FULL: &str = "full";
+
 /// Asks a server.
 pub(crate) struct Http {
     client: Client,
@@ -133,7 +136,7 @@ impl Http {
                 Err(Failure::Lost { error, unsent }) => {
                     let wait = waits.next().filter(|_| unsent || ask.repeatable);
                     let Some(wait) = wait else {
-                        return Err(self.unreachable(describe(&error)));
+                        return Err(self.unreachable(reason(&error)));
                     };
                     tokio::time::sleep(*wait).await;
                 }
@@ -191,9 +194,8 @@ impl Http {
     /// What a status that is no success says.
     fn refusal(&self, status: StatusCode, body: &[u8]) -> Failure {
         if let Ok(problem) = serde_json::from_slice::<Problem>(body) {
-            let later = problem
-                .retry_after_ms
-                .filter(|_| status == StatusCode::TOO_MANY_REQUESTS);
+            let was_not_done = status == StatusCode::TOO_MANY_REQUESTS || problem.code == FULL;
+            let later = problem.retry_after_ms.filter(|_| was_not_done);
             let error = RuntimeError::from(problem);
             return match later.map(Duration::from_millis) {
                 Some(after) if after <= LONGEST_REST => Failure::Later { error, after },
@@ -281,9 +283,9 @@ impl Http {
                 Ok(bytes) => break bytes,
                 Err(Failure::Lost { error, unsent: true }) => match waits.next() {
                     Some(wait) => tokio::time::sleep(*wait).await,
-                    None => return Err(self.unreachable(describe(&error))),
+                    None => return Err(self.unreachable(reason(&error))),
                 },
-                Err(Failure::Lost { error, .. }) => return Err(self.unreachable(describe(&error))),
+                Err(Failure::Lost { error, .. }) => return Err(self.unreachable(reason(&error))),
                 Err(
                     Failure::Unauthorized(error) | Failure::Answered(error) | Failure::Later { error, .. },
                 ) => {
@@ -323,18 +325,21 @@ impl Failure {
     }
 }
 
-/// An error and what caused it, in one line.
-fn describe(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !words.contains(&text) {
-            words = format!("{words}: {text}");
-        }
-        cause = error.source();
+/// Why there was no answer, in few words: what went wrong first, and not the layers that passed it on.
+fn reason(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "it does not answer in time".into();
     }
+    let mut first: &dyn std::error::Error = error;
+    while let Some(cause) = first.source() {
+        first = cause;
+    }
+    let words = first.to_string();
+    // The number of an error says nothing that its words do not.
+    let words = words.split(" (os error").next().unwrap_or_default();
     words
+        .trim_start_matches("failed to lookup address information: ")
+        .to_owned()
 }
 
 fn now_ms() -> u64 {

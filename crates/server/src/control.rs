@@ -15,14 +15,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::hand::Hand;
+use crate::options::{KEY_CHARS, TITLE_CHARS};
 use crate::state::{Caller, ServerState};
 
 /// How long something may take; what was begun goes on.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a key of a message may be.
-const KEY_CHARS: usize = 256;
-/// How long a title may be.
-const TITLE_CHARS: usize = 200;
 
 /// The arguments of the command `rename`.
 #[derive(Deserialize)]
@@ -103,9 +100,10 @@ impl ServerState {
     /// # Errors
     /// Where the caller may not, or does not drive.
     pub async fn say(self: &Arc<Self>, caller: &Caller, frame: UserInputFrame) -> Result<u64, RuntimeError> {
-        let key = frame.idempotency_key.as_deref().unwrap_or_default();
-        if key.chars().count() > KEY_CHARS {
-            return Err(remote("bad_request", "the idempotency key is too long"));
+        let key = frame.idempotency_key.as_deref().map(str::chars);
+        if key.is_some_and(|key| !(1..=KEY_CHARS).contains(&key.count())) {
+            let what = format!("an idempotency key has 1 to {KEY_CHARS} characters");
+            return Err(remote("bad_request", &what));
         }
         if frame.content.is_empty() {
             return Err(remote("bad_request", "the message is empty"));

@@ -7,6 +7,13 @@ use std::time::Duration;
 use crate::feed::Bounds;
 use crate::wheel::Patience;
 
+/// The program, with its version, as a server names itself to clients.
+pub(crate) const PROGRAM: &str = concat!("agentx ", env!("CARGO_PKG_VERSION"));
+/// How many characters a title may have.
+pub(crate) const TITLE_CHARS: usize = 200;
+/// How many characters the key may have by which what is sent twice is known.
+pub(crate) const KEY_CHARS: usize = 255;
+
 /// What a server is told when it starts.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {

@@ -39,7 +39,7 @@ const BREATH: Duration = Duration::from_millis(50);
 /// How many sessions that were under way are opened at once.
 const REOPEN: usize = 4;
 /// What somebody is told for whom there is no room.
-const TOO_MANY: &str = r#"{"type":"urn:agentx:problem:too_many","title":"Too many","status":503,"code":"too_many","detail":"the server has too many connections","retry_after_ms":1000}"#;
+const FULL: &str = r#"{"type":"urn:agentx:problem:full","title":"Full","status":503,"detail":"the server has as many connections as it takes; come back in a moment","code":"full","retry_after_ms":1000}"#;
 
 /// That a connection is counted; it counts as long as a copy of this is somewhere.
 #[derive(Clone)]
@@ -249,8 +249,8 @@ fn turn_away(state: &ServerState, stream: &TcpStream, is_tls: bool) {
         // A new connection has room for this; whoever does not get it sees the end all the same.
         let words = format!(
             "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n\
-             connection: close\r\ncontent-length: {}\r\n\r\n{TOO_MANY}",
-            TOO_MANY.len()
+             connection: close\r\ncontent-length: {}\r\n\r\n{FULL}",
+            FULL.len()
         );
         let _ = stream.try_write(words.as_bytes());
     }

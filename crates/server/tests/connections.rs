@@ -233,11 +233,15 @@ async fn there_are_only_so_many_connections() {
         .unwrap();
     let mut answer = Vec::new();
     let _ = within(raw.read_to_end(&mut answer)).await;
-    assert!(
-        answer.starts_with(b"HTTP/1.1 503"),
-        "{}",
-        String::from_utf8_lossy(&answer)
+    let answer = String::from_utf8_lossy(&answer);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    assert!(head.starts_with("HTTP/1.1 503"), "{answer}");
+    let problem: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        (&problem["code"], &problem["status"]),
+        (&json!("full"), &json!(503))
     );
+    assert!(problem["retry_after_ms"].is_u64(), "{problem}");
     let hello = third.notice("hello").await;
     let payload = {
         let challenge = agentx_identity::Challenge {

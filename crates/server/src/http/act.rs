@@ -14,6 +14,7 @@ use super::answer::Body;
 use super::body::{Json, OptionalJson};
 use super::extract::{Approving, Driving, In, Key, Owning};
 use super::{Failure, Shared};
+use crate::options::KEY_CHARS;
 use crate::state::{Caller, ServerState};
 
 /// It is on record.
@@ -35,7 +36,7 @@ pub(crate) struct MessageRequest {
     mode: InputMode,
     /// A second message with the same key is the same message.
     #[serde(default)]
-    #[schemars(length(max = 256))]
+    #[schemars(length(min = 1, max = KEY_CHARS))]
     idempotency_key: Option<String>,
     /// When it was said, by the client's clock: ISO 8601, UTC.
     #[serde(default)]

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::describe::{Input, Needs, Operation};
 use super::{Failure, Shared, stream};
 use crate::feed::Place;
+use crate::options::KEY_CHARS;
 use crate::state::{Access, Caller};
 
 /// The statuses of whoever has to say who they are.
@@ -257,8 +258,6 @@ impl<T: JsonSchema> Input for Query<T> {
 
 /// The header in which such a key comes.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// How long a key may be.
-pub(crate) const KEY_CHARS: usize = 255;
 
 impl FromRequestParts<Shared> for Key {
     type Rejection = Failure;

@@ -11,6 +11,7 @@ use super::answer::Body;
 use super::describe::{Answer, Operation};
 use super::extract::Operator;
 use super::{Failure, Front, Shared};
+use crate::options::PROGRAM;
 
 /// The server is well.
 #[derive(Serialize, JsonSchema)]
@@ -18,7 +19,7 @@ pub(crate) struct Health {
     /// `ok`.
     status: &'static str,
     /// The program, with its version.
-    server: String,
+    server: &'static str,
     /// The version of the protocol.
     protocol: u32,
 }
@@ -29,7 +30,7 @@ pub(crate) struct Metrics(String);
 pub(crate) async fn health() -> Body<Health> {
     Body(Health {
         status: "ok",
-        server: concat!("agentx ", env!("CARGO_PKG_VERSION")).to_owned(),
+        server: PROGRAM,
         protocol: agentx_types::wire::PROTOCOL,
     })
 }

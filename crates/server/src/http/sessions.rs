@@ -13,6 +13,7 @@ use super::cursor::Cursor;
 use super::extract::{Driving, In, Key, Member, Owning, Query, Somebody, Watching};
 use super::query::Limit;
 use super::{Failure, Shared, act};
+use crate::options::TITLE_CHARS;
 use crate::state::Caller;
 use crate::trust::of_server;
 
@@ -66,7 +67,7 @@ pub(crate) struct SessionView {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PatchRequest {
     /// What people see in lists.
-    #[schemars(length(max = 200))]
+    #[schemars(length(max = TITLE_CHARS))]
     title: String,
 }
 

@@ -14,6 +14,7 @@ use super::frames::{End, accepted, id_of, parse, refused};
 use super::meter::{Meter, Ruling};
 use super::wire::Stream;
 use crate::auth::{Identity, check_client, problem};
+use crate::options::PROGRAM;
 use crate::state::{Caller, Counted};
 
 /// What a browser is called that has not said how.
@@ -87,7 +88,7 @@ impl Reading {
         self.shared.outbox.notice(
             &Hello {
                 protocol: PROTOCOL,
-                server: concat!("agentx/", env!("CARGO_PKG_VERSION")).to_owned(),
+                server: PROGRAM.to_owned(),
                 nonce: challenge.nonce.clone(),
                 origin: challenge.origin.clone(),
                 expires_at_ms: challenge.expires_at_ms,
