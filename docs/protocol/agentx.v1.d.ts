@@ -774,6 +774,8 @@ export interface AgentConfig {
   limits: Limits;
   /** Agents that this one may make, by their names: with its tool `delegate`, or in its scripts. */
   agents?: AgentConfig[];
+  /** Which agent gets which input, where this one sorts them. */
+  routing?: Routing | null;
 }
 
 /** Which machine drives the agent. */
@@ -867,6 +869,77 @@ export interface Limits {
   max_cost?: NanoUsd | null;
   /** Milliseconds from the start of a run to its end, without those in which no program was there to go on with it. */
   max_wall_ms?: number | null;
+}
+
+/** Which agent gets which input. */
+export interface Routing {
+  /** What people may want. */
+  rules: IntentRule[];
+  /** Who does what. */
+  routes: Route[];
+  /** Who gets what no rule fits; `None` where nobody does. */
+  default?: AgentConfig | null;
+}
+
+/** One thing that people may want, and how they say it. */
+export interface IntentRule {
+  /** What it is called, in answers of the model too. */
+  name: string;
+  /** What a model has to know to read the words. */
+  references?: IntentReference[];
+  /** What may be filled in. */
+  vars?: IntentVar[];
+  /** How people say it. */
+  patterns?: IntentPattern[];
+  /** Inputs as they may come, with what they mean. */
+  examples?: IntentExample[];
+}
+
+/** Something that a model has to know. */
+export interface IntentReference {
+  /** What it is about. */
+  topic: string;
+  /** What there is to know. */
+  text: string;
+}
+
+/** Something that an input fills in. */
+export interface IntentVar {
+  /** How patterns and answers name it. */
+  name: string;
+  /** What people call it. */
+  label: string;
+  /** What it is. */
+  type: VarKind;
+}
+
+/** What a variable holds. */
+export type VarKind = "string" | "int" | "float" | "bool";
+
+/** A way to say it. */
+export interface IntentPattern {
+  /** The words, with `[name]` where a variable stands. */
+  input: string;
+  /** What it means, as a line `rule: name=value, name=value`; `None` where it fills in the variables that stand in `input`. */
+  output?: string | null;
+}
+
+/** An input as it may come. */
+export interface IntentExample {
+  /** What it shows. */
+  subject: string;
+  /** What a person says. */
+  input?: string | null;
+  /** What it means, in lines `rule: name=value`. */
+  output?: string | null;
+}
+
+/** An agent and the rules whose intents are its. */
+export interface Route {
+  /** Their names. */
+  rules: string[];
+  /** It. */
+  agent: AgentConfig;
 }
 
 /** A process became the session's writer. */

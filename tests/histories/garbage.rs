@@ -65,6 +65,7 @@ fn config(a: u8, b: u8) -> AgentConfig {
     AgentConfig {
         limits,
         agents: Vec::new(),
+        routing: None,
         approval,
         ..fixtures::config()
     }

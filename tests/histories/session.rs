@@ -65,6 +65,7 @@ impl Session {
             approval: ApprovalMode::Ask,
             limits,
             agents: Vec::new(),
+            routing: None,
             ..fixtures::config()
         };
         session.say(SessionOpened {

@@ -102,6 +102,7 @@ impl Settings {
             rules: self.rules.clone(),
             limits: self.limits,
             agents: Vec::new(),
+            routing: None,
         }
     }
 }

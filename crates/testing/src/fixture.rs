@@ -81,6 +81,7 @@ pub fn config() -> AgentConfig {
         rules: Vec::new(),
         limits: Limits::default(),
         agents: Vec::new(),
+        routing: None,
     }
 }
 

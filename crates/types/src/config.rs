@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelParams, ModelSpec, NanoUsd, ToolSpec};
+use crate::{ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
 /// Which machine drives the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct AgentConfig {
     /// Agents that this one may make, by their names: with its tool `delegate`, or in its scripts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentConfig>,
+    /// Which agent gets which input, where this one sorts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<Box<Routing>>,
 }
 
 /// A file of instructions that was read when the session was opened.

@@ -29,6 +29,7 @@ mod model;
 mod outcome;
 mod output;
 mod people;
+mod routing;
 mod run_event;
 mod runtime_event;
 #[cfg(feature = "schema")]
@@ -52,6 +53,7 @@ pub use model::*;
 pub use outcome::*;
 pub use output::*;
 pub use people::*;
+pub use routing::*;
 pub use run_event::*;
 pub use runtime_event::*;
 #[cfg(feature = "schema")]

@@ -69,6 +69,7 @@ pub(super) fn config() -> AgentConfig {
         rules: vec![],
         limits: Limits::default(),
         agents: Vec::new(),
+        routing: None,
     }
 }
 

@@ -192,7 +192,61 @@ pub(crate) fn instructions() -> Vec<Instructions> {
 pub(crate) fn config() -> AgentConfig {
     AgentConfig {
         agents: vec![small_config()],
+        routing: Some(Box::new(routing())),
         ..childless()
+    }
+}
+
+fn routing() -> Routing {
+    let small = IntentRule {
+        name: "nothing".into(),
+        ..IntentRule::default()
+    };
+    let var = |name: &str, label: &str, kind| IntentVar {
+        name: name.into(),
+        label: label.into(),
+        kind,
+    };
+    let volume = IntentRule {
+        name: "volume".into(),
+        references: vec![IntentReference {
+            topic: "loud".into(),
+            text: "100 is loud.".into(),
+        }],
+        vars: vec![
+            var("pct", "百分比", VarKind::Int),
+            var("room", "where", VarKind::String),
+        ],
+        patterns: vec![
+            IntentPattern {
+                input: "音量 [pct]".into(),
+                output: None,
+            },
+            IntentPattern {
+                input: "louder".into(),
+                output: Some("volume: pct=90".into()),
+            },
+        ],
+        examples: vec![
+            IntentExample {
+                subject: "several at once".into(),
+                input: Some("louder, and stop".into()),
+                output: Some("volume: pct=90".into()),
+            },
+            IntentExample {
+                subject: "be careful".into(),
+                input: None,
+                output: None,
+            },
+        ],
+    };
+    Routing {
+        rules: vec![volume, small],
+        routes: vec![Route {
+            rules: vec!["volume".into()],
+            agent: small_config(),
+        }],
+        default: Some(Box::new(small_config())),
     }
 }
 
@@ -210,6 +264,7 @@ fn childless() -> AgentConfig {
         rules: vec![rule(), small_rule()],
         limits: limits(),
         agents: Vec::new(),
+        routing: None,
     }
 }
 
@@ -221,6 +276,7 @@ pub(crate) fn small_config() -> AgentConfig {
         rules: vec![],
         limits: Limits::default(),
         agents: Vec::new(),
+        routing: None,
         ..childless()
     }
 }

@@ -41,6 +41,7 @@ words! {
     AgentKind { React }
     ApprovalMode { Ask, Auto, Deny }
     RuleEffect { Allow, Ask, Deny }
+    VarKind { String, Int, Float, Bool }
     Api { Anthropic, OpenaiChat, Scripted }
     Access { Internal, Read, Change, Run }
     RunStatus {
