@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Limits, ModelParams};
 
+use crate::answers::{self, ScriptedAnswer};
 use crate::keys::KeyPath;
 use crate::layers::Merged;
 use crate::models;
@@ -13,8 +14,8 @@ use crate::settings::{CallSettings, Durability, Settings, ToolSettings};
 use crate::value::Value;
 use crate::{At, Mistake, Origin, Places, Sourced};
 
-/// The largest prompt that is read from a file.
-const MAX_PROMPT_BYTES: u64 = 1 << 20;
+/// The largest text that is read from a file beside the configuration.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn settings(
     builtin: Catalog,
@@ -31,6 +32,7 @@ pub(crate) fn settings(
             .sourced("model")
             .map(|model| Sourced::new(model.value.to_string(), model.origin.clone())),
         system_prompt: system_prompt(&get, mistakes),
+        scripted_answers: scripted_answers(&get, mistakes),
         params: ModelParams {
             max_output_tokens: get.count("params.max_output_tokens"),
             temperature: get.number("params.temperature"),
@@ -186,7 +188,7 @@ fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Option<Arc<st
         return Some(Arc::from(sourced.value.to_string()));
     };
     let path = Places::resolve(base_of(&sourced.origin, get.places), written);
-    match read_prompt(&path) {
+    match read_text(&path) {
         Ok(text) => Some(Arc::from(text)),
         Err(what) => {
             mistakes.push(mistake(
@@ -200,11 +202,26 @@ fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Option<Arc<st
     }
 }
 
-fn read_prompt(path: &Path) -> Result<String, String> {
+fn scripted_answers(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Vec<ScriptedAnswer> {
+    const KEY: &str = "scripted_answers";
+    let Some(sourced) = get.merged.sourced(KEY) else {
+        return Vec::new();
+    };
+    let path = Places::resolve(base_of(&sourced.origin, get.places), &sourced.value.to_string());
+    let read = read_text(&path)
+        .map_err(|what| mistake(&sourced.origin, KEY, format!("{}: {what}", path.display()), None))
+        .and_then(|text| answers::read(&path, &text));
+    read.unwrap_or_else(|mistake| {
+        mistakes.push(mistake);
+        Vec::new()
+    })
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
     let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > MAX_PROMPT_BYTES {
+    if size > MAX_TEXT_BYTES {
         return Err(format!(
-            "the file has {size} bytes; at most {MAX_PROMPT_BYTES} are read"
+            "the file has {size} bytes; at most {MAX_TEXT_BYTES} are read"
         ));
     }
     std::fs::read_to_string(path).map_err(|error| error.to_string())

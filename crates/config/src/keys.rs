@@ -62,6 +62,7 @@ pub const KEYS: &[KeySpec] = &[
     key("model", Kind::Text, Free, None, "the model to ask: an id, an alias, or `provider/id`"),
     key("system_prompt", Kind::Text, Free, None, "standing instructions, in place of the built-in ones"),
     key("system_prompt_file", Kind::Path, InsideOnly, None, "a file that holds them, relative to the file that names it"),
+    key("scripted_answers", Kind::Path, InsideOnly, None, "a file of answers for the scripted environment, relative to the file that names it"),
     key("params.temperature", Kind::Temperature, Free, None, "how freely the model chooses its words"),
     key("params.max_output_tokens", Kind::Count, Free, None, "the longest answer in tokens"),
     key("params.thinking_tokens", Kind::Count, Free, None, "how many tokens the model may spend on reasoning"),

@@ -15,6 +15,7 @@
 //! ```
 
 mod agent;
+mod answers;
 mod assemble;
 mod edit;
 mod keys;
@@ -31,9 +32,10 @@ mod secret;
 mod settings;
 mod trust;
 mod value;
-mod yaml;
+pub mod yaml;
 
 pub use agent::{DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel};
+pub use answers::ScriptedAnswer;
 pub use edit::add_rule;
 pub use keys::{APIS, KEYS, KeyPath, KeySpec, Trust, VARIABLES};
 pub use layers::{Merged, Row, show_rule};
@@ -42,7 +44,7 @@ pub use mistake::{At, ConfigError, Mistake};
 pub use nearest::nearest;
 pub use origin::{Origin, Place, Sourced};
 pub use places::{Places, WORKSPACE_FOLDER};
-pub use read::Flag;
+pub use read::{Flag, scalar};
 pub use secret::Secret;
 pub use settings::{
     CallSettings, Durability, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,

@@ -296,7 +296,10 @@ fn examples(path: &KeyPath) -> String {
 }
 
 /// A value of one word or number.
-pub(crate) fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
+///
+/// # Errors
+/// What is wrong, and the nearest right word if there is one.
+pub fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
     let wrong = |near| {
         Err((
             format!("expected {}, found {}", kind.expects(), value.kind()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Limits, ModelParams, Rule};
 
-use crate::{Secret, Sourced};
+use crate::{ScriptedAnswer, Secret, Sourced};
 
 /// Everything that a program of AgentX can be told.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Settings {
     pub model: Option<Sourced<String>>,
     /// Standing instructions in place of the built-in ones.
     pub system_prompt: Option<Arc<str>>,
+    /// Answers that the scripted environment gives before its own.
+    pub scripted_answers: Vec<ScriptedAnswer>,
     /// Settings of each model call.
     pub params: ModelParams,
     /// When a run has to end.

@@ -141,7 +141,9 @@ fn note(path: &KeyPath, sourced: &Sourced<Value>, why: &'static str) -> Ignored 
 }
 
 fn is_inside(sourced: &Sourced<Value>, places: &Places) -> bool {
-    let (Value::File(written), Origin::Workspace(place)) = (&sourced.value, &sourced.origin) else {
+    let (Value::File(written) | Value::Text(written), Origin::Workspace(place)) =
+        (&sourced.value, &sourced.origin)
+    else {
         return false;
     };
     let base = place.file.parent().unwrap_or(&places.workspace_root);

@@ -7,50 +7,66 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 /// The largest file that is read.
-pub(crate) const MAX_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// Line and column, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) line: u64,
-    pub(crate) column: u64,
+pub struct Position {
+    /// The line.
+    pub line: u64,
+    /// The column, in characters.
+    pub column: u64,
 }
 
 /// A value and where it begins.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) at: Position,
-    pub(crate) value: Yaml,
+pub struct Node {
+    /// Where it begins.
+    pub at: Position,
+    /// What it is.
+    pub value: Yaml,
 }
 
 /// What a value is.
 #[derive(Clone, Debug)]
-pub(crate) enum Yaml {
+pub enum Yaml {
+    /// Nothing.
     Null,
+    /// True or false.
     Bool(bool),
+    /// A whole number.
     Int(i64),
+    /// Another number.
     Float(f64),
+    /// Text.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A mapping, in the order of the file; each key once.
     Map(Vec<(Key, Node)>),
 }
 
 /// A key of a mapping.
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
-    pub(crate) at: Position,
-    pub(crate) name: String,
+pub struct Key {
+    /// Where it begins.
+    pub at: Position,
+    /// Its text.
+    pub name: String,
 }
 
 /// A text that is not YAML, or too much of it.
-pub(crate) struct Broken {
-    pub(crate) at: Position,
-    pub(crate) what: String,
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// Where the reader stopped.
+    pub at: Position,
+    /// What is wrong, in words.
+    pub what: String,
 }
 
 impl Yaml {
     /// What it is, in words.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
             Self::Bool(_) => "true or false",
@@ -63,7 +79,10 @@ impl Yaml {
 }
 
 /// Reads a whole file; an empty one (or one with only comments) is an empty mapping.
-pub(crate) fn parse(text: &str) -> Result<Node, Broken> {
+///
+/// # Errors
+/// Where it is not YAML, or more than is read.
+pub fn parse(text: &str) -> Result<Node, Broken> {
     let start = Position { line: 1, column: 1 };
     if text.len() > MAX_BYTES {
         let what = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());

@@ -41,7 +41,7 @@ impl NodeRuntime {
             models: models(&settings.catalog, &settings.providers),
             wire_options,
             network: Arc::new(network),
-            scripted: ScriptedEnvironment::live(),
+            scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
             tools: toolbox(settings),
             clock: Arc::new(SystemClock),
             program: program.to_owned(),

@@ -4,10 +4,14 @@
 //! Chinese, asks for tools when asked in plain words, and sums up their real results. Everything around it (approvals,
 //! interrupts, the log, replay) works as with a real model. The same request always gives the same events.
 //!
+//! Where it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an agent with tools of
+//! its own, or a whole flow, runs the same way every time.
+//!
 //! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its model has no
 //! price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`] for the whole contract.
 
 mod answer;
+mod cues;
 mod intent;
 mod phrase;
 mod player;
@@ -17,6 +21,7 @@ mod words;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx_config::ScriptedAnswer;
 use agentx_runtime::{BoxFuture, Effector, Environment, EventSink};
 use agentx_types::{Action, ActionBody, ActionKind, ErrorOccurred};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug)]
 pub struct ScriptedEnvironment {
     pace: Duration,
+    answers: Arc<[ScriptedAnswer]>,
 }
 
 impl ScriptedEnvironment {
@@ -49,7 +55,17 @@ impl ScriptedEnvironment {
 
     /// Waits so long between two pieces of an answer.
     pub fn with_pace(pace: Duration) -> Self {
-        Self { pace }
+        Self {
+            pace,
+            answers: Arc::default(),
+        }
+    }
+
+    /// Gives these answers, where one of them fits, before its own.
+    #[must_use]
+    pub fn with_answers(mut self, answers: Vec<ScriptedAnswer>) -> Self {
+        self.answers = answers.into();
+        self
     }
 }
 
@@ -70,13 +86,14 @@ impl Effector for ScriptedEnvironment {
         events: EventSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        let pace = self.pace;
+        let (pace, answers) = (self.pace, self.answers.clone());
         Box::pin(async move {
             let ActionBody::CallModel(call) = &action.body else {
                 events.emit(not_a_model_call(&action)).await;
                 return;
             };
-            let answer = answer::answer(&call.request);
+            let cued = cues::answer(&answers, &call.request);
+            let answer = cued.unwrap_or_else(|| answer::answer(&call.request));
             player::play(&action, &call.request, answer, pace, &events, &cancel).await;
         })
     }
