@@ -26,6 +26,16 @@ impl NodeRuntime {
     /// # Errors
     /// Where the database cannot be opened.
     pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
+        Ok(Self::new(NodeParts::from_settings(settings, program)?))
+    }
+}
+
+impl NodeParts {
+    /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// Where the database cannot be opened.
+    pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
         let log = open(settings)?;
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
@@ -35,7 +45,7 @@ impl NodeRuntime {
             retry,
             ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
         });
-        Ok(Self::new(NodeParts {
+        Ok(Self {
             log,
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),
@@ -46,7 +56,7 @@ impl NodeRuntime {
             clock: Arc::new(SystemClock),
             program: program.to_owned(),
             data_dir: settings.data_dir.clone(),
-        }))
+        })
     }
 }
 

@@ -50,6 +50,22 @@ pub struct NodeParts {
     pub data_dir: PathBuf,
 }
 
+impl NodeParts {
+    /// Who asks models: over the network, or the scripted environment where the model is that.
+    pub fn model_effector(&self) -> Arc<dyn Effector> {
+        let scripted = self
+            .scripted
+            .effectors()
+            .into_iter()
+            .find(|(kind, _)| *kind == ActionKind::CallModel);
+        let network = self.network.clone();
+        match scripted {
+            Some((_, scripted)) => Arc::new(ModelRouter { scripted, network }),
+            None => network,
+        }
+    }
+}
+
 /// The runtime that acts.
 pub struct NodeRuntime {
     driver: DriverParts,
@@ -64,17 +80,7 @@ impl NodeRuntime {
     /// A runtime of these parts. Must be called inside a tokio runtime before the first session is opened.
     pub fn new(parts: NodeParts) -> Self {
         let mut effectors: BTreeMap<ActionKind, Arc<dyn Effector>> = BTreeMap::new();
-        let scripted = parts
-            .scripted
-            .effectors()
-            .into_iter()
-            .find(|(kind, _)| *kind == ActionKind::CallModel);
-        let network = parts.network;
-        let models: Arc<dyn Effector> = match scripted {
-            Some((_, scripted)) => Arc::new(ModelRouter { scripted, network }),
-            None => network,
-        };
-        effectors.insert(ActionKind::CallModel, models);
+        effectors.insert(ActionKind::CallModel, parts.model_effector());
         let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone());
         effectors.insert(ActionKind::CallTool, Arc::new(tools));
         let driver = DriverParts {
