@@ -1,7 +1,31 @@
-//! Sandboxed Luau for tools and flows.
+//! Sandboxed Luau as tools and flows: every effect of a script through one door. The page below is `docs/LUAU.md`.
+//!
+#![doc = include_str!("../../../docs/LUAU.md")]
 
+mod error;
 mod host;
+mod invoke;
+mod lane;
+mod lanes;
+mod libraries;
 mod limits;
+mod natives;
+mod random;
+mod run;
+mod script;
+mod time;
+mod value;
+mod vm;
 
+pub use error::{Reason, ScriptError, ScriptMistake};
 pub use host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
+pub use lanes::Lanes;
+pub use libraries::Libraries;
 pub use limits::{Limit, Limits, SOURCE_BYTES};
+pub use script::{Script, check};
+
+/// Definitions of `ctx`, `rt` and the rest for editors and `--!strict` scripts: the text of `agentx.d.luau`.
+#[must_use]
+pub const fn types() -> &'static str {
+    include_str!("luau/agentx.d.luau")
+}

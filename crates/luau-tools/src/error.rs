@@ -1,0 +1,166 @@
+//! What can go wrong with a script, said so that its author can mend it: the script, the line, the limit.
+
+use std::fmt;
+
+use crate::limits::Limit;
+
+/// A script that did not come to a result. It is an observation for the model, not a failure of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The script as it was named when it was compiled.
+    pub script: String,
+    /// The library in which it happened, as it was required; `None` for the script itself.
+    pub library: Option<String>,
+    /// The line, from 1, where one is known.
+    pub line: Option<u32>,
+    /// What kind of thing went wrong.
+    pub reason: Reason,
+}
+
+/// Why a script came to no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The text is no Luau, is too long, or is not text at all.
+    Source(String),
+    /// The script raised an error or made a mistake.
+    Failed(String),
+    /// The run went over a limit.
+    Limit(Limit),
+    /// The arguments cannot be given to a script.
+    Arguments(String),
+    /// What the script returned is no JSON.
+    Result(String),
+    /// The script neither has a function `invoke` nor called `rt:output`.
+    NoOutput,
+    /// Somebody stopped the run.
+    Cancelled,
+    /// The lane that ran the script is gone, or a VM could not be made.
+    Lost(String),
+}
+
+impl ScriptError {
+    pub(crate) fn new(script: &str, reason: Reason) -> Self {
+        Self {
+            script: script.to_owned(),
+            library: None,
+            line: None,
+            reason,
+        }
+    }
+
+    /// Reads `where:line: ` off an error message of the VM.
+    pub(crate) fn located(script: &str, text: &str, reason: impl FnOnce(String) -> Reason) -> Self {
+        let (place, message) = Place::split(text);
+        let mut error = Self::new(script, reason(message.to_owned()));
+        error.put(place);
+        error
+    }
+
+    pub(crate) fn put(&mut self, place: Option<Place>) {
+        if let Some(place) = place {
+            self.line = Some(place.line);
+            self.library = (place.chunk != TOOL).then_some(place.chunk);
+        }
+    }
+
+    /// For programs: `source`, `script_error`, `limit_memory` (and the other limits), `arguments`, `result`, `no_output`,
+    /// `cancelled`, `lost`.
+    #[must_use]
+    pub fn code(&self) -> String {
+        match &self.reason {
+            Reason::Source(_) => "source".to_owned(),
+            Reason::Failed(_) => "script_error".to_owned(),
+            Reason::Limit(limit) => format!("limit_{}", limit.name()),
+            Reason::Arguments(_) => "arguments".to_owned(),
+            Reason::Result(_) => "result".to_owned(),
+            Reason::NoOutput => "no_output".to_owned(),
+            Reason::Cancelled => "cancelled".to_owned(),
+            Reason::Lost(_) => "lost".to_owned(),
+        }
+    }
+
+    /// The limit that the run went over, if that is the reason.
+    #[must_use]
+    pub fn limit(&self) -> Option<&Limit> {
+        match &self.reason {
+            Reason::Limit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.script)?;
+        if let Some(library) = &self.library {
+            write!(f, " ({library})")?;
+        }
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        f.write_str(": ")?;
+        match &self.reason {
+            Reason::Source(message) | Reason::Failed(message) => f.write_str(message),
+            Reason::Limit(limit) => write!(f, "{limit} (limit {})", limit.name()),
+            Reason::Arguments(message) => write!(f, "the arguments cannot be given to the script: {message}"),
+            Reason::Result(message) => write!(f, "the result is no JSON: {message}"),
+            Reason::NoOutput => {
+                f.write_str("there is no result: write `function invoke(ctx, args)`, or call rt:output(result)")
+            }
+            Reason::Cancelled => f.write_str("the run was cancelled"),
+            Reason::Lost(message) => write!(f, "the script could not be run: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+/// A mistake that shows before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptMistake {
+    /// From 1.
+    pub line: u32,
+    /// From 1; 1 where the compiler tells only the line.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for ScriptMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for ScriptMistake {}
+
+/// How the VM names the script itself; libraries have their own names.
+pub(crate) const TOOL: &str = "tool";
+
+/// A place in a script.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) chunk: String,
+    pub(crate) line: u32,
+}
+
+impl Place {
+    /// Splits `chunk:line: message`.
+    pub(crate) fn split(text: &str) -> (Option<Self>, &str) {
+        let place = || {
+            let (chunk, rest) = text.split_once(':')?;
+            let (line, message) = rest.split_once(':')?;
+            let known = chunk == TOOL || chunk.starts_with("libs/");
+            let line = line.parse().ok().filter(|_| known)?;
+            let place = Self {
+                chunk: chunk.to_owned(),
+                line,
+            };
+            Some((place, message.trim_start()))
+        };
+        match place() {
+            Some((place, message)) => (Some(place), message),
+            None => (None, text),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! One invocation, from the outside: starts the run on a lane, performs its effects by the host, watches the time.
+//!
+//! Everything here runs as part of the caller's own task. So a host's futures live in the caller's runtime, and dropping the
+//! invocation drops them, and stops the script.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Reason, ScriptError};
+use crate::host::{BoxFuture, Effect, EffectKind, Host, Outcome};
+use crate::lanes::{Seat, Start};
+use crate::limits::{Limit, Limits};
+use crate::run::{CANCELLED, Said, TIMED_OUT};
+use crate::script::Script;
+use crate::value::measure;
+
+/// How long a script that was told to stop may take to say at which line it was.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+impl Script {
+    /// Runs the script with these arguments until it ends, on a thread of the crate's own.
+    ///
+    /// It needs a runtime of tokio with time. Dropping the future, or cancelling, stops the script.
+    ///
+    /// # Errors
+    /// The script made a mistake, went over a limit, or was cancelled.
+    pub async fn invoke(
+        &self,
+        args: Value,
+        host: Arc<dyn Host>,
+        limits: Limits,
+        cancel: CancellationToken,
+    ) -> Result<Value, ScriptError> {
+        let error = |reason| ScriptError::new(self.name(), reason);
+        measure(&args, limits.json_depth, limits.json).map_err(|problem| error(Reason::Arguments(problem)))?;
+        if limits.at_depth > limits.depth {
+            return Err(error(Reason::Limit(Limit::Depth(limits.depth))));
+        }
+        let end = Instant::now() + limits.wall;
+        let wall = Limit::Wall(limits.wall);
+        let _room = tokio::select! {
+            room = Arc::clone(&self.lanes.room).acquire_owned() => room,
+            () = cancel.cancelled() => return Err(error(Reason::Cancelled)),
+            () = tokio::time::sleep_until(end) => return Err(error(Reason::Limit(wall))),
+        };
+        let stop = Arc::new(AtomicU8::new(0));
+        let (said, heard) = mpsc::unbounded_channel();
+        let start = Start {
+            id: next_run(),
+            script: Arc::clone(&self.compiled),
+            args,
+            limits,
+            said,
+            stop: Arc::clone(&stop),
+        };
+        let Some(seat) = self.lanes.start(start) else {
+            return Err(error(Reason::Lost("the lane has ended".to_owned())));
+        };
+        let mut invocation = Invocation {
+            seat: Some(seat),
+            stop: StopOnDrop(stop),
+            heard,
+            host,
+            doing: FuturesUnordered::new(),
+            arrivals: Arrivals::default(),
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(invocation.stop(self.name(), CANCELLED, Reason::Cancelled).await),
+            result = invocation.drive() => result.unwrap_or_else(|| Err(error(Reason::Lost("the lane has ended".to_owned())))),
+            () = tokio::time::sleep_until(end) => {
+                Err(invocation.stop(self.name(), TIMED_OUT, Reason::Limit(wall)).await)
+            }
+        }
+    }
+}
+
+fn next_run() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+struct Invocation {
+    /// `None` once the run was told to stop.
+    seat: Option<Seat>,
+    stop: StopOnDrop,
+    heard: mpsc::UnboundedReceiver<Said>,
+    host: Arc<dyn Host>,
+    doing: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>,
+    arrivals: Arrivals,
+}
+
+/// A script whose invocation is dropped while it computes sees it at its next safepoint.
+struct StopOnDrop(Arc<AtomicU8>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        let _ = self
+            .0
+            .compare_exchange(0, CANCELLED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+impl Invocation {
+    /// Until the run ends; `None` when the lane is gone.
+    async fn drive(&mut self) -> Option<Result<Value, ScriptError>> {
+        loop {
+            tokio::select! {
+                biased;
+                said = self.heard.recv() => match said? {
+                    Said::Began(effect) => self.begin(effect),
+                    Said::Ended(result) => return Some(result),
+                },
+                Some((step, outcome)) = self.doing.next() => {
+                    self.arrivals.arrived(step);
+                    if let Some(seat) = &self.seat {
+                        seat.outcome(step, outcome);
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, effect: Effect) {
+        let step = effect.step;
+        let outcome = match effect.kind {
+            EffectKind::Any => {
+                let first = self.arrivals.first(&effect.request);
+                self.host.observe(effect, first)
+            }
+            EffectKind::Ready => {
+                let ready = self.arrivals.has(&effect.request);
+                self.host
+                    .observe(effect, Box::pin(async move { Value::Bool(ready) }))
+            }
+            _ => self.host.perform(effect),
+        };
+        self.doing.push(Box::pin(async move { (step, outcome.await) }));
+    }
+
+    /// Stops the script and asks where it was.
+    async fn stop(&mut self, name: &str, why: u8, reason: Reason) -> ScriptError {
+        self.stop.0.store(why, Ordering::Relaxed);
+        self.seat = None;
+        let last = async {
+            loop {
+                match self.heard.recv().await {
+                    Some(Said::Began(_)) => {}
+                    Some(Said::Ended(result)) => return result.err(),
+                    None => return None,
+                }
+            }
+        };
+        let mut error = ScriptError::new(name, reason);
+        if let Ok(Some(last)) = timeout(LAST_WORDS, last).await
+            && last.reason == error.reason
+        {
+            error = last;
+        }
+        error
+    }
+}
+
+/// Which effects of the run are done, in the order in which they came.
+#[derive(Default)]
+struct Arrivals {
+    places: HashMap<u64, usize>,
+    waiting: Vec<(Vec<u64>, oneshot::Sender<u64>)>,
+}
+
+impl Arrivals {
+    fn arrived(&mut self, step: u64) {
+        let place = self.places.len();
+        self.places.insert(step, place);
+        let mut at = 0;
+        while at < self.waiting.len() {
+            if self.waiting[at].0.contains(&step) {
+                let (_, tell) = self.waiting.swap_remove(at);
+                // A host that replays does not listen.
+                let _ = tell.send(step);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// The step of `{of: […]}` that came first, as soon as there is one.
+    fn first(&mut self, request: &Value) -> BoxFuture<'static, Value> {
+        let steps: Vec<u64> = match request.get("of").and_then(Value::as_array) {
+            Some(steps) => steps.iter().filter_map(Value::as_u64).collect(),
+            None => Vec::new(),
+        };
+        let came = steps
+            .iter()
+            .filter_map(|step| Some((self.places.get(step)?, *step)))
+            .min();
+        if let Some((_, step)) = came {
+            return Box::pin(async move { Value::from(step) });
+        }
+        let (tell, told) = oneshot::channel();
+        self.waiting.push((steps, tell));
+        Box::pin(async move { told.await.map_or(Value::Null, Value::from) })
+    }
+
+    /// Whether the step of `{of: …}` is done.
+    fn has(&self, request: &Value) -> bool {
+        let step = request.get("of").and_then(Value::as_u64);
+        step.is_some_and(|step| self.places.contains_key(&step))
+    }
+}

@@ -1,0 +1,140 @@
+//! Lanes: the threads on which scripts run, never those of the runtime. A VM belongs to one lane; a lane holds thousands of
+//! runs, for a run that waits is a few KiB in a VM and nothing else. A script that computes gives its turn away every few
+//! milliseconds.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread;
+
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::host::Outcome;
+use crate::lane;
+use crate::run::Said;
+use crate::script::Compiled;
+
+/// How many runs all lanes hold at one time; more wait for their start.
+const MOST_RUNS: usize = 16_384;
+/// A stack that holds the nesting which Luau allows.
+const STACK: usize = 8 << 20;
+
+/// A pool of threads that run scripts.
+pub struct Lanes {
+    lanes: Vec<Lane>,
+    pub(crate) room: Arc<Semaphore>,
+}
+
+struct Lane {
+    inbox: mpsc::Sender<Told>,
+    /// Runs that are on this lane.
+    load: Arc<AtomicUsize>,
+}
+
+/// What a lane is told. Its inbox is bounded by the runs on it and by `Limits::pending` of each.
+pub(crate) enum Told {
+    Start(Box<Start>),
+    Outcome { run: u64, step: u64, outcome: Outcome },
+    Stop { run: u64 },
+    Forget { script: u64 },
+}
+
+/// A run that begins.
+pub(crate) struct Start {
+    pub(crate) id: u64,
+    pub(crate) script: Arc<Compiled>,
+    pub(crate) args: Value,
+    pub(crate) limits: crate::Limits,
+    pub(crate) said: tokio::sync::mpsc::UnboundedSender<Said>,
+    pub(crate) stop: Arc<std::sync::atomic::AtomicU8>,
+}
+
+/// A run's way to its lane. Dropping it stops the run.
+pub(crate) struct Seat {
+    inbox: mpsc::Sender<Told>,
+    load: Arc<AtomicUsize>,
+    run: u64,
+}
+
+impl Lanes {
+    /// So many threads, at least one. They end when the last script that was compiled on them is dropped.
+    #[must_use]
+    pub fn new(threads: usize) -> Arc<Self> {
+        let lanes = (0..threads.max(1)).filter_map(Lane::new).collect();
+        Arc::new(Self {
+            lanes,
+            room: Arc::new(Semaphore::new(MOST_RUNS)),
+        })
+    }
+
+    /// The lanes that [`Script::compile`](crate::Script::compile) uses: two, or up to four where there are more processors.
+    #[must_use]
+    pub fn shared() -> Arc<Self> {
+        static SHARED: OnceLock<Arc<Lanes>> = OnceLock::new();
+        let processors = thread::available_parallelism().map_or(2, usize::from);
+        Arc::clone(SHARED.get_or_init(|| Self::new(processors.clamp(2, 4))))
+    }
+
+    /// How many runs the lanes hold now.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.load.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Puts a run on the lane that has the fewest.
+    pub(crate) fn start(&self, start: Start) -> Option<Seat> {
+        let lane = self
+            .lanes
+            .iter()
+            .min_by_key(|lane| lane.load.load(Ordering::Relaxed))?;
+        lane.load.fetch_add(1, Ordering::Relaxed);
+        let seat = Seat {
+            inbox: lane.inbox.clone(),
+            load: Arc::clone(&lane.load),
+            run: start.id,
+        };
+        lane.inbox.send(Told::Start(Box::new(start))).ok()?;
+        Some(seat)
+    }
+
+    /// A script is gone: its VMs are not kept.
+    pub(crate) fn forget(&self, script: u64) {
+        for lane in &self.lanes {
+            // A lane that ended has no VMs.
+            let _ = lane.inbox.send(Told::Forget { script });
+        }
+    }
+}
+
+impl Lane {
+    fn new(index: usize) -> Option<Self> {
+        let (inbox, told) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name(format!("luau-{index}"))
+            .stack_size(STACK)
+            .spawn(move || lane::run(&told));
+        thread.ok()?;
+        Some(Self {
+            inbox,
+            load: Arc::default(),
+        })
+    }
+}
+
+impl Seat {
+    pub(crate) fn outcome(&self, step: u64, outcome: Outcome) {
+        // A lane that is gone says so by closing the other way.
+        let _ = self.inbox.send(Told::Outcome {
+            run: self.run,
+            step,
+            outcome,
+        });
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let _ = self.inbox.send(Told::Stop { run: self.run });
+        self.load.fetch_sub(1, Ordering::Relaxed);
+    }
+}

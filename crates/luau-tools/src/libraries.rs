@@ -1,0 +1,74 @@
+//! What a script may `require`: sources that the caller has read, by name. Nothing is read from a disk here.
+
+use std::collections::BTreeMap;
+
+use crate::limits::SOURCE_BYTES;
+
+/// Libraries by their path below `libs/`, such as `text.luau` or `http/init.luau`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Libraries {
+    sources: BTreeMap<String, String>,
+}
+
+impl Libraries {
+    /// None.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a library. `path` is relative to `libs/`, with `/` between folders; a path that does not end in `.luau` gets it.
+    /// Definition files (`.d.luau`) are left out, for they hold no code.
+    #[must_use]
+    pub fn with(mut self, path: &str, source: impl Into<String>) -> Self {
+        if !path.ends_with(".d.luau") {
+            let path = match path.strip_suffix(".luau") {
+                Some(_) => path.to_owned(),
+                None => format!("{path}.luau"),
+            };
+            self.sources.insert(path, source.into());
+        }
+        self
+    }
+
+    /// The library that `require(name)` means: its name in errors and its source.
+    ///
+    /// # Errors
+    /// Why the name is refused or what was looked for.
+    pub(crate) fn find(&self, name: &str) -> Result<(String, &str), String> {
+        if name.is_empty() {
+            return Err("require: the name is empty".to_owned());
+        }
+        let drive = name.as_bytes().get(1) == Some(&b':');
+        if name.starts_with(['/', '\\']) || drive || name.contains('\0') {
+            return Err(format!("require: {name:?} is no name of a library: it must be relative"));
+        }
+        if name.split(['/', '\\']).any(|part| part == "..") {
+            return Err(format!("require: {name:?} may not leave the libraries"));
+        }
+        let tries = [format!("{name}.luau"), format!("{name}/init.luau")];
+        for path in &tries {
+            if let Some(source) = self.sources.get(path) {
+                return Ok((format!("libs/{path}"), source));
+            }
+        }
+        Err(format!(
+            "require: there is no library {name:?} (looked for libs/{} and libs/{})",
+            tries[0], tries[1]
+        ))
+    }
+
+    /// Every path with its source, sorted.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.sources
+            .iter()
+            .map(|(path, source)| (path.as_str(), source.as_str()))
+    }
+
+    /// The first library that is longer than a source may be.
+    pub(crate) fn too_long(&self) -> Option<&str> {
+        let mut all = self.iter();
+        all.find(|(_, source)| source.len() > SOURCE_BYTES)
+            .map(|(path, _)| path)
+    }
+}

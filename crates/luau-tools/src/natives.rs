@@ -1,0 +1,295 @@
+//! The functions of Rust that the sandbox's own Luau builds on. A script never holds one of them.
+
+use std::rc::Rc;
+
+use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as Luau};
+use serde_json::Value;
+
+use crate::error::Reason;
+use crate::host::EffectKind;
+use crate::limits::Limit;
+use crate::random::Random;
+use crate::value::{Nulls, ToJson, ToLuau};
+use crate::vm::Shared;
+
+/// The table `native`.
+pub(crate) fn table(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Table> {
+    let native = lua.create_table()?;
+    native.raw_set("null", Luau::NULL)?;
+    let kinds = lua.create_table()?;
+    for (index, kind) in EffectKind::ALL.iter().enumerate() {
+        kinds.raw_set(kind.as_str(), index)?;
+    }
+    kinds.set_readonly(true);
+    native.raw_set("kinds", kinds)?;
+    let adder = Adder { lua, shared, native };
+    effects(&adder)?;
+    json(&adder)?;
+    numbers(&adder)?;
+    state(&adder)?;
+    adder.native.set_readonly(true);
+    Ok(adder.native)
+}
+
+struct Adder<'a> {
+    lua: &'a Lua,
+    shared: &'a Rc<Shared>,
+    native: Table,
+}
+
+impl Adder<'_> {
+    fn add<A, R>(
+        &self,
+        name: &str,
+        function: impl Fn(&Lua, &Shared, A) -> mlua::Result<R> + 'static,
+    ) -> mlua::Result<()>
+    where
+        A: mlua::FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+        let shared = Rc::clone(self.shared);
+        let function: Function = self
+            .lua
+            .create_function(move |lua, args: A| function(lua, &shared, args))?;
+        self.native.raw_set(name, function)
+    }
+}
+
+/// A value, or nil and what is wrong.
+fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<MultiValue> {
+    match result {
+        Ok(value) => value.into_lua_multi(lua),
+        Err(problem) => (Luau::Nil, problem).into_lua_multi(lua),
+    }
+}
+
+fn effects(to: &Adder<'_>) -> mlua::Result<()> {
+    to.add(
+        "begin",
+        |lua, shared, (kind, request, detached): (usize, Luau, Option<bool>)| {
+            let kind = EffectKind::ALL
+                .get(kind)
+                .copied()
+                .ok_or_else(|| mlua::Error::runtime("no such effect"))?;
+            let (request, bytes) = match shared.json(&request)? {
+                Ok(made) => made,
+                Err(problem) => return said(lua, Err::<u64, _>(format!("{kind}: {problem}"))),
+            };
+            let run = shared.run()?;
+            let step = run
+                .begin(kind, request, bytes)
+                .inspect_err(|_| shared.note_place(lua))?;
+            if detached == Some(true) {
+                run.detached.borrow_mut().insert(step);
+            }
+            said(lua, Ok(step))
+        },
+    )?;
+    to.add("caught", |lua, shared, error: Luau| {
+        let run = shared.run()?;
+        if run.is_tripped() {
+            return Err::<(), _>(crate::run::stopped());
+        }
+        let reason = match &error {
+            Luau::Error(error) if !is_memory(error) => Reason::Failed(text_of(error)),
+            _ => Reason::Limit(Limit::Memory(run.limits.memory)),
+        };
+        shared.note_place(lua);
+        Err(run.trip(reason))
+    })?;
+    to.add("preempted", |_, shared, ()| {
+        Ok(shared.run()?.preempted.replace(false))
+    })?;
+    to.add("most_tasks", |_, shared, ()| Ok(shared.run()?.limits.pending))?;
+    to.add("too_many", |lua, shared, ()| {
+        let run = shared.run()?;
+        shared.note_place(lua);
+        Err::<(), _>(run.trip(Reason::Limit(Limit::Pending(run.limits.pending))))
+    })?;
+    to.add("no_output", |_, shared, ()| {
+        Err::<(), _>(shared.run()?.trip(Reason::NoOutput))
+    })?;
+    to.add("awaits_recv", |_, shared, ()| {
+        Ok(shared.script.wants.awaits_recv)
+    })?;
+    to.add("library", |lua, shared, (name, env): (String, Table)| {
+        match shared.library(lua, &name, &env)? {
+            Ok((path, function)) => (path, function).into_lua_multi(lua),
+            Err(problem) => (Luau::Nil, problem).into_lua_multi(lua),
+        }
+    })
+}
+
+/// Whether the VM ran out of memory.
+pub(crate) fn is_memory(error: &mlua::Error) -> bool {
+    match error {
+        mlua::Error::MemoryError(_) => true,
+        mlua::Error::CallbackError { cause, .. } => is_memory(cause),
+        mlua::Error::RuntimeError(text) => text.starts_with("not enough memory"),
+        _ => false,
+    }
+}
+
+/// The message of an error, without the trace of the VM.
+pub(crate) fn text_of(error: &mlua::Error) -> String {
+    let text = match error {
+        mlua::Error::CallbackError { cause, .. } => return text_of(cause),
+        mlua::Error::RuntimeError(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let end = text.find("\nstack traceback:").unwrap_or(text.len());
+    text.get(..end).unwrap_or_default().to_owned()
+}
+
+fn json(to: &Adder<'_>) -> mlua::Result<()> {
+    to.add("json_encode", |lua, shared, value: Luau| {
+        let made = shared.json(&value)?;
+        said(lua, made.map(|(value, _)| value.to_string()))
+    })?;
+    to.add(
+        "json_decode",
+        |lua, shared, (text, keep): (mlua::LuaString, bool)| {
+            let nulls = if keep { Nulls::Kept } else { Nulls::Absent };
+            match shared.decode(&text) {
+                Ok(Value::Null) if nulls == Nulls::Absent => Ok((true, Luau::Nil)),
+                Ok(value) => Ok((true, shared.luau(lua, &value, nulls)?)),
+                Err(problem) => Ok((false, Luau::String(lua.create_string(problem)?))),
+            }
+        },
+    )?;
+    to.add("decode_whole", |lua, shared, text: mlua::LuaString| {
+        let begins = text
+            .as_bytes()
+            .iter()
+            .copied()
+            .find(|byte| !byte.is_ascii_whitespace());
+        if !matches!(begins, Some(b'{' | b'[')) {
+            return Ok(Luau::String(text));
+        }
+        match shared.decode(&text) {
+            Ok(value) => shared.luau(lua, &value, Nulls::Absent),
+            Err(_) => Ok(Luau::String(text)),
+        }
+    })?;
+    to.add("array", |_, shared, table: Table| {
+        if !table.has_metatable() {
+            table.set_metatable(Some(shared.array()?))?;
+        }
+        Ok(table)
+    })?;
+    to.add("parse_time", |_, _, text: mlua::LuaString| {
+        Ok(text.to_str().ok().and_then(|text| crate::time::parse(&text)))
+    })
+}
+
+fn numbers(to: &Adder<'_>) -> mlua::Result<()> {
+    to.add("is_seeded", |_, shared, ()| {
+        Ok(shared.run()?.random.borrow().is_some())
+    })?;
+    to.add("seed", |_, shared, seed: f64| {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a seed is any number"
+        )]
+        let random = Random::new(seed as u64);
+        *shared.run()?.random.borrow_mut() = Some(random);
+        Ok(())
+    })?;
+    to.add("random", |_, shared, ()| {
+        let run = shared.run()?;
+        let mut random = run.random.borrow_mut();
+        Ok(random.as_mut().map_or(0.0, Random::unit))
+    })?;
+    to.add("random_between", |lua, shared, (low, high): (f64, f64)| {
+        let whole = |number: f64| number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0;
+        if !whole(low) || !whole(high) || low > high {
+            let problem = format!("two whole numbers are needed, the smaller first, not {low} and {high}");
+            return said(lua, Err::<f64, _>(problem));
+        }
+        let run = shared.run()?;
+        let mut random = run.random.borrow_mut();
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            reason = "whole and small"
+        )]
+        let value = random
+            .as_mut()
+            .map_or(low, |random| random.between(low as i64, high as i64) as f64);
+        said(lua, Ok(value))
+    })
+}
+
+fn state(to: &Adder<'_>) -> mlua::Result<()> {
+    to.add("state_known", |_, shared, table: Luau| {
+        let run = shared.run()?;
+        if let Ok((Value::Object(entries), _)) = shared.json(&table)? {
+            let mut state = run.state.borrow_mut();
+            for (key, value) in &entries {
+                state
+                    .sizes
+                    .insert(key.clone(), value.to_string().len() + key.len());
+            }
+            state.entries = entries;
+        }
+        Ok(())
+    })?;
+    to.add("state_set", |lua, shared, (key, value): (String, Luau)| {
+        let run = shared.run()?;
+        let (value, bytes) = match shared.json(&value)? {
+            Ok(made) => made,
+            Err(problem) => return said(lua, Err::<u64, _>(problem)),
+        };
+        let changed = run.set_state(&key, &value, bytes).map_err(|limit| {
+            shared.note_place(lua);
+            run.trip(Reason::Limit(limit))
+        })?;
+        if !changed {
+            return Luau::Nil.into_lua_multi(lua);
+        }
+        let request = serde_json::json!({"key": key, "value": value});
+        let step = run
+            .begin(EffectKind::StateSet, request, bytes)
+            .inspect_err(|_| shared.note_place(lua))?;
+        said(lua, Ok(step))
+    })
+}
+
+impl Shared {
+    /// JSON of a value and its size; what is wrong with it otherwise.
+    pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
+        let run = self.run()?;
+        let array = self.array()?;
+        let mut to = ToJson::new(&array, run.limits.json_depth, run.limits.json);
+        match to.value(value) {
+            Ok(made) => Ok(Ok((made, to.made()))),
+            Err(problem) => problem.message().map(Err),
+        }
+    }
+
+    /// A value of JSON.
+    pub(crate) fn luau(&self, lua: &Lua, value: &Value, nulls: Nulls) -> mlua::Result<Luau> {
+        let array = self.array()?;
+        let to = ToLuau {
+            lua,
+            array: &array,
+            nulls,
+        };
+        to.value(value)
+    }
+
+    fn decode(&self, text: &mlua::LuaString) -> Result<Value, String> {
+        let limits = self.run().map_err(|error| error.to_string())?.limits.clone();
+        let bytes = text.as_bytes();
+        if bytes.len() > limits.json {
+            return Err(format!(
+                "the text has more than {}",
+                crate::limits::Bytes(limits.json)
+            ));
+        }
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        crate::value::measure(&value, limits.json_depth, limits.json)?;
+        Ok(value)
+    }
+}

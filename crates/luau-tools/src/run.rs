@@ -1,0 +1,235 @@
+//! What is known of one run while its script runs: counters, the watch, what goes out. The VM's callbacks read and write it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::error::{Place, Reason, ScriptError};
+use crate::host::{Effect, EffectKind};
+use crate::limits::{Limit, Limits};
+use crate::random::Random;
+
+/// How long a script may compute before others have their turn.
+const SLICE: Duration = Duration::from_millis(4);
+/// The clock is read once in so many interrupts.
+const CLOCK_EVERY: u32 = 8;
+
+/// From a lane to the future that awaits the run. It is bounded by `Limits::pending` and `Limits::effects`.
+pub(crate) enum Said {
+    Began(Effect),
+    Ended(Result<Value, ScriptError>),
+}
+
+/// Why a run is stopped from outside; zero means that it is not.
+pub(crate) const CANCELLED: u8 = 1;
+/// The time of the run is over.
+pub(crate) const TIMED_OUT: u8 = 2;
+
+/// One run.
+pub(crate) struct Run {
+    pub(crate) limits: Limits,
+    pub(crate) said: UnboundedSender<Said>,
+    pub(crate) stop: Arc<AtomicU8>,
+    /// The limit that was hit; nothing of the script runs after it.
+    pub(crate) tripped: RefCell<Option<Reason>>,
+    pub(crate) place: RefCell<Option<Place>>,
+    /// Set by the interrupt that gave the turn away.
+    pub(crate) preempted: Cell<bool>,
+    pub(crate) random: RefCell<Option<Random>>,
+    pub(crate) state: RefCell<State>,
+    /// Effects whose outcome nobody awaits.
+    pub(crate) detached: RefCell<BTreeSet<u64>>,
+    /// Memory that this run is charged with, in bytes.
+    pub(crate) charged: Cell<usize>,
+    watch: Watch,
+    counts: Counts,
+}
+
+/// The state as the script sees it, and the size of each entry.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) entries: Map<String, Value>,
+    pub(crate) sizes: BTreeMap<String, usize>,
+}
+
+struct Watch {
+    ticks: Cell<u32>,
+    slice_from: Cell<Instant>,
+    yield_at: Cell<Instant>,
+    used: Cell<Duration>,
+}
+
+#[derive(Default)]
+struct Counts {
+    steps: Cell<u64>,
+    requests: Cell<u64>,
+    agents: Cell<u64>,
+    output: Cell<usize>,
+    pending: Cell<usize>,
+}
+
+impl Run {
+    pub(crate) fn new(limits: Limits, said: UnboundedSender<Said>, stop: Arc<AtomicU8>) -> Self {
+        let now = Instant::now();
+        Self {
+            limits,
+            said,
+            stop,
+            tripped: RefCell::new(None),
+            place: RefCell::new(None),
+            preempted: Cell::new(false),
+            random: RefCell::new(None),
+            state: RefCell::default(),
+            detached: RefCell::default(),
+            charged: Cell::new(0),
+            watch: Watch {
+                ticks: Cell::new(0),
+                slice_from: Cell::new(now),
+                yield_at: Cell::new(now),
+                used: Cell::new(Duration::ZERO),
+            },
+            counts: Counts::default(),
+        }
+    }
+
+    /// The script begins to compute.
+    pub(crate) fn enter(&self) {
+        let now = Instant::now();
+        self.watch.slice_from.set(now);
+        self.watch.yield_at.set(now + SLICE);
+    }
+
+    /// The script waits, or others have their turn.
+    pub(crate) fn leave(&self) {
+        let slice = self.watch.slice_from.get().elapsed();
+        self.watch.used.set(self.watch.used.get() + slice);
+    }
+
+    /// Stops the script for good.
+    pub(crate) fn trip(&self, reason: Reason) -> mlua::Error {
+        self.tripped.borrow_mut().get_or_insert(reason);
+        stopped()
+    }
+
+    pub(crate) fn is_tripped(&self) -> bool {
+        self.tripped.borrow().is_some()
+    }
+
+    /// What an interrupt has to do: nothing, give the turn away, or stop.
+    pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
+        self.preempted.set(false);
+        if self.is_tripped() {
+            return Err(stopped());
+        }
+        let ticks = self.watch.ticks.get().wrapping_add(1);
+        self.watch.ticks.set(ticks);
+        if !ticks.is_multiple_of(CLOCK_EVERY) {
+            return Ok(mlua::VmState::Continue);
+        }
+        match self.stop.load(Ordering::Relaxed) {
+            0 => {}
+            TIMED_OUT => return Err(self.trip(Reason::Limit(Limit::Wall(self.limits.wall)))),
+            _ => return Err(self.trip(Reason::Cancelled)),
+        }
+        let now = Instant::now();
+        let slice = now.duration_since(self.watch.slice_from.get());
+        if self.watch.used.get() + slice > self.limits.cpu {
+            return Err(self.trip(Reason::Limit(Limit::Cpu(self.limits.cpu))));
+        }
+        if now >= self.watch.yield_at.get() {
+            self.watch.yield_at.set(now + SLICE);
+            self.preempted.set(true);
+            return Ok(mlua::VmState::Yield);
+        }
+        Ok(mlua::VmState::Continue)
+    }
+
+    /// Counts an effect, gives it its step and sends it out.
+    pub(crate) fn begin(&self, kind: EffectKind, request: Value, bytes: usize) -> mlua::Result<u64> {
+        self.count(kind, bytes)
+            .map_err(|limit| self.trip(Reason::Limit(limit)))?;
+        let step = self.counts.steps.get() + 1;
+        self.counts.steps.set(step);
+        self.counts.pending.set(self.counts.pending.get() + 1);
+        // Nobody listens any more only when the run was dropped; then it is stopped soon.
+        let _ = self.said.send(Said::Began(Effect { step, kind, request }));
+        Ok(step)
+    }
+
+    /// An outcome was handed to the script, or thrown away.
+    pub(crate) fn settled(&self) {
+        self.counts.pending.set(self.counts.pending.get().saturating_sub(1));
+    }
+
+    fn count(&self, kind: EffectKind, bytes: usize) -> Result<(), Limit> {
+        let (limits, counts) = (&self.limits, &self.counts);
+        if counts.steps.get() >= limits.effects {
+            return Err(Limit::Effects(limits.effects));
+        }
+        if counts.pending.get() >= limits.pending {
+            return Err(Limit::Pending(limits.pending));
+        }
+        match kind {
+            EffectKind::AgentCreate => {
+                add(&counts.agents, limits.agents).ok_or(Limit::Agents(limits.agents))?;
+            }
+            EffectKind::Emit | EffectKind::Log => {
+                let output = counts.output.get() + bytes;
+                if output > limits.output {
+                    return Err(Limit::Output(limits.output));
+                }
+                counts.output.set(output);
+            }
+            EffectKind::Invoke if limits.at_depth >= limits.depth => return Err(Limit::Depth(limits.depth)),
+            kind if reaches_out(kind) => {
+                add(&counts.requests, limits.requests).ok_or(Limit::Requests(limits.requests))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Puts a value into the state; `None` where it is there already, and the limit where there is no room.
+    pub(crate) fn set_state(&self, key: &str, value: &Value, bytes: usize) -> Result<bool, Limit> {
+        let mut state = self.state.borrow_mut();
+        let old = state.entries.get(key).unwrap_or(&Value::Null);
+        if old == value {
+            return Ok(false);
+        }
+        if value.is_null() {
+            state.entries.shift_remove(key);
+            state.sizes.remove(key);
+            return Ok(true);
+        }
+        state.sizes.insert(key.to_owned(), bytes + key.len());
+        if state.sizes.values().sum::<usize>() > self.limits.state {
+            return Err(Limit::State(self.limits.state));
+        }
+        state.entries.insert(key.to_owned(), value.clone());
+        Ok(true)
+    }
+}
+
+fn add(count: &Cell<u64>, most: u64) -> Option<()> {
+    (count.get() < most).then(|| count.set(count.get() + 1))
+}
+
+const fn reaches_out(kind: EffectKind) -> bool {
+    use EffectKind::{
+        AgentInput, Generate, GenerateJson, GenerateStream, Http, Invoke, StreamOpen, StreamSend,
+    };
+    matches!(
+        kind,
+        Generate | GenerateJson | GenerateStream | Http | Invoke | AgentInput | StreamOpen | StreamSend
+    )
+}
+
+/// The error that ends a script. It carries nothing: why is in [`Run::tripped`].
+pub(crate) fn stopped() -> mlua::Error {
+    mlua::Error::runtime("the script was stopped")
+}

@@ -1,0 +1,258 @@
+//! A script as it was compiled: its text and its libraries as bytecode that only this process made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mlua::chunk::Compiler;
+
+use crate::error::{Reason, ScriptError, ScriptMistake};
+use crate::lanes::Lanes;
+use crate::libraries::Libraries;
+use crate::limits::{Bytes, SOURCE_BYTES};
+
+/// A script that can be invoked, any number of times at once. Clones are the same script.
+#[derive(Clone)]
+pub struct Script {
+    pub(crate) compiled: Arc<Compiled>,
+    pub(crate) lanes: Arc<Lanes>,
+}
+
+/// What the lanes need of a script.
+pub(crate) struct Compiled {
+    /// Tells scripts apart, even those with the same text: they share no VM.
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) main: Vec<u8>,
+    pub(crate) libraries: Libraries,
+    /// Bytecode by the name that errors show, `libs/…`.
+    pub(crate) compiled: BTreeMap<String, Vec<u8>>,
+    pub(crate) hash: String,
+    pub(crate) wants: Wants,
+    pub(crate) lanes: std::sync::Weak<Lanes>,
+}
+
+/// What the text names, and so is made ready before it begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wants {
+    pub(crate) state: bool,
+    pub(crate) random: bool,
+    pub(crate) older: bool,
+    pub(crate) awaits_recv: bool,
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        if let Some(lanes) = self.lanes.upgrade() {
+            lanes.forget(self.id);
+        }
+    }
+}
+
+impl Script {
+    /// Compiles a script and its libraries. `name` is what errors show; it need not be a file.
+    ///
+    /// # Errors
+    /// The text is longer than [`SOURCE_BYTES`], is bytecode, or is no Luau: then with the line.
+    pub fn compile(name: &str, source: &str, libraries: Libraries) -> Result<Self, ScriptError> {
+        Self::compile_on(Lanes::shared(), name, source, libraries)
+    }
+
+    /// The same on lanes of one's own.
+    ///
+    /// # Errors
+    /// As [`Script::compile`].
+    pub fn compile_on(
+        lanes: Arc<Lanes>,
+        name: &str,
+        source: &str,
+        libraries: Libraries,
+    ) -> Result<Self, ScriptError> {
+        let source_error = |text: String| ScriptError::new(name, Reason::Source(text));
+        if let Some(path) = libraries.too_long() {
+            return Err(source_error(format!(
+                "the library {path} has more than {}",
+                Bytes(SOURCE_BYTES)
+            )));
+        }
+        let main = bytecode(source).map_err(|mistake| mistake.of(name, None))?;
+        let mut compiled = BTreeMap::new();
+        for (path, text) in libraries.iter() {
+            let chunk = format!("libs/{path}");
+            let made = bytecode(text).map_err(|mistake| mistake.of(name, Some(&chunk)))?;
+            compiled.insert(chunk, made);
+        }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let compiled = Compiled {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            name: name.to_owned(),
+            main,
+            compiled,
+            hash: hash(source, &libraries),
+            wants: wants(source, &libraries),
+            libraries,
+            lanes: Arc::downgrade(&lanes),
+        };
+        Ok(Self {
+            compiled: Arc::new(compiled),
+            lanes,
+        })
+    }
+
+    /// What the script is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.compiled.name
+    }
+
+    /// blake3 over the text and all libraries, as hex: another hash is another script.
+    #[must_use]
+    pub fn hash(&self) -> &str {
+        &self.compiled.hash
+    }
+}
+
+impl std::fmt::Debug for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Script")
+            .field("name", &self.compiled.name)
+            .field("hash", &self.compiled.hash)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Finds the first mistake of a script without running it.
+///
+/// # Errors
+/// The mistake with its place.
+pub fn check(name: &str, source: &str) -> Result<(), ScriptMistake> {
+    match bytecode(source) {
+        Ok(_) => Ok(()),
+        Err(mistake) => Err(ScriptMistake {
+            line: mistake.line.unwrap_or(1),
+            column: mistake.line.map_or(1, |line| column(source, line, &mistake.message)),
+            message: if mistake.line.is_some() {
+                mistake.message
+            } else {
+                format!("{name}: {}", mistake.message)
+            },
+        }),
+    }
+}
+
+struct Mistake {
+    line: Option<u32>,
+    message: String,
+}
+
+impl Mistake {
+    fn of(self, name: &str, library: Option<&str>) -> ScriptError {
+        let mut error = ScriptError::new(name, Reason::Source(self.message));
+        error.line = self.line;
+        error.library = library.map(str::to_owned);
+        error
+    }
+}
+
+/// The compiler tells no column: it is that of the word which the message quotes, or of the line's first word.
+fn column(source: &str, line: u32, message: &str) -> u32 {
+    let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);
+    let text = source.lines().nth(index).unwrap_or_default();
+    let quoted: Vec<&str> = message.split('\'').skip(1).step_by(2).collect();
+    let found = quoted.iter().rev().find_map(|word| text.find(*word));
+    let at = found.unwrap_or(text.len() - text.trim_start().len());
+    let before = text.get(..at).unwrap_or_default();
+    u32::try_from(before.chars().count() + 1).unwrap_or(1)
+}
+
+fn bytecode(source: &str) -> Result<Vec<u8>, Mistake> {
+    if source.len() > SOURCE_BYTES {
+        return Err(Mistake {
+            line: None,
+            message: format!("the text has more than {}", Bytes(SOURCE_BYTES)),
+        });
+    }
+    if source.bytes().any(|byte| byte == 0 || byte == 0x1b) {
+        return Err(Mistake {
+            line: None,
+            message: "this is no text: bytecode is not accepted".to_owned(),
+        });
+    }
+    if deepest(source) > DEEPEST {
+        return Err(Mistake {
+            line: None,
+            message: format!("the text nests deeper than {DEEPEST} brackets"),
+        });
+    }
+    crate::vm::flags();
+    compiler().compile(source).map_err(|error| mistake(&error))
+}
+
+pub(crate) fn compiler() -> Compiler {
+    Compiler::new().set_optimization_level(1).set_debug_level(1)
+}
+
+/// How deep brackets may nest. The compiler has a bound too; it is reached on a stack that we do not know.
+const DEEPEST: usize = 256;
+
+/// How deep brackets nest, strings and comments counted too: an upper bound.
+fn deepest(source: &str) -> usize {
+    let (mut depth, mut most) = (0usize, 0usize);
+    for byte in source.bytes() {
+        match byte {
+            b'(' | b'{' | b'[' => {
+                depth += 1;
+                most = most.max(depth);
+            }
+            b')' | b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// Takes the line out of `…:12: message`.
+fn mistake(error: &mlua::Error) -> Mistake {
+    let text = match error {
+        mlua::Error::SyntaxError { message, .. } => message.clone(),
+        other => other.to_string(),
+    };
+    let text = text.strip_prefix("syntax error: ").unwrap_or(&text);
+    let mut parts = text.splitn(3, ':');
+    let (_, line, rest) = (parts.next(), parts.next(), parts.next());
+    match (line.and_then(|line| line.parse().ok()), rest) {
+        (Some(line), Some(rest)) => Mistake {
+            line: Some(line),
+            message: rest.trim().to_owned(),
+        },
+        _ => Mistake {
+            line: None,
+            message: text.to_owned(),
+        },
+    }
+}
+
+fn hash(source: &str, libraries: &Libraries) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(source);
+    for (path, text) in libraries.iter() {
+        part(path);
+        part(text);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+fn wants(source: &str, libraries: &Libraries) -> Wants {
+    let names = |word: &str| source.contains(word) || libraries.iter().any(|(_, text)| text.contains(word));
+    let dense: String = source.chars().filter(|c| !c.is_whitespace()).collect();
+    Wants {
+        state: names("state"),
+        random: names("random"),
+        older: names("rt") || names("__builtin"),
+        awaits_recv: dense.contains("recv():await") || names("await_any") || names("await_all"),
+    }
+}

@@ -1,0 +1,392 @@
+//! A VM that holds runs of one script. Between runs it is frozen: what a run writes is in globals of its own.
+//!
+//! A VM of Luau takes 150 to 190 KiB whatever runs in it, a run in it a few. So runs of one [`Script`](crate::Script) share VMs,
+//! at most [`MOST_RUNS`] each, and runs of different scripts never do: a script is compiled for one owner, so nobody shares
+//! a VM with somebody else. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+
+use mlua::chunk::ChunkMode;
+use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value as Luau};
+use serde_json::Value;
+
+use crate::error::{Place, TOOL};
+use crate::natives;
+use crate::run::Run;
+use crate::script::{Compiled, compiler};
+use crate::value::Nulls;
+
+/// How many runs a VM may hold.
+pub(crate) const MOST_RUNS: usize = 64;
+/// A VM that has grown beyond this takes no new runs.
+const FULL: usize = 8 << 20;
+
+/// A VM and the doors into it.
+pub(crate) struct Vm {
+    // Before `lua`: what refers to values of the VM goes first.
+    enter: Function,
+    start: Function,
+    result: Function,
+    body: Function,
+    main: Function,
+    env_meta: Table,
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) runs: usize,
+    pub(crate) retired: bool,
+    base: usize,
+    lua: Lua,
+}
+
+/// What the functions of Rust in a VM know.
+pub(crate) struct Shared {
+    pub(crate) script: Arc<Compiled>,
+    current: RefCell<Option<Rc<Run>>>,
+    array: OnceCell<Table>,
+    libraries: RefCell<HashMap<String, Function>>,
+    depth: Cell<usize>,
+}
+
+/// What a run came to when its script could not go on for now.
+pub(crate) enum Progress {
+    /// It needs the outcome of this step.
+    Needs(u64),
+    /// Others have their turn; it can go on at once.
+    TurnOver,
+    /// Its main task has ended.
+    Done,
+}
+
+impl Shared {
+    /// The run whose script runs now.
+    pub(crate) fn run(&self) -> mlua::Result<Rc<Run>> {
+        let run = self.current.borrow();
+        run.clone()
+            .ok_or_else(|| mlua::Error::runtime("no script is running"))
+    }
+
+    /// The metatable that marks empty arrays.
+    pub(crate) fn array(&self) -> mlua::Result<Table> {
+        let array = self.array.get().cloned();
+        array.ok_or_else(|| mlua::Error::runtime("the VM is not ready"))
+    }
+
+    /// Remembers the line of the script that runs now.
+    pub(crate) fn note_place(&self, lua: &Lua) {
+        let Some(run) = self.current.borrow().clone() else {
+            return;
+        };
+        if run.place.borrow().is_some() {
+            return;
+        }
+        for level in 0..12 {
+            let place = lua.inspect_stack(level, |debug| {
+                let chunk = debug.source().short_src?.into_owned();
+                let line = u32::try_from(debug.current_line()?).ok()?;
+                Some(Place { chunk, line })
+            });
+            match place {
+                None => return,
+                Some(Some(place)) if place.chunk == TOOL || place.chunk.starts_with("libs/") => {
+                    *run.place.borrow_mut() = Some(place);
+                    return;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// A library's path and its function, with this run's globals.
+    pub(crate) fn library(
+        &self,
+        lua: &Lua,
+        name: &str,
+        env: &Table,
+    ) -> mlua::Result<Result<(String, Function), String>> {
+        let path = match self.script.libraries.find(name) {
+            Ok((path, _)) => path,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let known = self.libraries.borrow().get(&path).cloned();
+        let function = match known {
+            Some(function) => function,
+            None => {
+                let Some(code) = self.script.compiled.get(&path) else {
+                    return Ok(Err(format!("require: {path} was not compiled")));
+                };
+                let function = load(lua, code, &path, Some(env.clone()))?;
+                self.libraries.borrow_mut().insert(path.clone(), function.clone());
+                function
+            }
+        };
+        let function = function.deep_clone()?;
+        function.set_environment(env.clone())?;
+        Ok(Ok((path, function)))
+    }
+
+    fn interrupt(&self, lua: &Lua) -> mlua::Result<mlua::VmState> {
+        let Some(run) = self.current.borrow().clone() else {
+            return Ok(mlua::VmState::Continue);
+        };
+        run.interrupt().inspect_err(|_| {
+            // The place may not be asked from within itself.
+            if self.depth.replace(1) == 0 {
+                self.note_place(lua);
+                self.depth.set(0);
+            }
+        })
+    }
+}
+
+impl Vm {
+    /// A frozen VM with the script loaded.
+    pub(crate) fn new(script: &Arc<Compiled>) -> mlua::Result<Self> {
+        let libraries = StdLib::TABLE
+            | StdLib::STRING
+            | StdLib::MATH
+            | StdLib::BIT
+            | StdLib::UTF8
+            | StdLib::BUFFER
+            | StdLib::VECTOR
+            | StdLib::COROUTINE
+            | StdLib::DEBUG;
+        let lua = Lua::new_with(libraries, LuaOptions::new())?;
+        let shared = Rc::new(Shared {
+            script: Arc::clone(script),
+            current: RefCell::new(None),
+            array: OnceCell::new(),
+            libraries: RefCell::default(),
+            depth: Cell::new(0),
+        });
+        let array = marker(&lua, "array")?;
+        shared.array.get_or_init(|| array);
+        let inner = lua.create_table()?;
+        let native = natives::table(&lua, &shared)?;
+        for (code, name) in prelude(script.wants.older) {
+            let chunk = lua.load(code.as_slice()).set_name("=agentx");
+            let chunk = chunk.set_mode(ChunkMode::Binary).into_function()?;
+            chunk
+                .call::<()>((&native, &inner))
+                .map_err(|error| mlua::Error::runtime(format!("{name}: {error}")))?;
+        }
+        let base = lua.globals();
+        for name in ["require", "rt", "builtin"] {
+            let global = if name == "builtin" { "__builtin" } else { name };
+            base.raw_set(global, inner.raw_get::<Luau>(name)?)?;
+        }
+        lua.sandbox(true)?;
+        let env_meta = marker(&lua, "globals")?;
+        env_meta.set_readonly(false);
+        env_meta.raw_set("__index", &base)?;
+        env_meta.set_readonly(true);
+        let main = load(
+            &lua,
+            &script.main,
+            TOOL,
+            Some(environment(&lua, &env_meta)?),
+        )?;
+        let watch = Rc::clone(&shared);
+        lua.set_interrupt(move |lua| watch.interrupt(lua));
+        Ok(Self {
+            enter: inner.raw_get("enter")?,
+            start: inner.raw_get("start")?,
+            result: inner.raw_get("result")?,
+            body: inner.raw_get("body")?,
+            main,
+            env_meta,
+            shared,
+            runs: 0,
+            retired: false,
+            base: lua.used_memory(),
+            lua,
+        })
+    }
+
+    /// Whether another run may come in.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.retired && self.runs < MOST_RUNS && self.lua.used_memory() < self.base + FULL
+    }
+
+    /// Whether it is worth keeping when nothing runs in it.
+    pub(crate) fn is_small(&self) -> bool {
+        !self.retired && self.lua.used_memory() < self.base + (1 << 20)
+    }
+
+    /// Prepares a run: its globals, its arguments, its main task. Gives the table that [`Vm::go_on`] wants.
+    pub(crate) fn start(&self, run: &Rc<Run>, args: &Value) -> mlua::Result<Table> {
+        self.with(run, || {
+            let env = environment(&self.lua, &self.env_meta)?;
+            let main = self.main.deep_clone()?;
+            main.set_environment(env.clone())?;
+            let args = self.given(args)?;
+            let wants = &self.shared.script.wants;
+            let table: Table = self
+                .start
+                .call((&self.body, main, &args, wants.state, wants.random))?;
+            table.raw_set("env", env)?;
+            table.raw_set("input", args)?;
+            Ok(table)
+        })
+    }
+
+    /// Lets the script run until it waits, ends or has had its turn. `outcome` is what it waited for.
+    pub(crate) fn go_on(
+        &self,
+        run: &Rc<Run>,
+        table: &Table,
+        outcome: Option<(u64, Result<Value, String>)>,
+    ) -> mlua::Result<Progress> {
+        self.with(run, || {
+            let code: i64 = match outcome {
+                None => self.enter.call(table)?,
+                Some((step, Ok(value))) => {
+                    self.enter
+                        .call((table, step, true, self.given(&value)?))?
+                }
+                Some((step, Err(problem))) => self.enter.call((table, step, false, problem))?,
+            };
+            Ok(match u64::try_from(code) {
+                Ok(0) => Progress::Done,
+                Ok(step) => Progress::Needs(step),
+                Err(_) => Progress::TurnOver,
+            })
+        })
+    }
+
+    /// What the main task gave, as JSON; or what it raised.
+    pub(crate) fn result(&self, run: &Rc<Run>, table: &Table) -> mlua::Result<Ended> {
+        self.with(run, || {
+            let (ok, value): (bool, Luau) = self.result.call(table)?;
+            if !ok {
+                return Ok(Ended::Raised(self.raised(&value)?));
+            }
+            let Luau::Table(given) = &value else {
+                return Ok(Ended::Value(Value::Null));
+            };
+            Ok(match self.shared.json(&given.raw_get::<Luau>(1)?)? {
+                Ok((value, _)) => Ended::Value(value),
+                Err(problem) => Ended::NoJson(problem),
+            })
+        })
+    }
+
+    /// What an error value says. No function of the script is asked.
+    fn raised(&self, value: &Luau) -> mlua::Result<String> {
+        let most = 4096;
+        let text = match value {
+            Luau::String(text) => text.to_string_lossy(),
+            Luau::Table(table) => match table.raw_get::<Luau>("message")? {
+                Luau::String(text) => text.to_string_lossy(),
+                _ => match self.shared.json(value)? {
+                    Ok((value, _)) => value.to_string(),
+                    Err(_) => "an error that is a table".to_owned(),
+                },
+            },
+            Luau::Error(error) => natives::text_of(error),
+            Luau::Number(number) => number.to_string(),
+            other => format!("an error that is a {}", other.type_name()),
+        };
+        if text.len() <= most {
+            return Ok(text);
+        }
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        Ok(format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()))
+    }
+
+    fn given(&self, value: &Value) -> mlua::Result<Luau> {
+        if value.is_null() {
+            return Ok(Luau::Nil);
+        }
+        self.shared.luau(&self.lua, value, Nulls::Absent)
+    }
+
+    /// Does something on behalf of a run: on its time, with what is left of its memory.
+    fn with<T>(&self, run: &Rc<Run>, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
+        let before = self.lua.used_memory();
+        let charged = run.charged.get().min(before.saturating_sub(self.base));
+        let left = run.limits.memory.saturating_sub(charged);
+        self.lua.set_memory_limit(before + left)?;
+        *self.shared.current.borrow_mut() = Some(Rc::clone(run));
+        run.enter();
+        let done = work();
+        run.leave();
+        *self.shared.current.borrow_mut() = None;
+        self.lua.set_memory_limit(0)?;
+        let after = self.lua.used_memory();
+        run.charged.set((charged + after).saturating_sub(before));
+        done
+    }
+}
+
+/// How the main task of a run ended.
+pub(crate) enum Ended {
+    Value(Value),
+    Raised(String),
+    NoJson(String),
+}
+
+/// Globals of a run: writes stay in it, reads go on to the frozen ones.
+fn environment(lua: &Lua, meta: &Table) -> mlua::Result<Table> {
+    let env = lua.create_table_with_capacity(0, 4)?;
+    env.raw_set("_G", &env)?;
+    env.set_metatable(Some(meta.clone()))?;
+    env.set_safeenv(true);
+    Ok(env)
+}
+
+fn marker(lua: &Lua, name: &str) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    table.raw_set("__metatable", name)?;
+    table.set_readonly(true);
+    Ok(table)
+}
+
+fn load(lua: &Lua, code: &[u8], name: &str, env: Option<Table>) -> mlua::Result<Function> {
+    // Bytecode is made by this process alone; `=` keeps the name from being taken for a file.
+    let chunk = lua
+        .load(code)
+        .set_name(format!("={name}"))
+        .set_mode(ChunkMode::Binary);
+    match env {
+        Some(env) => chunk.set_environment(env).into_function(),
+        None => chunk.into_function(),
+    }
+}
+
+/// The sandbox's own Luau, compiled once.
+fn prelude(older: bool) -> impl Iterator<Item = (&'static Vec<u8>, &'static str)> {
+    static CODE: OnceLock<Vec<(Vec<u8>, &'static str)>> = OnceLock::new();
+    let parts = CODE.get_or_init(|| {
+        let parts = [
+            (include_str!("luau/sandbox.luau"), "sandbox"),
+            (include_str!("luau/scheduler.luau"), "scheduler"),
+            (include_str!("luau/ctx.luau"), "ctx"),
+            (include_str!("luau/main.luau"), "main"),
+            (include_str!("luau/rt.luau"), "rt"),
+        ];
+        let compile = |(text, name): (&str, _)| (compiler().compile(text).unwrap_or_default(), name);
+        parts.into_iter().map(compile).collect()
+    });
+    parts
+        .iter()
+        .filter(move |(_, name)| older || *name != "rt")
+        .map(|(code, name)| (code, *name))
+}
+
+/// Makes the VM robust where Luau guards it by a flag: tables when memory runs out, long moves, long splits. Called before
+/// anything is compiled, and so before any VM.
+pub(crate) fn flags() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        for name in [
+            "LuauTableRobustOom",
+            "LuauTableMoveTimeoutFix",
+            "LuauOptimizeStringSplit",
+        ] {
+            // A newer Luau may have made it the rule and dropped the flag.
+            let _ = Lua::set_fflag(name, true);
+        }
+    });
+}

@@ -1,0 +1,139 @@
+//! A host for tests: answers from a function, keeps what it was asked, and can hold answers back or hand recorded ones out.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test file uses its part; a test may panic"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentx_luau_tools::{
+    BoxFuture, Effect, EffectError, EffectKind, Host, Libraries, Limits, Outcome, Script, ScriptError,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+type Answer = dyn Fn(&Effect) -> Outcome + Send + Sync;
+
+/// Answers at once, by a function; sleeps are real.
+pub(crate) struct Answers {
+    answer: Box<Answer>,
+    pub(crate) asked: Mutex<Vec<Effect>>,
+}
+
+impl Answers {
+    pub(crate) fn new(answer: impl Fn(&Effect) -> Outcome + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            answer: Box::new(answer),
+            asked: Mutex::default(),
+        })
+    }
+
+    /// `kind request` of everything that was asked.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        asked
+            .iter()
+            .map(|effect| format!("{} {}", effect.kind, effect.request))
+            .collect()
+    }
+}
+
+impl Host for Answers {
+    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+        self.asked.lock().unwrap().push(effect.clone());
+        if effect.kind == EffectKind::Sleep {
+            let ms = effect.request["ms"].as_u64().unwrap_or(0);
+            return Box::pin(async move {
+                let never = std::future::pending::<()>();
+                let _ = tokio::time::timeout(Duration::from_millis(ms), never).await;
+                Ok(Value::Null)
+            });
+        }
+        let outcome = (self.answer)(&effect);
+        Box::pin(async move { outcome })
+    }
+
+    fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+        self.asked.lock().unwrap().push(effect);
+        Box::pin(async move { Ok(seen.await) })
+    }
+}
+
+/// What a small world answers: models echo, `kv` and `cache` are empty, hosts are those of the test.
+pub(crate) fn world(effect: &Effect) -> Outcome {
+    let request = &effect.request;
+    let text = |key: &str| request[key].as_str().unwrap_or_default().to_owned();
+    Ok(match effect.kind {
+        EffectKind::Generate => json!(format!("{}: {}", text("model"), text("prompt"))),
+        EffectKind::GenerateJson => json!({"answer": text("prompt")}),
+        EffectKind::Http if text("url").contains("denied") => {
+            return Err(EffectError::new("denied", format!("{} is not allowed", text("url"))));
+        }
+        EffectKind::Http => {
+            json!({"status": 200, "headers": {"x": "y"}, "body": json!({"temp": 21, "asked": request}).to_string()})
+        }
+        EffectKind::AgentCreate => json!({"agent": format!("agt_{}", effect.step)}),
+        EffectKind::AgentCollect => json!(" {\"a\": [1, 2]} "),
+        EffectKind::AgentNext | EffectKind::StreamRecv | EffectKind::Recv => Value::Null,
+        EffectKind::GenerateStream | EffectKind::StreamOpen => json!({"stream": effect.step}),
+        EffectKind::StateGet => json!({"count": 1, "list": ["a"], "gone": true}),
+        EffectKind::Invoke => json!({"tool": text("tool"), "args": request["args"]}),
+        EffectKind::Now => json!(1_700_000_000.5),
+        EffectKind::Random => json!(42),
+        EffectKind::Uuid => json!("00000000-0000-4000-8000-000000000001"),
+        EffectKind::Env => json!(format!("value of {}", text("name"))),
+        EffectKind::KvList => json!(["a", "b"]),
+        EffectKind::HistoryRecent => json!([{"role": "user", "content": "hi"}]),
+        EffectKind::MemoryGet => json!("a summary"),
+        _ => Value::Null,
+    })
+}
+
+pub(crate) fn script(source: &str) -> Script {
+    Script::compile("test", source, Libraries::new()).unwrap()
+}
+
+/// Runs a script in the small world.
+pub(crate) async fn run(source: &str, args: Value) -> (Result<Value, ScriptError>, Vec<String>) {
+    let host = Answers::new(world);
+    let result = script(source)
+        .invoke(args, host.clone(), Limits::default(), CancellationToken::new())
+        .await;
+    let log = host.log();
+    (result, log)
+}
+
+/// Hands out the outcomes of an earlier run, and notes what is asked differently.
+pub(crate) struct Replays {
+    pub(crate) recorded: BTreeMap<u64, (EffectKind, Value, Outcome)>,
+    pub(crate) differs: Mutex<Vec<String>>,
+    pub(crate) asked: Mutex<usize>,
+}
+
+impl Replays {
+    fn answer(&self, effect: &Effect) -> Outcome {
+        *self.asked.lock().unwrap() += 1;
+        match self.recorded.get(&effect.step) {
+            Some((kind, request, outcome)) if *kind == effect.kind && *request == effect.request => outcome.clone(),
+            other => {
+                let note = format!("step {}: {} {} is not {other:?}", effect.step, effect.kind, effect.request);
+                self.differs.lock().unwrap().push(note);
+                Err(EffectError::new("diverged", "another effect was recorded"))
+            }
+        }
+    }
+}
+
+impl Host for Replays {
+    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+        let outcome = self.answer(&effect);
+        Box::pin(async move { outcome })
+    }
+
+    fn observe(&self, effect: Effect, _: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+        self.perform(effect)
+    }
+}
