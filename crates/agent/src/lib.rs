@@ -35,6 +35,7 @@ pub mod fixtures;
 mod inputs;
 mod ledger;
 mod limits;
+pub mod matching;
 pub mod pattern;
 mod react;
 

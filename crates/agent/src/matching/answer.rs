@@ -1,0 +1,109 @@
+//! The answer of a model, read while it comes: each line is an intent or words that name no rule. How the text is split into
+//! pieces makes no difference; how long a line is and how many there are is bounded.
+
+use agentx_types::IntentRule;
+use serde::{Deserialize, Serialize};
+
+use super::intent::{Intent, Note};
+use super::line;
+
+/// Bytes of a line; what is beyond is gone.
+const MAX_LINE: usize = 4_096;
+/// Findings in one answer; what is beyond is counted as one.
+const MAX_FINDINGS: usize = 32;
+
+/// What a line of an answer is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// Something that a person wants.
+    Intent(Intent),
+    /// Words that name no rule, as they came.
+    Words(String),
+    /// There are more lines than are read: the last finding of an answer.
+    TooMany,
+}
+
+/// Reads one answer.
+///
+/// ```
+/// use agentx_agent::matching::{AnswerParser, Finding, Intent};
+/// use agentx_types::IntentRule;
+///
+/// let rules = [IntentRule { name: "play".into(), ..IntentRule::default() }];
+/// let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
+/// parser.feed(&rules, "pl", &mut found);
+/// parser.feed(&rules, "ay\nHere", &mut found);
+/// parser.finish(&rules, &mut found);
+/// assert_eq!(found, [Finding::Intent(Intent::new("play")), Finding::Words("Here".into())]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerParser {
+    /// The line that has not ended.
+    line: String,
+    /// Whether it was longer than that.
+    cut: bool,
+    found: usize,
+}
+
+impl AnswerParser {
+    /// Takes the next piece of the answer and adds what ends in it to `found`.
+    pub fn feed(&mut self, rules: &[IntentRule], piece: &str, found: &mut Vec<Finding>) {
+        let mut rest = piece;
+        while let Some(end) = rest.find(['\n', '\r']) {
+            let (line, after) = rest.split_at(end);
+            self.take(line);
+            self.end_line(rules, found);
+            rest = after.get(1..).unwrap_or_default();
+        }
+        self.take(rest);
+    }
+
+    /// The answer has ended, and with it its last line. The parser is as new afterwards.
+    pub fn finish(&mut self, rules: &[IntentRule], found: &mut Vec<Finding>) {
+        self.end_line(rules, found);
+        self.found = 0;
+    }
+
+    /// Adds to the open line as far as there is room.
+    fn take(&mut self, text: &str) {
+        if self.cut {
+            return;
+        }
+        let room = MAX_LINE.saturating_sub(self.line.len());
+        if text.len() <= room {
+            self.line.push_str(text);
+            return;
+        }
+        let fits = text.char_indices().map(|(at, c)| at + c.len_utf8());
+        let end = fits.take_while(|end| *end <= room).last().unwrap_or(0);
+        self.line.push_str(text.get(..end).unwrap_or_default());
+        self.cut = true;
+    }
+
+    fn end_line(&mut self, rules: &[IntentRule], found: &mut Vec<Finding>) {
+        let line = std::mem::take(&mut self.line);
+        let cut = std::mem::take(&mut self.cut);
+        let bare = line.trim();
+        if is_fence(bare) || line::unmarked(bare).is_empty() || self.found > MAX_FINDINGS {
+            return;
+        }
+        self.found += 1;
+        if self.found > MAX_FINDINGS {
+            found.push(Finding::TooMany);
+            return;
+        }
+        found.push(match line::intent(rules, bare) {
+            Some(mut intent) => {
+                intent.notes.extend(cut.then_some(Note::Cut));
+                Finding::Intent(intent)
+            }
+            None => Finding::Words(bare.to_owned()),
+        });
+    }
+}
+
+/// Whether a line only says that code begins or ends.
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") && !line.trim_start_matches('`').contains('`') || line.starts_with("~~~")
+}

@@ -1,0 +1,318 @@
+//! The fast path: what an input means that is word for word a pattern or an example, without a model.
+//!
+//! Words that stand as they are count before patterns with variables. A variable takes what stands in its place where there is
+//! one way to read it; where two readings differ, a model has to decide. It has to as well where a rule tells how to read words (its
+//! references) and the variable holds words: `用英语回复我` may have to come to `eng`.
+
+use std::collections::BTreeMap;
+
+use agentx_types::{IntentRule, VarKind};
+use serde_json::Value;
+
+use super::answer::{AnswerParser, Finding};
+use super::intent::Intent;
+use super::line::{self, is_placeholder};
+use super::template::{Piece, pieces};
+use super::text::{Plain, is_punctuation};
+use super::value::typed;
+
+/// Inputs of more bytes are for a model: people do not say so much in the words of a pattern.
+const MAX_INPUT: usize = 2_048;
+/// Stands for variables while a pattern is made plain; patterns that have one of these themselves are for a model.
+const FIRST_PLACE: u32 = 0xE000;
+const LAST_PLACE: u32 = 0xE0FF;
+
+/// The patterns of some rules, prepared to be found.
+#[derive(Clone, Debug, Default)]
+pub struct FastPath {
+    /// What words mean that stand as they are.
+    whole: BTreeMap<String, Meaning>,
+    templates: Vec<Template>,
+    /// Templates by the first character of the words that they begin with.
+    by_first: BTreeMap<char, Vec<usize>>,
+    /// Templates that begin with a variable.
+    begin_open: Vec<usize>,
+}
+
+/// What words mean: the same wherever they stand, or something else in two places.
+#[derive(Clone, Debug)]
+enum Meaning {
+    One(Vec<Intent>),
+    Several,
+}
+
+/// A pattern with variables.
+#[derive(Clone, Debug)]
+struct Template {
+    /// The words around the variables: one more than those. Only the first and the last may be empty.
+    words: Vec<String>,
+    vars: Vec<VarKind>,
+    rule: String,
+    /// What is filled in, and with what.
+    args: Vec<(String, Filled)>,
+}
+
+#[derive(Clone, Debug)]
+enum Filled {
+    /// Whatever the input says.
+    With(Value),
+    /// The words of the variable with this place.
+    By(usize),
+}
+
+/// How an input fits a template.
+enum Fit {
+    Not,
+    As(Intent),
+    /// In more than one way.
+    Somehow,
+}
+
+impl FastPath {
+    /// Prepares the patterns and examples of `rules`. Those that only a model can read are left out.
+    pub fn new(rules: &[IntentRule]) -> Self {
+        let mut path = Self::default();
+        for rule in rules {
+            for pattern in &rule.patterns {
+                let output = pattern
+                    .output
+                    .as_deref()
+                    .filter(|output| !output.trim().is_empty());
+                path.add_pattern(rules, rule, &pattern.input, output);
+            }
+            for example in &rule.examples {
+                if let (Some(input), Some(output)) = (&example.input, &example.output) {
+                    path.add_whole(input, meaning_of(rules, output));
+                }
+            }
+        }
+        path
+    }
+
+    /// What `input` means, in order; `None` where a model has to say it.
+    pub fn find(&self, input: &str) -> Option<Vec<Intent>> {
+        if input.len() > MAX_INPUT {
+            return None;
+        }
+        let plain = Plain::new(input);
+        if let Some(meaning) = self.whole.get(&plain.text) {
+            return match meaning {
+                Meaning::One(intents) => Some(intents.clone()),
+                Meaning::Several => None,
+            };
+        }
+        let first = plain.text.chars().next()?;
+        let begin_so = self.by_first.get(&first).map(Vec::as_slice).unwrap_or_default();
+        let mut found: Option<Intent> = None;
+        for index in begin_so.iter().chain(&self.begin_open) {
+            match self.templates.get(*index)?.fit(&plain, input) {
+                Fit::Not => {}
+                Fit::As(intent) if found.as_ref().is_none_or(|found| *found == intent) => {
+                    found = Some(intent)
+                }
+                Fit::As(_) | Fit::Somehow => return None,
+            }
+        }
+        found.map(|intent| vec![intent])
+    }
+
+    fn add_whole(&mut self, input: &str, meaning: Option<Vec<Intent>>) {
+        let plain = Plain::new(input).text;
+        let (Some(meaning), false) = (meaning, plain.is_empty()) else {
+            return;
+        };
+        self.whole
+            .entry(plain)
+            .and_modify(|there| {
+                if !matches!(there, Meaning::One(other) if *other == meaning) {
+                    *there = Meaning::Several;
+                }
+            })
+            .or_insert_with(|| Meaning::One(meaning.clone()));
+    }
+
+    fn add_pattern(&mut self, rules: &[IntentRule], rule: &IntentRule, input: &str, output: Option<&str>) {
+        let pieces = pieces(rule, input);
+        if pieces.iter().all(|piece| matches!(piece, Piece::Words(_))) {
+            let meaning = match output {
+                Some(output) => meaning_of(rules, output),
+                None => Some(vec![Intent::new(rule.name.clone())]),
+            };
+            self.add_whole(input, meaning);
+        } else if let Some(template) = Template::new(rules, rule, &pieces, output) {
+            let index = self.templates.len();
+            match template.words.first().and_then(|words| words.chars().next()) {
+                Some(first) => self.by_first.entry(first).or_default().push(index),
+                None => self.begin_open.push(index),
+            }
+            self.templates.push(template);
+        }
+    }
+}
+
+/// What written lines mean; `None` where a line is none of the rules', or says what they have no place for.
+fn meaning_of(rules: &[IntentRule], output: &str) -> Option<Vec<Intent>> {
+    let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
+    parser.feed(rules, output, &mut found);
+    parser.finish(rules, &mut found);
+    let whole = |finding| match finding {
+        Finding::Intent(intent) if intent.notes.is_empty() => Some(intent),
+        _ => None,
+    };
+    let intents: Option<Vec<Intent>> = found.into_iter().map(whole).collect();
+    intents.filter(|intents| !intents.is_empty())
+}
+
+impl Template {
+    /// `None` where only a model can read the pattern.
+    fn new(
+        rules: &[IntentRule],
+        rule: &IntentRule,
+        pieces: &[Piece<'_>],
+        output: Option<&str>,
+    ) -> Option<Self> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut marked = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Words(words) if words.chars().any(is_place) => return None,
+                Piece::Words(words) => marked.push_str(words),
+                Piece::Var(name) if !names.contains(name) => {
+                    marked.push(place(names.len())?);
+                    names.push(name);
+                }
+                Piece::Var(_) | Piece::Undeclared(_) | Piece::Hint(_) => return None,
+            }
+        }
+        let words: Vec<String> = Plain::new(&marked)
+            .text
+            .split(is_place)
+            .map(str::to_owned)
+            .collect();
+        let inner = words.get(1..words.len().saturating_sub(1))?;
+        if inner.iter().any(String::is_empty) || words.iter().all(|words| words.trim().is_empty()) {
+            return None;
+        }
+        let kinds: Option<Vec<VarKind>> = names.iter().map(|name| Some(rule.var(name)?.kind)).collect();
+        let vars = kinds.filter(|kinds| rule.references.is_empty() || !kinds.contains(&VarKind::String))?;
+        let (rule, args) = filled(rules, rule, &names, output)?;
+        Some(Self {
+            words,
+            vars,
+            rule,
+            args,
+        })
+    }
+
+    fn fit(&self, plain: &Plain, input: &str) -> Fit {
+        let text = plain.text.as_str();
+        let places = match self.places(text) {
+            Some((first, last)) if first == last => first,
+            Some(_) => return Fit::Somehow,
+            None => return Fit::Not,
+        };
+        let mut values = Vec::with_capacity(self.vars.len());
+        for (kind, (from, to)) in self.vars.iter().zip(&places) {
+            let is_edge = |c: char| c.is_whitespace() || is_punctuation(c);
+            let words = plain.original(input, *from, *to).trim_matches(is_edge);
+            match typed(*kind, words).filter(|_| !words.is_empty()) {
+                Some(value) => values.push(value),
+                None => return Fit::Not,
+            }
+        }
+        let mut intent = Intent::new(self.rule.clone());
+        for (name, filled) in &self.args {
+            let value = match filled {
+                Filled::With(value) => Some(value),
+                Filled::By(index) => values.get(*index),
+            };
+            if let Some(value) = value {
+                intent.args.insert(name.clone(), value.clone());
+            }
+        }
+        Fit::As(intent)
+    }
+
+    /// Where the variables stand if the words between them stand as early as they can, and as late as they can: the same
+    /// where there is one way to read the text.
+    fn places(&self, text: &str) -> Option<(Vec<(usize, usize)>, Vec<(usize, usize)>)> {
+        let (first, rest) = self.words.split_first()?;
+        let (last, between) = rest.split_last()?;
+        let end = text
+            .strip_prefix(first.as_str())?
+            .strip_suffix(last.as_str())?
+            .len()
+            + first.len();
+        let mut early = Vec::with_capacity(self.vars.len());
+        let mut from = first.len();
+        for words in between {
+            let (at, after) = find(text, next(text, from, end)?, end, words)?;
+            early.push((from, at));
+            from = after;
+        }
+        next(text, from, end)?;
+        early.push((from, end));
+        let mut late = vec![(first.len(), end); self.vars.len()];
+        let mut to = end;
+        for (index, words) in between.iter().enumerate().rev() {
+            let room = text.get(..to)?.char_indices().next_back()?.0;
+            let at = first.len() + text.get(first.len()..room)?.rfind(words.as_str())?;
+            late.get_mut(index + 1)?.0 = at + words.len();
+            late.get_mut(index)?.1 = at;
+            to = at;
+        }
+        Some((early, late))
+    }
+}
+
+/// Behind the character at `from`, if one is there.
+fn next(text: &str, from: usize, end: usize) -> Option<usize> {
+    Some(from + text.get(from..end)?.chars().next()?.len_utf8())
+}
+
+fn find(text: &str, from: usize, end: usize, words: &str) -> Option<(usize, usize)> {
+    let at = from + text.get(from..end)?.find(words)?;
+    Some((at, at + words.len()))
+}
+
+/// The rule that a pattern with variables means, and what is filled in.
+fn filled(
+    rules: &[IntentRule],
+    rule: &IntentRule,
+    names: &[&str],
+    output: Option<&str>,
+) -> Option<(String, Vec<(String, Filled)>)> {
+    let Some(output) = output else {
+        let by = |(index, name): (usize, &&str)| ((*name).to_owned(), Filled::By(index));
+        return Some((rule.name.clone(), names.iter().enumerate().map(by).collect()));
+    };
+    let line = line::take_apart(rules, output).filter(|line| line.stray.is_empty())?;
+    let mut args: Vec<(String, Filled)> = Vec::new();
+    for pair in line.pairs {
+        let kind = line.rule.var(&pair.key)?.kind;
+        let is_of = |name: &&str| {
+            rule.var(name)
+                .is_some_and(|var| is_placeholder(&pair.words, name, &var.label))
+        };
+        let filled = match names.iter().position(is_of) {
+            Some(index) if rule.var(names.get(index)?)?.kind == kind => Filled::By(index),
+            Some(_) => return None,
+            None if pair.words.starts_with('[') => return None,
+            None => Filled::With(typed(kind, &pair.words)?),
+        };
+        if args.iter().any(|(name, _)| *name == pair.key) {
+            return None;
+        }
+        args.push((pair.key, filled));
+    }
+    Some((line.rule.name.clone(), args))
+}
+
+fn is_place(c: char) -> bool {
+    (FIRST_PLACE..=LAST_PLACE).contains(&u32::from(c))
+}
+
+fn place(index: usize) -> Option<char> {
+    let place = FIRST_PLACE.checked_add(u32::try_from(index).ok()?)?;
+    char::from_u32(place).filter(|c| is_place(*c))
+}

@@ -1,0 +1,238 @@
+//! What can be wrong with rules. Whoever reads them from a file adds where in the file it is.
+
+use std::fmt;
+
+use agentx_types::{IntentRule, IntentVar};
+
+use super::template::{Piece, pieces};
+
+/// Something that is wrong with a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleMistake {
+    /// Which rule, by its place.
+    pub rule: usize,
+    /// What of it.
+    pub part: RulePart,
+    /// What is wrong, and what to do.
+    pub reason: String,
+}
+
+/// A part of a rule, by its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RulePart {
+    /// Its name.
+    Name,
+    /// A variable.
+    Var(usize),
+    /// A pattern.
+    Pattern(usize),
+    /// An example.
+    Example(usize),
+}
+
+impl fmt::Display for RuleMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.rule + 1;
+        match self.part {
+            RulePart::Name => write!(f, "rule {number}, its name: {}", self.reason),
+            RulePart::Var(at) => write!(f, "rule {number}, variable {}: {}", at + 1, self.reason),
+            RulePart::Pattern(at) => write!(f, "rule {number}, pattern {}: {}", at + 1, self.reason),
+            RulePart::Example(at) => write!(f, "rule {number}, example {}: {}", at + 1, self.reason),
+        }
+    }
+}
+
+/// What is wrong with `rules`, in their order; nothing where they can be used.
+pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
+    let mut found = Vec::new();
+    for (at, rule) in rules.iter().enumerate() {
+        let mut check = Check {
+            rule: at,
+            found: &mut found,
+        };
+        check.name(rule, rules.get(..at).unwrap_or_default());
+        for (index, var) in rule.vars.iter().enumerate() {
+            check.var(index, var, rule.vars.get(..index).unwrap_or_default());
+        }
+        check.patterns(rule);
+        check.examples(rule);
+    }
+    found
+}
+
+struct Check<'a> {
+    rule: usize,
+    found: &'a mut Vec<RuleMistake>,
+}
+
+impl Check<'_> {
+    fn wrong(&mut self, part: RulePart, reason: impl Into<String>) {
+        self.found.push(RuleMistake {
+            rule: self.rule,
+            part,
+            reason: reason.into(),
+        });
+    }
+
+    fn name(&mut self, rule: &IntentRule, before: &[IntentRule]) {
+        let name = rule.name.as_str();
+        if name.trim().is_empty() {
+            self.wrong(RulePart::Name, "it is empty; each rule needs a name of its own");
+        } else if name.trim() != name {
+            self.wrong(
+                RulePart::Name,
+                format!("{name:?} begins or ends with white space"),
+            );
+        } else if let Some(c) = name.chars().find(|c| is_mark(*c)) {
+            let reason = format!("{name:?} has {c:?} in it, which has a meaning of its own in answers");
+            self.wrong(RulePart::Name, reason);
+        }
+        if let Some(first) = before.iter().position(|other| other.name == name) {
+            let reason = format!("{name:?} is the name of rule {} already", first + 1);
+            self.wrong(RulePart::Name, reason);
+        }
+    }
+
+    fn var(&mut self, index: usize, var: &IntentVar, before: &[IntentVar]) {
+        let part = RulePart::Var(index);
+        let name = var.name.as_str();
+        let is_odd = |c: char| c.is_whitespace() || is_mark(c) || "[]\"'".contains(c);
+        if name.is_empty() {
+            self.wrong(part, "its name is empty");
+        } else if let Some(c) = name.chars().find(|c| is_odd(*c)) {
+            self.wrong(
+                part,
+                format!("the name {name:?} has {c:?} in it, which answers cannot hold"),
+            );
+        }
+        if before.iter().any(|other| other.name == name) {
+            self.wrong(part, format!("{name:?} is declared twice"));
+        }
+        if let Some(c) = var.label.chars().find(|c| "[]\n\r".contains(*c)) {
+            let label = &var.label;
+            self.wrong(
+                part,
+                format!("the label {label:?} of {name:?} has {c:?} in it; write it without"),
+            );
+        }
+    }
+
+    fn patterns(&mut self, rule: &IntentRule) {
+        for (index, pattern) in rule.patterns.iter().enumerate() {
+            let part = RulePart::Pattern(index);
+            let output = pattern.output.as_deref().unwrap_or_default();
+            if pattern.input.trim().is_empty() {
+                self.wrong(part, "it is empty");
+            }
+            if [pattern.input.as_str(), output].concat().contains(['\n', '\r']) {
+                self.wrong(part, "it has a line break in it; write one pattern for each line");
+            }
+            for piece in pieces(rule, &pattern.input) {
+                if let Piece::Undeclared(name) = piece {
+                    self.wrong(part, undeclared(rule, name));
+                }
+            }
+        }
+    }
+
+    fn examples(&mut self, rule: &IntentRule) {
+        for (index, example) in rule.examples.iter().enumerate() {
+            let part = RulePart::Example(index);
+            let input = example.input.as_deref();
+            if input.is_some_and(|input| input.trim().is_empty()) {
+                self.wrong(part, "what a person says is empty");
+            } else if input.is_none() && example.subject.trim().is_empty() {
+                self.wrong(part, "it is empty");
+            }
+        }
+    }
+}
+
+/// What separates the parts of an answer's line.
+fn is_mark(c: char) -> bool {
+    ":：=＝,，\n\r".contains(c)
+}
+
+fn undeclared(rule: &IntentRule, name: &str) -> String {
+    let names: Vec<&str> = rule.vars.iter().map(|var| var.name.as_str()).collect();
+    if names.is_empty() {
+        format!("[{name}] is not declared: the rule has no variables; add {name:?} to its vars")
+    } else {
+        format!(
+            "[{name}] is not declared; the rule's variables are {}",
+            names.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{IntentExample, IntentPattern, VarKind};
+
+    use super::*;
+
+    fn rule(name: &str) -> IntentRule {
+        IntentRule {
+            name: name.into(),
+            ..IntentRule::default()
+        }
+    }
+
+    fn var(name: &str, label: &str) -> IntentVar {
+        IntentVar {
+            name: name.into(),
+            label: label.into(),
+            kind: VarKind::String,
+        }
+    }
+
+    fn pattern(input: &str, output: Option<&str>) -> IntentPattern {
+        IntentPattern {
+            input: input.into(),
+            output: output.map(str::to_owned),
+        }
+    }
+
+    fn found(rules: &[IntentRule]) -> Vec<String> {
+        mistakes(rules).iter().map(RuleMistake::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let mut first = rule("a");
+        first.vars = vec![var("x", "甲"), var("x y", "a[b]"), var("x", ""), var("", "")];
+        first.patterns = vec![
+            pattern("do [x] with [y]", None),
+            pattern("[其他]", None),
+            pattern("one\ntwo", None),
+            pattern("one", Some("a\nb")),
+            pattern(" ", None),
+        ];
+        let example = |subject: &str, input: Option<&str>| IntentExample {
+            subject: subject.into(),
+            input: input.map(str::to_owned),
+            output: None,
+        };
+        first.examples = vec![example("s", None), example("s", Some(" ")), example("", None)];
+        assert_eq!(
+            found(&[first, rule("a"), rule(""), rule(" b"), rule("c:d")]),
+            [
+                "rule 1, variable 2: the name \"x y\" has ' ' in it, which answers cannot hold",
+                "rule 1, variable 2: the label \"a[b]\" of \"x y\" has '[' in it; write it without",
+                "rule 1, variable 3: \"x\" is declared twice",
+                "rule 1, variable 4: its name is empty",
+                "rule 1, pattern 1: [y] is not declared; the rule's variables are x, x y, x, ",
+                "rule 1, pattern 3: it has a line break in it; write one pattern for each line",
+                "rule 1, pattern 4: it has a line break in it; write one pattern for each line",
+                "rule 1, pattern 5: it is empty",
+                "rule 1, example 2: what a person says is empty",
+                "rule 1, example 3: it is empty",
+                "rule 2, its name: \"a\" is the name of rule 1 already",
+                "rule 3, its name: it is empty; each rule needs a name of its own",
+                "rule 4, its name: \" b\" begins or ends with white space",
+                "rule 5, its name: \"c:d\" has ':' in it, which has a meaning of its own in answers",
+            ]
+        );
+        assert!(found(&[rule("a"), rule("b")]).is_empty());
+    }
+}

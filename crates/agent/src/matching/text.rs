@@ -1,0 +1,190 @@
+//! Words as they are compared: of one width and one case, without punctuation around them, and without white space where a
+//! script has no borders between words.
+
+/// A text as it is compared, and where each of its characters comes from.
+pub(crate) struct Plain {
+    /// The text.
+    pub(crate) text: String,
+    /// For each character: where it begins in `text`, and the bytes that it stands for in the original.
+    marks: Vec<Mark>,
+}
+
+#[derive(Clone, Copy)]
+struct Mark {
+    at: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Plain {
+    /// `original` as it is compared.
+    pub(crate) fn new(original: &str) -> Self {
+        let folded = fold(original);
+        let is_edge = |(c, ..): &&(char, usize, usize)| *c == ' ' || is_punctuation(*c);
+        let from = folded.iter().take_while(is_edge).count();
+        let tail = folded.iter().rev().take_while(is_edge).count();
+        let inner = folded
+            .get(from..folded.len().saturating_sub(tail))
+            .unwrap_or_default();
+        let mut plain = Self {
+            text: String::with_capacity(original.len()),
+            marks: Vec::with_capacity(inner.len()),
+        };
+        for (index, (c, start, end)) in inner.iter().enumerate() {
+            let joins =
+                |other: Option<&(char, usize, usize)>| other.is_some_and(|(c, ..)| needs_no_blank(*c));
+            let before = index.checked_sub(1).and_then(|index| inner.get(index));
+            if *c == ' ' && (joins(before) || joins(inner.get(index + 1))) {
+                continue;
+            }
+            plain.marks.push(Mark {
+                at: plain.text.len(),
+                start: *start,
+                end: *end,
+            });
+            plain.text.push(*c);
+        }
+        plain
+    }
+
+    /// What stands in the original for the bytes `from..to` of the text.
+    pub(crate) fn original<'a>(&self, original: &'a str, from: usize, to: usize) -> &'a str {
+        let first = self.marks.partition_point(|mark| mark.at < from);
+        let last = self.marks.partition_point(|mark| mark.at < to);
+        let start = self.marks.get(first).map_or(0, |mark| mark.start);
+        let end = last.checked_sub(1).and_then(|last| self.marks.get(last));
+        original
+            .get(start..end.map_or(0, |mark| mark.end))
+            .unwrap_or_default()
+    }
+}
+
+/// Each character of one width and one case, with the bytes that it stands for. Runs of white space are one blank.
+fn fold(original: &str) -> Vec<(char, usize, usize)> {
+    let mut folded: Vec<(char, usize, usize)> = Vec::with_capacity(original.len());
+    for (start, c) in original.char_indices() {
+        let end = start + c.len_utf8();
+        if is_invisible(c) {
+            continue;
+        }
+        let c = one_width(c);
+        if c.is_whitespace() {
+            match folded.last_mut() {
+                Some((' ', _, last)) => *last = end,
+                _ => folded.push((' ', start, end)),
+            }
+        } else if let Some((voiced, last)) = folded
+            .last_mut()
+            .and_then(|last| Some((voiced(last.0, c)?, last)))
+        {
+            *last = (voiced, last.1, end);
+        } else {
+            folded.extend(c.to_lowercase().map(|c| (c, start, end)));
+        }
+    }
+    folded
+}
+
+/// The same text of one width and one case, all else as it is.
+pub(crate) fn folded(original: &str) -> String {
+    fold(original).into_iter().map(|(c, ..)| c).collect()
+}
+
+/// Half-width katakana from U+FF66 on, as the usual ones.
+const KATAKANA: &str = "ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン";
+/// The mark that makes a kana voiced, in half width.
+const VOICED: char = '\u{FF9E}';
+/// The mark that makes a kana half voiced, in half width.
+const HALF_VOICED: char = '\u{FF9F}';
+
+/// The usual form of a character that is there in two widths.
+fn one_width(c: char) -> char {
+    let moved = |by: u32| char::from_u32(u32::from(c).wrapping_sub(by)).unwrap_or(c);
+    match c {
+        '\u{FF01}'..='\u{FF5E}' => moved(0xFEE0),
+        '\u{FF66}'..='\u{FF9D}' => {
+            let index = usize::try_from(u32::from(c) - 0xFF66).unwrap_or(0);
+            KATAKANA.chars().nth(index).unwrap_or(c)
+        }
+        '。' | '｡' => '.',
+        '、' | '､' => ',',
+        '｢' => '「',
+        '｣' => '」',
+        '’' | '‘' => '\'',
+        _ => c,
+    }
+}
+
+/// A kana with a voicing mark of half width behind it, as one character.
+fn voiced(kana: char, mark: char) -> Option<char> {
+    let (has_both, by) = match (mark, kana) {
+        (VOICED, 'カ'..='ト' | 'ハ'..='ホ') => (true, 1),
+        (HALF_VOICED, 'ハ'..='ホ') => (true, 2),
+        _ => (false, 0),
+    };
+    char::from_u32(u32::from(kana) + by).filter(|_| has_both)
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FE0E}' | '\u{FE0F}' | '\u{FEFF}'
+    )
+}
+
+/// What stands around words and means nothing for them.
+pub(crate) fn is_punctuation(c: char) -> bool {
+    ".,;:!?\"'`()[]{}~“”„‘’«»‹›《》〈〉「」『』【】〔〕·・…‥—～¿¡؟،؛।".contains(c)
+}
+
+/// Whether white space beside the character says nothing.
+fn needs_no_blank(c: char) -> bool {
+    is_punctuation(c)
+        || matches!(c,
+            '\u{0E00}'..='\u{0EFF}' // Thai, Lao
+            | '\u{1000}'..='\u{109F}' // Myanmar
+            | '\u{1780}'..='\u{17FF}' // Khmer
+            | '\u{3005}' | '\u{3007}'
+            | '\u{3040}'..='\u{312F}' // Kana, Bopomofo
+            | '\u{31F0}'..='\u{31FF}'
+            | '\u{3400}'..='\u{4DBF}'
+            | '\u{4E00}'..='\u{9FFF}'
+            | '\u{F900}'..='\u{FAFF}'
+            | '\u{20000}'..='\u{3FFFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_the_same_is_the_same() {
+        let cases = [
+            ("  ＨＥＬＬＯ　World!! ", "hello world"),
+            ("hello,  world", "hello,world"),
+            ("你好 ， 小明。", "你好,小明"),
+            ("我想听 Canon 的 曲子", "我想听canon的曲子"),
+            ("《静夜思》", "静夜思"),
+            ("ｶﾞｷﾞﾊﾟ ｱ", "ガギパア"),
+            ("음악 틀어줘", "음악 틀어줘"),
+            ("«Ça va»", "ça va"),
+            ("-5", "-5"),
+            ("\u{FEFF}a\u{200B}b", "ab"),
+            ("。。。", ""),
+            ("", ""),
+        ];
+        for (original, plain) in cases {
+            assert_eq!(Plain::new(original).text, plain, "{original:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_out_is_as_it_was() {
+        let original = "　Play  Let It　Go！";
+        let plain = Plain::new(original);
+        assert_eq!(plain.text, "play let it go");
+        assert_eq!(plain.original(original, 5, 14), "Let It　Go");
+        assert_eq!(plain.original(original, 5, 5), "");
+        assert_eq!(plain.original(original, 99, 200), "");
+    }
+}

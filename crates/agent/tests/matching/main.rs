@@ -1,0 +1,17 @@
+//! The pure parts of Match from outside: what answers come to, what needs no model, and the rules that others wrote.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests fail by panicking, and read files"
+)]
+
+#[cfg(test)]
+mod answers;
+#[cfg(test)]
+mod data;
+#[cfg(test)]
+mod fast;
+#[cfg(test)]
+mod rules;
