@@ -85,6 +85,7 @@ fn context(root: &Path) -> ToolContext {
         journal: Journal::discard(),
         blobs: Arc::new(MemoryLog::new()),
         cancel: Default::default(),
+        values: Default::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentx_runtime::{
-    BoxFuture, Effector, EventSink, Journal, SessionBlobs, SessionLog, ToolContext, ToolOutcome,
+    BoxFuture, Effector, EventSink, Journal, RequestValues, SessionBlobs, SessionLog, ToolContext, ToolOutcome,
     ToolOutputSink,
 };
 use agentx_tools::Toolbox;
@@ -97,5 +97,6 @@ fn context(
         blobs: Arc::new(SessionBlobs::new(log, session_id.clone())),
         session_id,
         cancel,
+        values: RequestValues::default(),
     }
 }

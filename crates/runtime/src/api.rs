@@ -156,6 +156,11 @@ pub trait Session: Send + Sync {
 
     /// Stops what runs, commits what is under way and gives the session back. It can be opened again.
     fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// Gives the session back as it stands, as a death of this process would; a question that was asked stays asked.
+    fn suspend(&self) -> BoxFuture<'_, ()> {
+        self.close()
+    }
 }
 
 /// How to open a session.

@@ -94,6 +94,11 @@ impl EventSink {
         self.agent_state_id.as_ref()
     }
 
+    /// The run that its events belong to.
+    pub fn run(&self) -> Option<&RunId> {
+        self.run_id.as_ref()
+    }
+
     /// The action that its events answer.
     pub fn cause(&self) -> Option<&ActionId> {
         self.cause.as_ref()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentStateId, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
-    RecordedEffect, RecordedEffects, SessionId, Source, ToolCallId,
+    RecordedEffect, RecordedEffects, RunId, SessionId, Source, ToolCallId,
 };
 use serde_json::Value;
 
@@ -51,6 +51,11 @@ impl Journal {
     /// The agent that the call belongs to; `None` outside of a session.
     pub fn agent(&self) -> Option<&AgentStateId> {
         self.events.as_ref()?.agent()
+    }
+
+    /// The run that the call belongs to; `None` outside of a session.
+    pub fn run(&self) -> Option<&RunId> {
+        self.events.as_ref()?.run()
     }
 
     /// The session that the call belongs to; `None` outside of one.

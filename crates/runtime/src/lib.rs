@@ -22,6 +22,7 @@ mod system_bus;
 mod tool;
 mod tree;
 mod ui;
+mod values;
 
 pub use api::*;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};
@@ -38,3 +39,4 @@ pub use sharing::{Note, Sharing};
 pub use system_bus::{AgentEvent, AgentEventBus, SystemBus, SystemEvent};
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub use ui::UiProjection;
+pub use values::RequestValues;

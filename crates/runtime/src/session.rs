@@ -165,4 +165,13 @@ impl Session for LocalSession {
             }
         })
     }
+
+    fn suspend(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let (reply, closed) = oneshot::channel();
+            if self.live.commands.send(Command::Suspend { reply }).await.is_ok() {
+                let _ = closed.await;
+            }
+        })
+    }
 }

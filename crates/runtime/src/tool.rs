@@ -10,7 +10,7 @@ use agentx_types::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BlobStore, BoxFuture, EventSink, Journal};
+use crate::{BlobStore, BoxFuture, EventSink, Journal, RequestValues};
 
 /// Something that an agent can do.
 pub trait Tool: Send + Sync {
@@ -40,6 +40,16 @@ pub struct ToolContext {
     pub blobs: Arc<dyn BlobStore>,
     /// Fires when the call has to stop; what it started has to be gone within a second.
     pub cancel: CancellationToken,
+    /// What whoever asks gave to the tools of this run.
+    pub values: RequestValues,
+}
+
+impl ToolContext {
+    /// The value of this type that was given with what is asked; `None` where none was, as in a process that goes on with
+    /// a session after another.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.values.get()
+    }
 }
 
 /// Takes output of a tool while it runs. Each piece becomes an event.

@@ -304,6 +304,43 @@ async fn approvals_are_asked_and_answered() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_next() {
+    let world = World::new([
+        Answer::call("call_1", "read", json!({"path": "/etc/passwd"})),
+        Answer::text("ok"),
+    ]);
+    let session = world.new_session(ApprovalMode::Ask).await;
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "go").await;
+    loop {
+        if let Delivery::Runtime(event) = events.next().await.unwrap()
+            && matches!(event.event, RuntimeEvent::ApprovalRequested(_))
+        {
+            break;
+        }
+    }
+    let before = session.state().await.unwrap();
+    session.suspend().await;
+    assert!(session.state().await.is_err(), "it was given back");
+    let session = world
+        .open(OpenRequest::Resume(session.id().clone(), vec![]))
+        .await
+        .unwrap();
+    let after = session.state().await.unwrap();
+    assert_eq!(after.pending_approvals, before.pending_approvals);
+    assert_eq!(after.last_seq, before.last_seq + 1, "nothing but the new writer");
+    let decision = ApprovalInput {
+        tool_call_id: after.pending_approvals[0].tool_call_id.clone(),
+        decision: ApprovalDecision::Once,
+        note: None,
+        rule: None,
+        by: None,
+    };
+    session.approve(decision).await.unwrap();
+    assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
+}
+
+#[tokio::test]
 async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
     let gate = Gate::closed();
     let world = World::new([

@@ -120,6 +120,7 @@ fn context(root: &Path) -> ToolContext {
         journal: Journal::discard(),
         blobs: Arc::new(NoBlobs),
         cancel: CancellationToken::new(),
+        values: Default::default(),
     }
 }
 

@@ -97,6 +97,7 @@ async fn call(toolbox: &Toolbox) {
         journal: Journal::discard(),
         blobs: Arc::new(NoBlobs),
         cancel: CancellationToken::new(),
+        values: Default::default(),
     };
     let outcome = toolbox.call("bash", json!({"command": "echo hi"}), context).await;
     assert_eq!(outcome.status, ToolStatus::Success);

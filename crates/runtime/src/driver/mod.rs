@@ -82,6 +82,8 @@ pub(crate) enum Command {
     Head { reply: Reply<u64> },
     /// Stop what runs, and end.
     Close { reply: oneshot::Sender<()> },
+    /// End, and leave what runs to whoever opens the session next.
+    Suspend { reply: oneshot::Sender<()> },
 }
 
 /// What has to hold for a fact to be taken in.
@@ -150,6 +152,7 @@ impl Driver {
                     self.stop_all().await?;
                     return Ok(Some(reply));
                 }
+                Wake::Command(Some(Command::Suspend { reply })) => return Ok(Some(reply)),
                 Wake::Command(Some(command)) => self.obey(command).await?,
                 Wake::Command(None) => {
                     self.stop_all().await?;
@@ -188,7 +191,7 @@ impl Driver {
             }
             Command::Known { key, reply } => drop(reply.send(Ok(self.fold.input_with_key(&key)))),
             Command::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
-            Command::Close { reply } => drop(reply.send(())),
+            Command::Close { reply } | Command::Suspend { reply } => drop(reply.send(())),
         }
         Ok(())
     }

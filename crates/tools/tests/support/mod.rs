@@ -127,6 +127,7 @@ impl Place {
             journal: Journal::discard(),
             blobs: Arc::clone(&self.blobs) as Arc<dyn BlobStore>,
             cancel: self.cancel.clone(),
+            values: Default::default(),
         }
     }
 
