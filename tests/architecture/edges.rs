@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sqlite-log", &["types", "runtime"]),
     ("tools", &["types", "runtime"]),
     ("config", &["types", "llm"]),
+    ("agent-files", &["types", "config"]),
     (
         "node-runtime",
         &[
@@ -57,6 +58,7 @@ const LIBRARIES: &[&str] = &[
     "identity",
     "remote-runtime",
     "luau-tools",
+    "agent-files",
 ];
 
 /// The package that spans several crates, and so may use anything.

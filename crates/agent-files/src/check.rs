@@ -1,0 +1,335 @@
+//! Reads a tree by its shape: every mistake is collected with its place, and what is right becomes plain JSON in one form,
+//! from which the definitions are made.
+
+use agentx_config::yaml::{Key, Node, Position, Yaml};
+use serde_json::{Map, Value, json};
+
+use crate::mistake::{Mistake, did_you_mean};
+use crate::rules;
+use crate::scalar;
+use crate::shape::{RefKind, Shape, Table};
+use crate::source::{Source, plain};
+use crate::tables::{self, AGENTS, MESSAGE, TOOLS};
+
+/// A reference and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) at: Position,
+    pub(crate) kind: RefKind,
+    pub(crate) name: String,
+}
+
+/// A text and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) at: Position,
+    pub(crate) text: String,
+    /// The name of the definition that it belongs to.
+    pub(crate) owner: String,
+}
+
+/// What a file holds besides its definition.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) mistakes: Vec<Mistake>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) scripts: Vec<Placed>,
+    pub(crate) script_files: Vec<Placed>,
+    /// Inline tools of the kind `built-in`: the host must have them.
+    pub(crate) built_in: Vec<Placed>,
+}
+
+/// Reads one file.
+pub(crate) struct Checker<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) findings: Findings,
+    owner: String,
+    depth: usize,
+}
+
+type Entries = [(Key, Node)];
+
+impl<'a> Checker<'a> {
+    pub(crate) fn new(source: &'a Source) -> Self {
+        Self {
+            source,
+            findings: Findings::default(),
+            owner: String::new(),
+            depth: 0,
+        }
+    }
+
+    pub(crate) fn wrong(&mut self, at: Position, message: impl Into<String>, hint: Option<String>) {
+        let mistake = Mistake::new(&self.source.file, at, message).hint(hint);
+        self.findings.mistakes.push(mistake);
+    }
+
+    /// Reads a value; `None` where it is wrong, and then it is known why.
+    pub(crate) fn value(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+        if self.depth > 48 {
+            self.wrong(node.at, "nested too deep", None);
+            return None;
+        }
+        self.depth += 1;
+        let value = self.of_shape(key, shape, node);
+        self.depth -= 1;
+        value
+    }
+
+    fn of_shape(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+        match shape {
+            Shape::Map(table) => self.table(key, table, node),
+            Shape::MapOf(shape) => self.map_of(key, *shape, node),
+            Shape::List(shape) => self.list(key, *shape, node),
+            Shape::Some(shape) => self.some(key, *shape, node),
+            Shape::Either(shapes) => self.either(key, shapes, node),
+            Shape::Tool => self.tool(key, node),
+            Shape::Agent => self.agent(key, node),
+            Shape::State => self.state(key, node),
+            Shape::Message => self.table(key, &MESSAGE, node),
+            Shape::Any => Some(plain(node)),
+            _ => scalar::read(self, key, shape, node),
+        }
+    }
+
+    pub(crate) fn expected(&mut self, key: &str, node: &Node, what: &str) {
+        let found = node.value.kind();
+        self.wrong(node.at, format!("`{key}`: expected {what}, found {found}"), None);
+    }
+
+    fn entries<'n>(&mut self, key: &str, node: &'n Node) -> Option<&'n Entries> {
+        let Yaml::Map(entries) = &node.value else {
+            self.expected(key, node, "keys and values");
+            return None;
+        };
+        Some(entries)
+    }
+
+    /// A mapping with known keys.
+    pub(crate) fn table(&mut self, key: &str, table: &'static Table, node: &Node) -> Option<Value> {
+        let entries = self.entries(key, node)?;
+        let before = self.findings.mistakes.len();
+        let mut map = Map::new();
+        for (name, value) in entries {
+            match table.key(&name.name) {
+                // A key without a value is as if it were not there, unless it must be.
+                Some(spec) if matches!(value.value, Yaml::Null) && !spec.required => {}
+                Some(spec) => {
+                    if let Some(value) = self.value(&name.name, spec.shape, value) {
+                        map.insert(name.name.clone(), value);
+                    }
+                }
+                None => self.unknown(table, name),
+            }
+        }
+        self.missing(table, node.at, entries);
+        rules::of_table(self, table, entries);
+        (self.findings.mistakes.len() == before).then_some(Value::Object(map))
+    }
+
+    fn unknown(&mut self, table: &'static Table, key: &Key) {
+        let near = did_you_mean(&key.name, table.keys.iter().map(|key| key.name));
+        let elsewhere = || {
+            let kinds = TOOLS.iter().chain(AGENTS);
+            let mut kinds = kinds.filter(|(_, other)| other.name.split('_').next() == table.name.split('_').next());
+            let (kind, _) = kinds.find(|(_, other)| other.key(&key.name).is_some())?;
+            Some(format!("`{}` belongs to `type: {kind}`", key.name))
+        };
+        let hint = elsewhere().or(near);
+        self.wrong(key.at, format!("unknown key `{}`", key.name), hint);
+    }
+
+    fn missing(&mut self, table: &'static Table, at: Position, entries: &Entries) {
+        let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
+        for spec in table.keys.iter().filter(|spec| spec.required && !has(spec.name)) {
+            self.wrong(at, format!("`{}` is missing: {}", spec.name, spec.about), None);
+        }
+        let given = table.one_of.iter().filter(|name| has(name)).count();
+        if !table.one_of.is_empty() && given != 1 {
+            let names: Vec<String> = table.one_of.iter().map(|name| format!("`{name}`")).collect();
+            let names = names.join(" and ");
+            let what = if given == 0 { "one of them is needed" } else { "only one of them may be given" };
+            self.wrong(at, format!("{names}: {what}"), None);
+        }
+    }
+
+    fn map_of(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+        let entries = self.entries(key, node)?;
+        let mut map = Map::new();
+        let mut right = true;
+        for (name, value) in entries {
+            let shape = scalar::of_header(&name.name, shape);
+            match self.value(&format!("{key}.{}", name.name), shape, value) {
+                Some(value) => {
+                    map.insert(name.name.clone(), value);
+                }
+                None => right = false,
+            }
+        }
+        right.then_some(Value::Object(map))
+    }
+
+    fn list(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+        let Yaml::List(items) = &node.value else {
+            self.expected(key, node, "a list");
+            return None;
+        };
+        let items: Vec<Option<Value>> = items.iter().map(|item| self.value(key, shape, item)).collect();
+        items.into_iter().collect::<Option<Vec<_>>>().map(Value::Array)
+    }
+
+    fn some(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+        if matches!(&node.value, Yaml::List(items) if items.is_empty()) {
+            self.wrong(node.at, format!("`{key}` is empty; it needs at least one item"), None);
+            return None;
+        }
+        self.list(key, shape, node)
+    }
+
+    fn either(&mut self, key: &str, shapes: &[Shape], node: &Node) -> Option<Value> {
+        let marked = |table: &Table, entries: &Entries| {
+            table.marker.is_some_and(|marker| entries.iter().any(|(key, _)| key.name == marker))
+        };
+        if let Yaml::Map(entries) = &node.value {
+            let markers: Vec<&'static Table> = shapes
+                .iter()
+                .filter_map(|shape| match shape {
+                    Shape::Map(table) if marked(table, entries) => Some(*table),
+                    _ => None,
+                })
+                .collect();
+            if let [first, second, ..] = markers.as_slice() {
+                let names = [first, second].map(|table| table.marker.unwrap_or_default());
+                let what = format!("`{}` and `{}` exclude each other: give exactly one", names[0], names[1]);
+                self.wrong(node.at, what, None);
+                return None;
+            }
+            if let Some(table) = markers.first() {
+                return self.table(key, table, node);
+            }
+        }
+        let fits = |shape: &&Shape| match (&node.value, shape) {
+            (Yaml::Map(_), Shape::Map(table)) => table.marker.is_none(),
+            (Yaml::Map(_), Shape::Tool | Shape::Agent) => true,
+            (Yaml::Map(_) | Yaml::List(_) | Yaml::Null, _) => false,
+            (_, Shape::Map(_) | Shape::Tool | Shape::Agent) => false,
+            (_, _) => true,
+        };
+        match shapes.iter().find(fits) {
+            Some(Shape::Ref(kind)) => {
+                let name = self.value(key, Shape::Ref(*kind), node)?;
+                Some(json!({"$ref": name}))
+            }
+            Some(shape) => self.value(key, *shape, node),
+            None => {
+                self.expected(key, node, &forms(shapes));
+                None
+            }
+        }
+    }
+
+    fn tool(&mut self, key: &str, node: &Node) -> Option<Value> {
+        let entries = self.entries(key, node)?;
+        let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
+        let usual = if has("lua") || has("lua_file") { "luau" } else { "built-in" };
+        let (kind, table) = self.kind("type", usual, TOOLS, entries)?;
+        let owner = std::mem::replace(&mut self.owner, text_of(entries, "name"));
+        if kind == "built-in" {
+            let (at, text) = (node.at, self.owner.clone());
+            let owner = owner.clone();
+            self.findings.built_in.push(Placed { at, text, owner });
+        }
+        let value = self.table(key, table, node);
+        self.owner = owner;
+        with_type(value, kind)
+    }
+
+    fn agent(&mut self, key: &str, node: &Node) -> Option<Value> {
+        let entries = self.entries(key, node)?;
+        if let Some((_, node)) = entries.iter().find(|(key, _)| key.name == "type")
+            && matches!(&node.value, Yaml::Text(kind) if kind == "realtime")
+        {
+            let hint = "use `react` or `match`".to_owned();
+            self.wrong(node.at, "`type: realtime` is reserved: it cannot be run yet", Some(hint));
+            return None;
+        }
+        let (kind, table) = self.kind("type", "react", AGENTS, entries)?;
+        let value = self.table(key, table, node)?;
+        with_type(rules::one_generator(value), kind)
+    }
+
+    fn state(&mut self, key: &str, node: &Node) -> Option<Value> {
+        let entries = self.entries(key, node)?;
+        let kinds: &[(&str, &'static Table)] =
+            &[("react", &tables::REACT_STATE), ("match", &tables::MATCH_STATE)];
+        let (_, table) = self.kind("state_type", "react", kinds, entries)?;
+        self.table(key, table, node)
+    }
+
+    /// The table that a key such as `type` chooses.
+    fn kind<'t>(
+        &mut self,
+        name: &str,
+        usual: &str,
+        kinds: &'t [(&'t str, &'static Table)],
+        entries: &Entries,
+    ) -> Option<(&'t str, &'static Table)> {
+        let given = entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node);
+        let kind = match given.map(|node| &node.value) {
+            None | Some(Yaml::Null) => usual,
+            Some(Yaml::Text(kind)) => kind,
+            Some(_) => {
+                if let Some(node) = given {
+                    self.expected(name, node, "text");
+                }
+                return None;
+            }
+        };
+        let found = kinds.iter().find(|(known, _)| *known == kind);
+        if found.is_none() {
+            let known: Vec<&str> = kinds.iter().map(|(known, _)| *known).collect();
+            let at = given.map_or(Position { line: 1, column: 1 }, |node| node.at);
+            let hint = did_you_mean(kind, known.iter().copied());
+            self.wrong(at, format!("`{name}`: expected one of {}, found {kind:?}", known.join(", ")), hint);
+        }
+        found.copied()
+    }
+
+    pub(crate) fn placed(&self, at: Position, text: &str) -> Placed {
+        Placed {
+            at,
+            text: text.to_owned(),
+            owner: self.owner.clone(),
+        }
+    }
+}
+
+fn with_type(value: Option<Value>, kind: &str) -> Option<Value> {
+    let mut value = value?;
+    value.as_object_mut()?.insert("type".into(), kind.into());
+    Some(value)
+}
+
+fn forms(shapes: &[Shape]) -> String {
+    let forms: Vec<String> = shapes
+        .iter()
+        .map(|shape| match shape {
+            Shape::Map(table) => match table.marker {
+                Some(marker) => format!("`{{{marker}: …}}`"),
+                None => "keys and values".into(),
+            },
+            Shape::Tool => "a tool".into(),
+            Shape::Agent => "an agent".into(),
+            _ => "text".into(),
+        })
+        .collect();
+    forms.join(" or ")
+}
+
+/// The text at a key, or none.
+pub(crate) fn text_of(entries: &Entries, name: &str) -> String {
+    match entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| &node.value) {
+        Some(Yaml::Text(text)) => text.clone(),
+        _ => String::new(),
+    }
+}

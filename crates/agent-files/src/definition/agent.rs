@@ -1,0 +1,327 @@
+//! An agent, as its file says.
+
+use agentx_types::{ApprovalMode, Limits, ModelParams, NanoUsd};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::{Millis, Rule, ToolDefinition};
+
+/// Which machine drives an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    /// It thinks and calls tools.
+    #[default]
+    React,
+    /// It routes what is said.
+    Match,
+}
+
+/// An agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentDefinition {
+    /// Which machine drives it.
+    #[serde(rename = "type")]
+    pub kind: AgentKind,
+    /// What people call it.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Standing instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// What the model reads before the conversation, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_layers: Vec<Layer>,
+    /// The model and its parameters; those of the caller without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<Generator>,
+    /// What it can do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolUse>,
+    /// Agents that it may make.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentUse>,
+    /// Intents that it knows (`match`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleUse>,
+    /// Who gets which intents (`match`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub route: Vec<Route>,
+    /// Who gets what nothing matched (`match`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Box<AgentUse>>,
+    /// When a run has to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<AgentLimits>,
+    /// Who decides about calls of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+}
+
+/// A layer of the context.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// This text.
+    Text(String),
+    /// A key of the same file, such as `.prompt`.
+    This(String),
+    /// A text below `context/`, or a file.
+    Ref(String),
+    /// What an environment variable holds: its name.
+    Env(String),
+    /// What the agent remembers.
+    Mem(Memory),
+}
+
+/// What a layer takes from memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// The summary of what was said.
+    pub summary: bool,
+    /// What fits the input.
+    pub query: bool,
+    /// How many of the last messages; the usual number without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recent: Option<u64>,
+}
+
+impl Serialize for Layer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => text.serialize(serializer),
+            Self::This(key) => json!({"$this": key}).serialize(serializer),
+            Self::Ref(name) => json!({"$ref": name}).serialize(serializer),
+            Self::Env(name) => json!({"$env": name}).serialize(serializer),
+            Self::Mem(memory) => json!({"$mem": memory}).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Layer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if let Value::String(text) = value {
+            return Ok(Self::Text(text));
+        }
+        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        if let Some(memory) = value.get("$mem") {
+            return Memory::deserialize(memory).map(Self::Mem).map_err(D::Error::custom);
+        }
+        text("$this")
+            .map(Self::This)
+            .or_else(|| text("$ref").map(Self::Ref))
+            .or_else(|| text("$env").map(Self::Env))
+            .ok_or_else(|| D::Error::custom("not a layer"))
+    }
+}
+
+/// A reference by name: without the kind before its colon, or the path of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// What it names.
+    #[serde(rename = "$ref")]
+    pub name: String,
+}
+
+/// The model and its parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Its name, where it has a file of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A generator file; what is given beside it wins.
+    #[serde(rename = "$ref", default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How freely it chooses its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The longest answer in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    /// Tokens for reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_tokens: Option<u64>,
+}
+
+impl Generator {
+    /// The settings of a model call.
+    pub fn params(&self) -> ModelParams {
+        ModelParams {
+            max_output_tokens: self.max_output_tokens,
+            temperature: self.temperature,
+            thinking_tokens: self.thinking_tokens,
+        }
+    }
+
+    /// What is given here, and for the rest what `base` gives.
+    pub fn over(&self, base: &Self) -> Self {
+        Self {
+            name: base.name.clone(),
+            reference: None,
+            model: self.model.clone().or_else(|| base.model.clone()),
+            temperature: self.temperature.or(base.temperature),
+            max_output_tokens: self.max_output_tokens.or(base.max_output_tokens),
+            thinking_tokens: self.thinking_tokens.or(base.thinking_tokens),
+        }
+    }
+}
+
+/// A tool of an agent, or of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolUse {
+    /// One that has a file, or that the host provides.
+    Ref {
+        /// Its name.
+        name: String,
+        /// Whether a successful call ends the agent.
+        quit: bool,
+    },
+    /// One that is written in place.
+    Inline(Box<ToolDefinition>),
+}
+
+impl ToolUse {
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Ref { name, .. } => name,
+            Self::Inline(tool) => &tool.name,
+        }
+    }
+}
+
+/// An agent of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentUse {
+    /// One that has a file.
+    Ref(String),
+    /// One that is written in place.
+    Inline(Box<AgentDefinition>),
+}
+
+/// A rule of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuleUse {
+    /// One that has a file.
+    Ref(String),
+    /// One that is written in place.
+    Inline(Box<Rule>),
+}
+
+macro_rules! reference_or_inline {
+    ($name:ident, $kind:literal) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    Self::Ref(name) => Reference { name: name.clone() }.serialize(serializer),
+                    Self::Inline(inline) => inline.serialize(serializer),
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = Value::deserialize(deserializer)?;
+                match value.get("$ref").and_then(Value::as_str) {
+                    Some(name) => Ok(Self::Ref(bare(name, $kind).to_owned())),
+                    None => serde_json::from_value(value).map(Self::Inline).map_err(D::Error::custom),
+                }
+            }
+        }
+    };
+}
+
+reference_or_inline!(AgentUse, "agent");
+reference_or_inline!(RuleUse, "rule");
+
+impl Serialize for ToolUse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ref { name, quit: false } => json!({"$ref": name}).serialize(serializer),
+            Self::Ref { name, quit: true } => json!({"$ref": name, "quit": true}).serialize(serializer),
+            Self::Inline(tool) => tool.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolUse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let Some(name) = value.get("$ref").and_then(Value::as_str) else {
+            return serde_json::from_value(value).map(Self::Inline).map_err(D::Error::custom);
+        };
+        Ok(Self::Ref {
+            name: bare(name, "tool").to_owned(),
+            quit: value.get("quit").and_then(Value::as_bool).unwrap_or_default(),
+        })
+    }
+}
+
+/// A name without its kind.
+fn bare<'a>(name: &'a str, kind: &str) -> &'a str {
+    name.strip_prefix(kind).and_then(|rest| rest.strip_prefix(':')).unwrap_or(name)
+}
+
+/// Who gets which intents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Route {
+    /// Names of rules.
+    pub rules: Vec<String>,
+    /// Who gets them.
+    pub agent: AgentUse,
+}
+
+/// When a run has to end, and how many agents it may make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentLimits {
+    /// How many times in one run the model may be answered with tool results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// Tokens in one run, read and written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// US dollars in one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// Time from the start of a run to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Millis>,
+    /// How many agents it may make in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_agents: Option<u64>,
+    /// How deep agents may make agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_depth: Option<u64>,
+}
+
+impl AgentLimits {
+    /// The limits of a run.
+    pub fn of_run(&self) -> Limits {
+        Limits {
+            max_iterations: self.max_iterations,
+            max_tokens: self.max_tokens,
+            max_cost: self.max_cost.map(NanoUsd::from_usd),
+            max_wall_ms: self.timeout.map(|time| time.0),
+        }
+    }
+}
+
+/// Who decides about calls of tools.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Approval {
+    /// Who decides about a call that no rule decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ApprovalMode>,
+    /// Deny beats ask beats allow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<agentx_types::Rule>,
+}

@@ -1,0 +1,55 @@
+//! What the files say, as data. Each definition serialises to the form that a file has, and a file of that form reads to
+//! the same definition.
+
+mod agent;
+mod rule;
+mod state;
+mod tool;
+
+use std::fmt;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use agent::{
+    AgentDefinition, AgentKind, AgentLimits, AgentUse, Approval, Generator, Layer, Memory, Reference, Route, RuleUse, ToolUse,
+};
+pub use rule::{Example, Pattern, Rule, RuleTest, Variable, VariableType};
+pub use state::{SavedState, Matched, SavedMessage, SavedRole, SavedToolResult};
+pub use tool::{
+    Auth, AuthKind, Capabilities, Composite, GeneratorMode, GeneratorTool, HttpTool, LuauTool, OutputMode, Step,
+    TextProcessor, ToolBody, ToolDefinition, ToolLimits,
+};
+
+/// A time. Written with a unit: `90s`, `1h30m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// As the standard library has it.
+    pub fn duration(self) -> std::time::Duration {
+        std::time::Duration::from_millis(self.0)
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        agentx_config::Value::Millis(self.0).fmt(f)
+    }
+}
+
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = agentx_config::yaml::Yaml::Text(String::deserialize(deserializer)?);
+        match agentx_config::scalar(agentx_config::Kind::Duration, &text) {
+            Ok(agentx_config::Value::Millis(millis)) => Ok(Self(millis)),
+            _ => Err(D::Error::custom("expected a time with a unit")),
+        }
+    }
+}

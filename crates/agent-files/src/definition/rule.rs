@@ -1,0 +1,125 @@
+//! A rule of an agent that matches: an intent, what people say for it, and what comes out.
+
+use std::collections::BTreeMap;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// An intent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    /// What answers and routes call it.
+    pub name: String,
+    /// Facts that the model should know.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub references: BTreeMap<String, String>,
+    /// What `[var]` in patterns stands for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub vars: BTreeMap<String, Variable>,
+    /// What a person says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<Pattern>,
+    /// Whole exchanges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
+    /// Inputs and the values that must come out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<RuleTest>,
+}
+
+/// A variable of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// What it is, in words.
+    pub label: String,
+    /// How its value is read.
+    #[serde(rename = "type", default)]
+    pub kind: VariableType,
+}
+
+/// How the value of a variable is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VariableType {
+    /// As text.
+    #[default]
+    String,
+    /// As a whole number.
+    Int,
+    /// As a number.
+    Float,
+    /// As true or false.
+    Bool,
+}
+
+/// What a person says, with `[var]` in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// What is said.
+    pub input: String,
+    /// The answer's line; made from the variables of the input without it.
+    pub output: Option<String>,
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.output {
+            Some(output) => [&self.input, output].serialize(serializer),
+            None => self.input.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(input) => Ok(Self { input, output: None }),
+            pair => {
+                let [input, output]: [String; 2] = serde_json::from_value(pair).map_err(D::Error::custom)?;
+                // An output that says nothing is made from the variables, like one that is not given.
+                let output = Some(output).filter(|output| !output.trim().is_empty());
+                Ok(Self { input, output })
+            }
+        }
+    }
+}
+
+/// A whole exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// What it shows.
+    pub subject: String,
+    /// What a person says.
+    pub user: String,
+    /// The answer's lines.
+    pub output: Option<String>,
+}
+
+impl Serialize for Example {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = [Some(&self.subject), Some(&self.user), self.output.as_ref()];
+        serializer.collect_seq(parts.into_iter().flatten())
+    }
+}
+
+impl<'de> Deserialize<'de> for Example {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut parts = Vec::<String>::deserialize(deserializer)?.into_iter();
+        let mut next = || parts.next();
+        match (next(), next(), next()) {
+            (Some(subject), Some(user), output) => Ok(Self { subject, user, output }),
+            _ => Err(D::Error::custom("an example has two or three texts")),
+        }
+    }
+}
+
+/// An input and the values that must come out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleTest {
+    /// What a person says.
+    pub input: String,
+    /// The values, as text or as what they are read to.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub args: Map<String, Value>,
+}

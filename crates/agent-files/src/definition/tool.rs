@@ -1,0 +1,300 @@
+//! A tool, as its file says.
+
+use std::collections::BTreeMap;
+
+use agentx_types::Access;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Layer, Millis, ToolUse};
+
+/// A tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// What the model calls it.
+    pub name: String,
+    /// When to use it and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of the arguments; any object without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Value>,
+    /// What using it touches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Whether doing it twice is the same as doing it once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idempotent: bool,
+    /// Whether a successful call ends the agent that has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quit: bool,
+    /// What it does.
+    #[serde(flatten)]
+    pub body: ToolBody,
+}
+
+impl ToolDefinition {
+    /// JSON Schema of the arguments, for the model.
+    pub fn input_schema(&self) -> Value {
+        self.params.clone().unwrap_or_else(|| serde_json::json!({"type": "object"}))
+    }
+
+    /// What using it touches: what the file says, else what its kind can do. Nobody knows of a `built-in`.
+    pub fn access(&self) -> Option<Access> {
+        self.access.or(match &self.body {
+            ToolBody::BuiltIn => None,
+            ToolBody::Http(http) if matches!(http.method.as_str(), "GET" | "HEAD") => Some(Access::Read),
+            ToolBody::Http(_) => Some(Access::Change),
+            ToolBody::Generator(_) | ToolBody::TextProcessor(_) => Some(Access::Internal),
+            ToolBody::Luau(_) | ToolBody::Composite(_) => Some(Access::Run),
+        })
+    }
+}
+
+/// What a tool does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum ToolBody {
+    /// The host provides it.
+    #[serde(rename = "built-in")]
+    BuiltIn,
+    /// A script.
+    #[serde(rename = "luau")]
+    Luau(LuauTool),
+    /// One HTTP request.
+    #[serde(rename = "http")]
+    Http(HttpTool),
+    /// A model call.
+    #[serde(rename = "generator")]
+    Generator(GeneratorTool),
+    /// Tools in a row.
+    #[serde(rename = "composite")]
+    Composite(Composite),
+    /// A model call that works on a text.
+    #[serde(rename = "text_processor")]
+    TextProcessor(TextProcessor),
+}
+
+/// A script.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LuauTool {
+    /// The script. In a loaded library it is there also where the file names another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lua: Option<String>,
+    /// The file that the script was read from, as it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lua_file: Option<String>,
+    /// What it may reach.
+    #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
+    pub capabilities: Capabilities,
+    /// When it is stopped.
+    #[serde(default, skip_serializing_if = "ToolLimits::is_empty")]
+    pub limits: ToolLimits,
+}
+
+/// What a script may reach; nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Capabilities {
+    /// Hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<String>,
+    /// Names of environment variables.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// Models; `*` for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// Tools; `*` for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Key spaces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kv: Vec<String>,
+    /// Agents; `*` for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+}
+
+impl Capabilities {
+    /// Whether it may reach nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// When a script is stopped; what is `None` is left to the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolLimits {
+    /// Bytes of its machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Time of computing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_time: Option<Millis>,
+    /// Time from start to end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_time: Option<Millis>,
+    /// Bytes that it may give back and emit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// Effects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Agents that it may make.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents: Option<u64>,
+    /// How deep agents and tools may call each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u64>,
+}
+
+impl ToolLimits {
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One HTTP request. Secrets are references: `${NAME}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HttpTool {
+    /// In capitals.
+    pub method: String,
+    /// The address; `${NAME}` may stand in it.
+    pub endpoint: String,
+    /// Headers; `${NAME}` may stand in their values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Auth>,
+    /// Makes the body from `{input}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub req_body_jq: Option<String>,
+    /// Makes the result from the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resp_body_jq: Option<String>,
+    /// The longest answer in MiB; 1 without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_response_size_mb: Option<u64>,
+    /// The longest time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Millis>,
+}
+
+impl HttpTool {
+    /// The longest answer.
+    pub fn max_response_bytes(&self) -> u64 {
+        self.max_response_size_mb.unwrap_or(1) << 20
+    }
+
+    /// Names of the environment variables that it needs, each once.
+    pub fn variables(&self) -> Vec<&str> {
+        let token = self.auth.as_ref().map(|auth| &auth.token);
+        let texts = [Some(&self.endpoint), token].into_iter().flatten().chain(self.headers.values());
+        let mut names: Vec<&str> = texts
+            .flat_map(|text| crate::scalar::variables(text).unwrap_or_default())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Auth {
+    /// How it is sent.
+    #[serde(rename = "type")]
+    pub kind: AuthKind,
+    /// A reference, `${NAME}`; for basic also `user:${NAME}`.
+    pub token: String,
+}
+
+/// How a token is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthKind {
+    /// `Authorization: Bearer …`.
+    Bearer,
+    /// `Authorization: Basic …`.
+    Basic,
+}
+
+/// A model call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorTool {
+    /// What the model is told.
+    pub prompt: String,
+    /// What comes before the prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_layers: Vec<Layer>,
+    /// The model; the agent's own without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Text or JSON.
+    #[serde(default)]
+    pub mode: GeneratorMode,
+    /// JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+}
+
+/// What a model call gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GeneratorMode {
+    /// Text.
+    #[default]
+    Generate,
+    /// JSON of a schema.
+    JsonOutput,
+}
+
+/// Tools in a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Composite {
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One tool of a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// What later steps call its output.
+    pub id: String,
+    /// Which tool.
+    pub tool: ToolUse,
+    /// Makes its arguments from `{input, steps}`; without it they are `.input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_jq: Option<String>,
+}
+
+/// A model call that works on a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TextProcessor {
+    /// What is to be done with the text.
+    pub prompt: String,
+    /// The model; the agent's own without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Text or JSON.
+    #[serde(default)]
+    pub output_mode: OutputMode,
+    /// JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+}
+
+/// What a text processor gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputMode {
+    /// Text.
+    #[default]
+    Text,
+    /// JSON of a schema.
+    Json,
+}

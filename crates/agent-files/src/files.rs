@@ -1,0 +1,126 @@
+//! Where files come from: the disk, or a map in memory. Nothing is read outside of a root.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The most files of one folder that are read.
+pub(crate) const MAX_FILES: usize = 5_000;
+
+/// Reads files below a root. Paths are relative to it and hold no `..`.
+pub trait Files {
+    /// The names of the files in a folder; a folder that is not there has none.
+    ///
+    /// # Errors
+    /// Where it is there and cannot be read.
+    fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault>;
+
+    /// A file of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// Where it is not there, is too large, or leads out of the root.
+    fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault>;
+}
+
+/// Why a file was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileFault {
+    /// There is none.
+    Missing,
+    /// It is a link that leads out of the root.
+    Escapes,
+    /// It has more bytes than are read.
+    TooLarge(usize),
+    /// What the system says.
+    Other(String),
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is no such file"),
+            Self::Escapes => f.write_str("it leads out of its folder"),
+            Self::TooLarge(limit) => write!(f, "it is larger than the {limit} bytes that are read"),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for FileFault {}
+
+impl From<std::io::Error> for FileFault {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::Missing,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// The disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Disk {
+    /// The real path, which must be below the real root.
+    fn real(root: &Path, path: &Path) -> Result<PathBuf, FileFault> {
+        let root = root.canonicalize()?;
+        let path = root.join(path).canonicalize()?;
+        if path.starts_with(&root) { Ok(path) } else { Err(FileFault::Escapes) }
+    }
+}
+
+impl Files for Disk {
+    fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
+        let folder = match Self::real(root, folder) {
+            Err(FileFault::Missing) => return Ok(Vec::new()),
+            folder => folder?,
+        };
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
+        let path = Self::real(root, file)?;
+        // A pipe would wait for ever.
+        if !std::fs::metadata(&path)?.is_file() {
+            return Err(FileFault::Other("it is not a regular file".into()));
+        }
+        let mut bytes = Vec::new();
+        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+        std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+        if bytes.len() > limit { Err(FileFault::TooLarge(limit)) } else { Ok(bytes) }
+    }
+}
+
+/// Files in memory: paths with their roots, and texts.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(pub BTreeMap<PathBuf, Vec<u8>>);
+
+impl<P: Into<PathBuf>, T: Into<Vec<u8>>> FromIterator<(P, T)> for Memory {
+    fn from_iter<I: IntoIterator<Item = (P, T)>>(files: I) -> Self {
+        Self(files.into_iter().map(|(path, text)| (path.into(), text.into())).collect())
+    }
+}
+
+impl Files for Memory {
+    fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
+        let folder = root.join(folder);
+        let inside = self.0.keys().filter(|path| path.parent() == Some(folder.as_path()));
+        Ok(inside
+            .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+            .collect())
+    }
+
+    fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
+        let bytes = self.0.get(&root.join(file)).ok_or(FileFault::Missing)?;
+        if bytes.len() > limit { Err(FileFault::TooLarge(limit)) } else { Ok(bytes.clone()) }
+    }
+}

@@ -1,0 +1,187 @@
+//! jq for the files of agents and tools: compiled when a file is checked, run when a tool is. The language comes from jaq;
+//! what reaches outside of it (environment, clock, process, modules) is taken out, and what runs is bounded: in steps,
+//! in time, in the depth of calls, in the number and the size of its outputs.
+
+mod guard;
+mod program;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use program::Program;
+
+/// The longest filter that is read, in bytes.
+pub const MAX_FILTER_BYTES: usize = 16 << 10;
+
+/// How deep the brackets of a filter go.
+const MAX_NESTING: usize = 64;
+
+/// How many words and signs a filter has.
+const MAX_TOKENS: usize = 2_000;
+
+/// How many of them are compiled on the caller's own stack; a parser that calls itself needs room for more.
+const PLAIN_TOKENS: usize = 64;
+
+/// A filter that is ready to run, as often and on as many threads as one likes.
+#[derive(Clone)]
+pub struct Filter {
+    text: Arc<str>,
+    program: Arc<Program>,
+}
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JqLimits {
+    /// The longest time.
+    pub time: Duration,
+    /// Steps: calls of definitions, elements of arrays, results of arithmetic.
+    pub steps: u64,
+    /// How many values may come out.
+    pub outputs: usize,
+    /// How many values the outputs may hold in all, lists and objects counted with what they hold.
+    pub nodes: usize,
+    /// How many bytes of text the outputs may hold in all; no text on the way is longer.
+    pub bytes: usize,
+}
+
+impl Default for JqLimits {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(1),
+            steps: 2_000_000,
+            outputs: 10_000,
+            nodes: 1_000_000,
+            bytes: 8 << 20,
+        }
+    }
+}
+
+/// What is wrong with a filter, or with a run of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JqError {
+    /// What is wrong, in words.
+    pub message: String,
+    /// Where in the text of the filter, in bytes; `None` where it shows in a run only.
+    pub offset: Option<usize>,
+}
+
+impl JqError {
+    fn at(offset: usize, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            offset: Some(offset),
+        }
+    }
+
+    fn running(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            offset: None,
+        }
+    }
+}
+
+impl fmt::Display for JqError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for JqError {}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Filter").field(&self.text).finish()
+    }
+}
+
+impl Filter {
+    /// Compiles a filter.
+    ///
+    /// ```
+    /// use agentx_agent_files::jq::Filter;
+    /// use serde_json::json;
+    /// let filter = Filter::compile("{q: .input.city}")?;
+    /// assert_eq!(filter.run(&json!({"input": {"city": "北京"}}))?, json!({"q": "北京"}));
+    /// assert_eq!(Filter::compile(".a | nonsense").unwrap_err().offset, Some(5));
+    /// # Ok::<(), agentx_agent_files::jq::JqError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where it is not jq, uses what is not there, or is too large.
+    pub fn compile(text: &str) -> Result<Self, JqError> {
+        let tokens = within_bounds(text)?;
+        let program = if tokens > PLAIN_TOKENS {
+            program::compile_with_room(text)?
+        } else {
+            Program::compile(text)?
+        };
+        Ok(Self {
+            text: text.into(),
+            program: Arc::new(program),
+        })
+    }
+
+    /// The text of the filter.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Runs it within the usual limits. One output is the result; none is null; several are an error, since a caller that
+    /// wants a list writes `[…]`.
+    ///
+    /// # Errors
+    /// Where the filter fails, or a limit is reached.
+    pub fn run(&self, input: &Value) -> Result<Value, JqError> {
+        let mut outputs = self.run_all(input, JqLimits::default())?;
+        match outputs.len() {
+            0 => Ok(Value::Null),
+            1 => Ok(outputs.remove(0)),
+            count => Err(JqError::running(format!(
+                "the filter gives {count} values and one is wanted; put it into `[…]` for a list"
+            ))),
+        }
+    }
+
+    /// Runs it and gives all its outputs. The calling thread waits, at most for the time of the limits and a little more.
+    ///
+    /// # Errors
+    /// Where the filter fails, or a limit is reached.
+    pub fn run_all(&self, input: &Value, limits: JqLimits) -> Result<Vec<Value>, JqError> {
+        program::run(self.program.clone(), input.clone(), limits)
+    }
+}
+
+/// Counts words and signs, and refuses what a parser that calls itself cannot be given.
+fn within_bounds(text: &str) -> Result<usize, JqError> {
+    if text.len() > MAX_FILTER_BYTES {
+        return Err(JqError::at(
+            0,
+            format!("the filter has {} bytes; at most {MAX_FILTER_BYTES} are read", text.len()),
+        ));
+    }
+    let (mut depth, mut tokens, mut in_word) = (0usize, 0usize, false);
+    for (offset, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let word = c.is_alphanumeric() || c == '_' || c == '$';
+        tokens += usize::from(!c.is_whitespace() && !(word && in_word));
+        in_word = word;
+        if depth > MAX_NESTING {
+            return Err(JqError::at(offset, format!("brackets are nested more than {MAX_NESTING} deep")));
+        }
+        if tokens > MAX_TOKENS {
+            return Err(JqError::at(offset, format!("the filter has more than {MAX_TOKENS} words and signs")));
+        }
+    }
+    Ok(tokens)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! One file by itself: what it says, or everything that is wrong with it.
+
+use std::path::Path;
+
+use agentx_config::yaml::{Broken, Node};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::check::{Checker, Findings};
+use crate::definition::{AgentDefinition, Generator, Layer, Rule, SavedMessage, SavedState, ToolDefinition};
+use crate::luau;
+use crate::mistake::Mistake;
+use crate::shape::Shape;
+use crate::source::{Form, Source};
+use crate::tables::{GENERATOR, LAYER, RULE};
+
+/// What a file is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Agent,
+    Tool,
+    Rule,
+    Generator,
+}
+
+impl FileKind {
+    fn shape(self) -> Shape {
+        match self {
+            Self::Agent => Shape::Agent,
+            Self::Tool => Shape::Tool,
+            Self::Rule => Shape::Map(&RULE),
+            Self::Generator => Shape::Map(&GENERATOR),
+        }
+    }
+}
+
+/// A file as it was read.
+pub(crate) struct Read {
+    /// What it says in one form, if nothing is wrong with it.
+    pub(crate) value: Option<Value>,
+    pub(crate) findings: Findings,
+    /// The name that it gives itself, also where it is wrong.
+    pub(crate) name: String,
+}
+
+/// Reads a source of a kind.
+pub(crate) fn read(source: &Source, kind: FileKind) -> Read {
+    let stem = source.file.file_stem().unwrap_or_default().to_string_lossy();
+    let tree = match (source.form, kind) {
+        (Form::Luau, FileKind::Tool) => luau::tree(source, &stem),
+        (Form::Luau, _) => Err(Broken {
+            at: agentx_config::yaml::Position { line: 1, column: 1 },
+            what: "a script is a tool: it belongs into `tools/`".into(),
+        }),
+        _ => source.tree(),
+    };
+    let mut read = of_tree(source, kind.shape(), tree);
+    if read.name.is_empty() {
+        read.name = stem.into_owned();
+    }
+    read
+}
+
+fn of_tree(source: &Source, shape: Shape, tree: Result<Node, Broken>) -> Read {
+    let mut checker = Checker::new(source);
+    let mut name = String::new();
+    let value = match tree {
+        Ok(node) => {
+            if let agentx_config::yaml::Yaml::Map(entries) = &node.value {
+                name = crate::check::text_of(entries, "name");
+            }
+            checker.value("file", shape, &node)
+        }
+        Err(broken) => {
+            checker.wrong(broken.at, broken.what, None);
+            None
+        }
+    };
+    let mut findings = checker.findings;
+    findings.mistakes.sort();
+    findings.mistakes.dedup();
+    Read {
+        value: value.filter(|_| findings.mistakes.is_empty()),
+        findings,
+        name,
+    }
+}
+
+/// The definition of a value that was found right.
+pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Result<T, Mistake> {
+    serde_json::from_value(value).map_err(|error| {
+        let start = agentx_config::yaml::Position { line: 1, column: 1 };
+        Mistake::new(file, start, format!("it cannot be understood: {error}"))
+    })
+}
+
+fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T, Vec<Mistake>> {
+    let source = Source {
+        file: file.to_owned(),
+        form: Form::of(file).filter(|form| *form != Form::Luau).unwrap_or(Form::Yaml),
+        text: text.to_owned(),
+    };
+    let tree = source.tree();
+    let read = of_tree(&source, shape, tree);
+    match read.value {
+        Some(value) => definition(file, value).map_err(|mistake| vec![mistake]),
+        None => Err(read.findings.mistakes),
+    }
+}
+
+/// Reads the text of an agent file. References are not followed. JSON by the ending of the file's name, else YAML.
+///
+/// ```
+/// use std::path::Path;
+/// let agent = agentx_agent_files::parse_agent(Path::new("a.yaml"), "name: writer\nmodel: gpt-4o\n").unwrap();
+/// assert_eq!(agent.generator.unwrap().model.as_deref(), Some("gpt-4o"));
+/// let mistakes = agentx_agent_files::parse_agent(Path::new("a.yaml"), "nmae: writer\n").unwrap_err();
+/// assert_eq!(mistakes[1].to_string(), "a.yaml:1:1: unknown key `nmae`; did you mean `name`?");
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_agent(file: &Path, text: &str) -> Result<AgentDefinition, Vec<Mistake>> {
+    parse(file, text, Shape::Agent)
+}
+
+/// Reads the text of a tool file; a script of the ending `luau` with its first comment.
+///
+/// # Errors
+/// Everything that is wrong with it, but for the syntax of scripts.
+pub fn parse_tool(file: &Path, text: &str) -> Result<ToolDefinition, Vec<Mistake>> {
+    if Form::of(file) != Some(Form::Luau) {
+        return parse(file, text, Shape::Tool);
+    }
+    let source = Source {
+        file: file.to_owned(),
+        form: Form::Luau,
+        text: text.to_owned(),
+    };
+    let read = read(&source, FileKind::Tool);
+    match read.value {
+        Some(value) => definition(file, value).map_err(|mistake| vec![mistake]),
+        None => Err(read.findings.mistakes),
+    }
+}
+
+/// Reads the text of a rule file.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_rule(file: &Path, text: &str) -> Result<Rule, Vec<Mistake>> {
+    parse(file, text, Shape::Map(&RULE))
+}
+
+/// Reads the text of a generator file.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_generator(file: &Path, text: &str) -> Result<Generator, Vec<Mistake>> {
+    parse(file, text, Shape::Map(&GENERATOR))
+}
+
+/// Reads one layer of a context.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_layer(file: &Path, text: &str) -> Result<Layer, Vec<Mistake>> {
+    parse(file, text, LAYER)
+}
+
+/// Reads the state of an agent as GenX writes it down.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_state(file: &Path, text: &str) -> Result<SavedState, Vec<Mistake>> {
+    parse(file, text, Shape::State)
+}
+
+/// Reads a message of such a state.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_message(file: &Path, text: &str) -> Result<SavedMessage, Vec<Mistake>> {
+    parse(file, text, Shape::Message)
+}

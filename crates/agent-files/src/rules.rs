@@ -1,0 +1,264 @@
+//! What must hold between the keys of a mapping, beyond the shape of each.
+
+use std::collections::BTreeSet;
+
+use agentx_config::yaml::{Key, Node, Yaml};
+use serde_json::{Value, json};
+
+use crate::check::{Checker, text_of};
+use crate::mistake::did_you_mean;
+use crate::scalar::is_variable;
+use crate::shape::Table;
+
+type Entries = [(Key, Node)];
+
+/// Checks a mapping whose keys are read.
+pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static Table, entries: &Entries) {
+    match table.name {
+        "tool_generator" => wants_schema(checker, entries, "mode", "json_output"),
+        "tool_text_processor" => wants_schema(checker, entries, "output_mode", "json"),
+        "tool_composite" => steps(checker, entries),
+        "agent_react" | "agent_match" => agent(checker, entries),
+        "rule" => rule(checker, entries),
+        "message" => message(checker, entries),
+        "variable" => label(checker, entries),
+        _ => {}
+    }
+}
+
+fn find<'n>(entries: &'n Entries, name: &str) -> Option<&'n Node> {
+    entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
+}
+
+fn items<'n>(entries: &'n Entries, name: &str) -> &'n [Node] {
+    match find(entries, name).map(|node| &node.value) {
+        Some(Yaml::List(items)) => items,
+        _ => &[],
+    }
+}
+
+fn wants_schema(checker: &mut Checker<'_>, entries: &Entries, key: &str, value: &str) {
+    let json = text_of(entries, key) == value;
+    let Some(mode) = find(entries, key).filter(|_| json && find(entries, "output_schema").is_none()) else {
+        return;
+    };
+    checker.wrong(mode.at, format!("`{key}: {value}` needs `output_schema`"), None);
+}
+
+fn steps(checker: &mut Checker<'_>, entries: &Entries) {
+    let mut seen = BTreeSet::new();
+    for step in items(entries, "steps") {
+        let Yaml::Map(step) = &step.value else { continue };
+        let Some(id) = find(step, "id") else { continue };
+        let name = text_of(step, "id");
+        if !name.is_empty() && !seen.insert(name.clone()) {
+            checker.wrong(id.at, format!("two steps have the id `{name}`"), None);
+        }
+    }
+}
+
+fn agent(checker: &mut Checker<'_>, entries: &Entries) {
+    if let Some(model) = find(entries, "model").filter(|_| find(entries, "generator").is_some()) {
+        checker.wrong(model.at, "`model` is short for `generator: {model: …}`; give one of them", None);
+    }
+    for layer in items(entries, "context_layers") {
+        let Yaml::Map(layer) = &layer.value else { continue };
+        let key = text_of(layer, "$this");
+        let missing = key.strip_prefix('.').filter(|key| find(entries, key).is_none());
+        if let Some(node) = find(layer, "$this").filter(|_| missing.is_some()) {
+            checker.wrong(node.at, format!("`$this: {key}`: this file has no `{}`", missing.unwrap_or_default()), None);
+        }
+    }
+    tools(checker, entries);
+    let known = rule_names(entries);
+    unique(checker, items(entries, "rules"), "rules");
+    for route in items(entries, "route") {
+        let Yaml::Map(route) = &route.value else { continue };
+        for rule in items(route, "rules") {
+            let Yaml::Text(name) = &rule.value else { continue };
+            if !known.contains(short(name)) {
+                let hint = did_you_mean(short(name), known.iter().map(String::as_str));
+                checker.wrong(rule.at, format!("`{name}` is not among the `rules` of this agent"), hint);
+            }
+        }
+    }
+}
+
+fn tools(checker: &mut Checker<'_>, entries: &Entries) {
+    unique(checker, items(entries, "tools"), "tools");
+    unique(checker, items(entries, "agents"), "agents");
+}
+
+/// A name without the kind before its colon.
+pub(crate) fn short(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(_, name)| name)
+}
+
+/// The name by which a list holds an item: that of a reference, or of what is written in place.
+fn name_of(node: &Node) -> String {
+    match &node.value {
+        Yaml::Text(name) => short(name).to_owned(),
+        Yaml::Map(entries) => match find(entries, "$ref") {
+            Some(_) => short(&text_of(entries, "$ref")).to_owned(),
+            None => text_of(entries, "name"),
+        },
+        _ => String::new(),
+    }
+}
+
+fn rule_names(entries: &Entries) -> BTreeSet<String> {
+    items(entries, "rules").iter().map(name_of).collect()
+}
+
+fn unique(checker: &mut Checker<'_>, items: &[Node], key: &str) {
+    let mut seen = BTreeSet::new();
+    for item in items {
+        let name = name_of(item);
+        if !name.is_empty() && !seen.insert(name.clone()) {
+            checker.wrong(item.at, format!("`{key}` has `{name}` twice"), None);
+        }
+    }
+}
+
+fn rule(checker: &mut Checker<'_>, entries: &Entries) {
+    let vars: BTreeSet<String> = match find(entries, "vars").map(|node| &node.value) {
+        Some(Yaml::Map(vars)) => {
+            for (name, _) in vars.iter().filter(|(name, _)| !is_variable(&name.name)) {
+                let what = format!("`{}` cannot stand in `[…]`: a variable is of ASCII letters, digits and `_`", name.name);
+                checker.wrong(name.at, what, None);
+            }
+            vars.iter().map(|(name, _)| name.name.clone()).collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    for pattern in items(entries, "patterns") {
+        let texts: &[Node] = match &pattern.value {
+            Yaml::List(texts) => texts,
+            _ => std::slice::from_ref(pattern),
+        };
+        for node in texts {
+            let Yaml::Text(text) = &node.value else { continue };
+            declared(checker, node, text, &vars);
+        }
+    }
+}
+
+/// Each `[var]` whose text could be the name of a variable is one. Other words in brackets are part of the text: a hint to
+/// the model in its own language.
+fn declared(checker: &mut Checker<'_>, node: &Node, text: &str, vars: &BTreeSet<String>) {
+    let mut offset = 0;
+    while let Some(start) = text.get(offset..).and_then(|rest| rest.find('[')).map(|at| offset + at) {
+        let after = text.get(start + 1..).unwrap_or_default();
+        let Some(end) = after.find(']') else {
+            let at = checker.source.inside(node.at, text, start);
+            checker.wrong(at, "a `[` without its `]`", None);
+            return;
+        };
+        let name = after.get(..end).unwrap_or_default();
+        if is_variable(name) && !vars.contains(name) {
+            let at = checker.source.inside(node.at, text, start);
+            let hint = did_you_mean(name, vars.iter().map(String::as_str));
+            checker.wrong(at, format!("`[{name}]` is not declared in `vars`"), hint);
+        }
+        offset = start + end + 2;
+    }
+}
+
+fn label(checker: &mut Checker<'_>, entries: &Entries) {
+    if let Some(node) = find(entries, "label").filter(|_| text_of(entries, "label").contains(['[', ']', '\n'])) {
+        checker.wrong(node.at, "`label` is shown in brackets: it holds none itself, and no line break", None);
+    }
+}
+
+/// A pattern, or a pattern and its output.
+pub(crate) fn pattern(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
+    let line = |checker: &mut Checker<'_>, node: &Node| match &node.value {
+        Yaml::Text(text) if text.trim().is_empty() => {
+            checker.wrong(node.at, "`patterns`: a pattern says nothing", None);
+            None
+        }
+        Yaml::Text(text) if text.contains(['\n', '\r']) => {
+            checker.wrong(node.at, "`patterns`: a pattern is one line", None);
+            None
+        }
+        Yaml::Text(text) => Some(Value::from(text.as_str())),
+        _ => {
+            checker.expected("patterns", node, "text, or a list of two texts");
+            None
+        }
+    };
+    match &node.value {
+        Yaml::List(parts) if parts.len() == 2 => {
+            let parts: Vec<Option<Value>> = parts.iter().map(|part| line(checker, part)).collect();
+            parts.into_iter().collect::<Option<Vec<_>>>().map(Value::Array)
+        }
+        Yaml::List(parts) => {
+            checker.wrong(node.at, format!("`patterns`: a pair has two texts, this has {}", parts.len()), None);
+            None
+        }
+        _ => line(checker, node),
+    }
+}
+
+/// Subject, what a person says, and the answer's lines if there is one.
+pub(crate) fn example(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
+    let Yaml::List(parts) = &node.value else {
+        checker.expected("examples", node, "a list of two or three texts: subject, what is said, answer");
+        return None;
+    };
+    if !(2..=3).contains(&parts.len()) {
+        checker.wrong(node.at, format!("`examples`: expected two or three texts, found {}", parts.len()), None);
+        return None;
+    }
+    let mut texts = Vec::new();
+    for part in parts {
+        match &part.value {
+            Yaml::Text(text) => texts.push(Value::from(text.as_str())),
+            _ => checker.expected("examples", part, "text"),
+        }
+    }
+    (texts.len() == parts.len()).then_some(Value::Array(texts))
+}
+
+/// Which keys a message of each role has.
+fn message(checker: &mut Checker<'_>, entries: &Entries) {
+    let role = text_of(entries, "role");
+    let allowed: &[&str] = match role.as_str() {
+        "user" => &["role", "content"],
+        "model" => &["role", "content", "tool_call_id", "tool_call_name", "tool_call_args"],
+        "tool" => &["role", "content", "tool_result_id"],
+        _ => return,
+    };
+    for (key, _) in entries {
+        if !allowed.contains(&key.name.as_str()) {
+            checker.wrong(key.at, format!("a message of `{role}` has no `{}`", key.name), None);
+        }
+    }
+    let at = find(entries, "role").map(|node| node.at).unwrap_or(agentx_config::yaml::Position { line: 1, column: 1 });
+    let needs = |name: &str| find(entries, name).is_none();
+    if role == "tool" && needs("tool_result_id") {
+        checker.wrong(at, "a message of `tool` needs `tool_result_id`: the call that it answers", None);
+    }
+    let calls = entries.iter().any(|(key, _)| key.name.starts_with("tool_call_"));
+    if role == "model" && calls && (needs("tool_call_id") || needs("tool_call_name")) {
+        checker.wrong(at, "a call needs `tool_call_id` and `tool_call_name`", None);
+    }
+}
+
+/// All ways to name a model, as one.
+pub(crate) fn one_generator(mut value: Value) -> Option<Value> {
+    let map = value.as_object_mut()?;
+    let model = map.remove("model");
+    let short = match map.get("generator") {
+        Some(Value::String(model)) => Some(Value::String(model.clone())),
+        _ => model,
+    };
+    if let Some(model) = short {
+        map.insert("generator".into(), json!({"model": model}));
+    }
+    if let Some(Value::String(mode)) = map.get("approval") {
+        let mode = json!({"mode": mode});
+        map.insert("approval".into(), mode);
+    }
+    Some(value)
+}

@@ -1,0 +1,348 @@
+//! Values that are one text, number or word, and the two that have a form of their own: schemas and patterns.
+
+use agentx_config::yaml::{Node, Yaml};
+use agentx_config::{Kind, Value as Setting};
+use serde_json::{Map, Value, json};
+
+use crate::check::{Checker, Link};
+use crate::jq::Filter;
+use crate::mistake::did_you_mean;
+use crate::rules;
+use crate::shape::{RefKind, Shape};
+use crate::source::plain;
+use crate::tables::MAX_SCRIPT_BYTES;
+
+/// The longest name.
+const MAX_NAME: usize = 64;
+
+/// Types of JSON Schema.
+pub(crate) const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
+
+/// Headers that hold secrets: what they hold is given by reference.
+pub(crate) fn of_header(name: &str, shape: Shape) -> Shape {
+    let name = name.to_ascii_lowercase();
+    let secret = ["authorization", "cookie", "token", "secret", "api-key", "apikey", "password"];
+    match shape {
+        Shape::Template if secret.iter().any(|part| name.contains(part)) => Shape::Secret,
+        shape => shape,
+    }
+}
+
+/// Reads a value of a shape that holds no other.
+pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+    match shape {
+        Shape::Bool => match node.value {
+            Yaml::Bool(bool) => Some(bool.into()),
+            _ => wrong(checker, key, node, "true or false"),
+        },
+        Shape::Count(min, max) => count(checker, key, node, min, max),
+        Shape::Temperature => setting(checker, key, Kind::Temperature, node),
+        Shape::Money => setting(checker, key, Kind::Money, node),
+        Shape::Duration => setting(checker, key, Kind::Duration, node),
+        Shape::Choice(words) => setting(checker, key, Kind::Choice(words), node),
+        Shape::Bytes => bytes(checker, key, node),
+        Shape::Schema => schema(checker, key, node),
+        Shape::Params => crate::params::read(checker, key, node),
+        Shape::Pattern => rules::pattern(checker, node),
+        Shape::Example => rules::example(checker, node),
+        _ => text(checker, key, shape, node),
+    }
+}
+
+fn wrong(checker: &mut Checker<'_>, key: &str, node: &Node, what: &str) -> Option<Value> {
+    checker.expected(key, node, what);
+    None
+}
+
+fn setting(checker: &mut Checker<'_>, key: &str, kind: Kind, node: &Node) -> Option<Value> {
+    match agentx_config::scalar(kind, &node.value) {
+        Ok(Setting::Money(money)) => Some(json!(money.as_usd())),
+        Ok(Setting::Number(number)) => Some(json!(number)),
+        Ok(value) => Some(value.to_string().into()),
+        Err((what, near)) => {
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            checker.wrong(node.at, format!("`{key}`: {what}"), hint);
+            None
+        }
+    }
+}
+
+fn count(checker: &mut Checker<'_>, key: &str, node: &Node, min: u64, max: u64) -> Option<Value> {
+    let most = if max >= u64::from(u32::MAX) { String::new() } else { format!(" to {max}") };
+    match node.value {
+        Yaml::Int(int) if u64::try_from(int).is_ok_and(|int| (min..=max).contains(&int)) => Some(int.into()),
+        Yaml::Int(int) => {
+            checker.wrong(node.at, format!("`{key}`: expected a whole number from {min}{most}, found {int}"), None);
+            None
+        }
+        _ => wrong(checker, key, node, &format!("a whole number from {min}{most}")),
+    }
+}
+
+/// A number of bytes, or text such as `64 MiB`.
+fn bytes(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
+    let found = match &node.value {
+        Yaml::Int(int) => u64::try_from(*int).ok(),
+        Yaml::Text(text) => size(text),
+        _ => None,
+    };
+    if found.is_none() {
+        checker.expected(key, node, "a number of bytes such as `65536` or `64 MiB`");
+    }
+    found.map(Value::from)
+}
+
+fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (count, unit) = text.split_at(digits);
+    let unit = match unit.trim() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return None,
+    };
+    count.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// A JSON Schema: `true`, `false` or a mapping whose `type`, where it is given, is one.
+pub(crate) fn schema(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
+    match &node.value {
+        Yaml::Bool(bool) => Some((*bool).into()),
+        Yaml::Map(entries) => {
+            let mut right = true;
+            for (name, value) in entries {
+                right &= match (name.name.as_str(), &value.value) {
+                    ("type", _) => types(checker, value),
+                    ("properties" | "$defs", Yaml::Map(entries)) => entries
+                        .iter()
+                        .fold(true, |right, (name, node)| schema(checker, &name.name, node).is_some() && right),
+                    ("properties" | "$defs", _) => wrong(checker, &name.name, value, "names and schemas").is_some(),
+                    ("items" | "additionalProperties" | "not", _) => schema(checker, &name.name, value).is_some(),
+                    ("required", node) if !all_texts(node) => {
+                        wrong(checker, "required", value, "a list of names").is_some()
+                    }
+                    _ => true,
+                };
+            }
+            right.then(|| plain(node))
+        }
+        _ => wrong(checker, key, node, "a JSON Schema"),
+    }
+}
+
+fn all_texts(yaml: &Yaml) -> bool {
+    matches!(yaml, Yaml::List(items) if items.iter().all(|item| matches!(item.value, Yaml::Text(_))))
+}
+
+/// A type of JSON Schema, or several.
+pub(crate) fn types(checker: &mut Checker<'_>, node: &Node) -> bool {
+    match &node.value {
+        Yaml::Text(name) if TYPES.contains(&name.as_str()) => true,
+        Yaml::Text(name) => {
+            let hint = did_you_mean(name, TYPES.iter().copied());
+            checker.wrong(node.at, format!("`type`: expected one of {}, found {name:?}", TYPES.join(", ")), hint);
+            false
+        }
+        Yaml::List(items) if !items.is_empty() => {
+            items.iter().fold(true, |right, item| types(checker, item) && right)
+        }
+        _ => wrong(checker, "type", node, "the name of a type").is_some(),
+    }
+}
+
+fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+    let Yaml::Text(text) = &node.value else {
+        // A value that YAML took for something else is right when it is quoted.
+        let hint = match &node.value {
+            Yaml::Int(int) => Some(format!("quote it: \"{int}\"")),
+            Yaml::Bool(bool) => Some(format!("quote it: \"{bool}\"")),
+            _ => None,
+        };
+        let what = format!("`{key}`: expected text, found {}", node.value.kind());
+        checker.wrong(node.at, what, hint);
+        return None;
+    };
+    match of_text(checker, shape, text, node) {
+        Ok(()) => Some(text.as_str().into()),
+        Err(what) => {
+            checker.wrong(node.at, format!("`{key}`: {what}"), None);
+            None
+        }
+    }
+}
+
+fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &Node) -> Result<(), String> {
+    match shape {
+        Shape::Words if text.trim().is_empty() => Err("it says nothing".into()),
+        Shape::Name => name(text),
+        Shape::ToolName => tool_name(text),
+        Shape::This => this(text),
+        Shape::Variable if !is_variable(text) => {
+            Err(format!("expected the name of an environment variable such as `API_TOKEN`, found {text:?}"))
+        }
+        Shape::Host => host(text),
+        Shape::Url => url(text),
+        Shape::Template => template(text),
+        Shape::Secret => secret(text),
+        Shape::Ref(kind) => reference(checker, kind, text, node),
+        Shape::Jq => {
+            jq(checker, text, node);
+            Ok(())
+        }
+        Shape::Script => script(checker, text, node),
+        Shape::ScriptFile => {
+            let placed = checker.placed(node.at, text);
+            checker.findings.script_files.push(placed);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn script(checker: &mut Checker<'_>, text: &str, node: &Node) -> Result<(), String> {
+    if text.len() > MAX_SCRIPT_BYTES {
+        return Err(format!("the script has {} bytes; at most {MAX_SCRIPT_BYTES} are read", text.len()));
+    }
+    let placed = checker.placed(node.at, text);
+    checker.findings.scripts.push(placed);
+    Ok(())
+}
+
+fn jq(checker: &mut Checker<'_>, text: &str, node: &Node) {
+    if let Err(error) = Filter::compile(text) {
+        let at = checker.source.inside(node.at, text, error.offset.unwrap_or(0));
+        checker.wrong(at, format!("jq: {}", error.message), None);
+    }
+}
+
+fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &Node) -> Result<(), String> {
+    let prefix = text.split_once(':').map(|(prefix, _)| prefix);
+    let right = kind == RefKind::Context || prefix.is_none_or(|prefix| prefix == kind.word());
+    if !right {
+        return Err(format!("`{text}` is not {}; write `{}:NAME`", article(kind), kind.word()));
+    }
+    let name = text.strip_prefix(kind.word()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(text);
+    if name.trim().is_empty() {
+        return Err("the reference names nothing".into());
+    }
+    checker.findings.links.push(Link {
+        at: node.at,
+        kind,
+        name: name.to_owned(),
+    });
+    Ok(())
+}
+
+pub(crate) fn article(kind: RefKind) -> String {
+    let article = if kind == RefKind::Agent { "an" } else { "a" };
+    format!("{article} {}", kind.word())
+}
+
+pub(crate) fn name(text: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if text.is_empty() || text.chars().count() > MAX_NAME || !text.chars().all(fits) || text.starts_with('.') {
+        return Err(format!("expected a name of letters, digits, `_`, `-` and `.`, at most {MAX_NAME} long, found {text:?}"));
+    }
+    Ok(())
+}
+
+fn tool_name(text: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if text.is_empty() || text.len() > MAX_NAME || !text.chars().all(fits) {
+        return Err(format!(
+            "models take names of ASCII letters, digits, `_` and `-`, at most {MAX_NAME} long, found {text:?}"
+        ));
+    }
+    Ok(())
+}
+
+fn this(text: &str) -> Result<(), String> {
+    const KNOWN: &[&str] = &[".prompt", ".name", ".description"];
+    if KNOWN.contains(&text) {
+        return Ok(());
+    }
+    Err(format!("expected one of {}, found {text:?}", KNOWN.join(", ")))
+}
+
+pub(crate) fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The names between `${` and `}`.
+pub(crate) fn variables(text: &str) -> Result<Vec<&str>, String> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let after = rest.get(start + 2..).unwrap_or_default();
+        let end = after.find('}').ok_or("a `${` without its `}`")?;
+        let name = after.get(..end).unwrap_or_default();
+        if !is_variable(name) {
+            return Err(format!("`${{{name}}}` does not name an environment variable"));
+        }
+        names.push(name);
+        rest = after.get(end + 1..).unwrap_or_default();
+    }
+    Ok(names)
+}
+
+fn template(text: &str) -> Result<(), String> {
+    if text.contains(['\r', '\n']) {
+        return Err("it cannot hold a line break".into());
+    }
+    variables(text).map(drop)
+}
+
+/// A secret by reference. What was written down is not repeated.
+fn secret(text: &str) -> Result<(), String> {
+    template(text).map_err(|_| "expected a reference such as `${API_TOKEN}`".to_owned())?;
+    let words = text.split_once(' ').map_or(text, |(_, rest)| rest);
+    let value = words.split_once(':').filter(|(user, _)| !user.starts_with('$')).map_or(words, |(_, rest)| rest);
+    let is_reference = value.starts_with("${") && value.ends_with('}') && variables(value).is_ok_and(|names| names.len() == 1)
+        && value.matches(['{', '}']).count() == 2;
+    if is_reference {
+        return Ok(());
+    }
+    Err("a secret is written down here; put it into an environment variable and name that: `${NAME}`".into())
+}
+
+fn host(text: &str) -> Result<(), String> {
+    let bare = text.strip_prefix("*.").unwrap_or(text);
+    let (name, port) = match bare.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, Some(port)),
+        _ => (bare, None),
+    };
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    if name.is_empty() || !name.chars().all(fits) || !port_fits {
+        return Err(format!("expected a host such as `api.weather.com` or `*.weather.com`, found {text:?}"));
+    }
+    Ok(())
+}
+
+fn url(text: &str) -> Result<(), String> {
+    template(text)?;
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    match host {
+        // What holds a password is not repeated.
+        Some(host) if host.contains('@') => Err("an address cannot hold a user or a password; use `auth`".into()),
+        Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => Ok(()),
+        _ => Err(format!("expected an address such as `https://api.example.com/v1`, found {text:?}")),
+    }
+}
+
+/// The value of a schema for a name in the short form.
+pub(crate) fn object_schema(properties: Map<String, Value>, required: Vec<Value>) -> Value {
+    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if let Some(map) = schema.as_object_mut().filter(|_| !required.is_empty()) {
+        map.insert("required".into(), Value::Array(required));
+    }
+    schema
+}

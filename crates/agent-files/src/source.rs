@@ -1,0 +1,108 @@
+//! A file as it was read: its text, its tree, and places inside of its texts (a filter or a script within YAML).
+
+use std::path::{Path, PathBuf};
+
+use agentx_config::yaml::{self, Broken, Node, Position, Yaml};
+use serde_json::{Map, Number, Value};
+
+use crate::json;
+
+/// In which form a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Yaml,
+    Json,
+    /// A script whose first comment may be YAML.
+    Luau,
+}
+
+impl Form {
+    /// By the ending of the name.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "yaml" | "yml" => Some(Self::Yaml),
+            "json" => Some(Self::Json),
+            "luau" => Some(Self::Luau),
+            _ => None,
+        }
+    }
+}
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// As it is shown.
+    pub(crate) file: PathBuf,
+    pub(crate) form: Form,
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// The tree of YAML or JSON.
+    pub(crate) fn tree(&self) -> Result<Node, Broken> {
+        match self.form {
+            Form::Json => json::parse(&self.text),
+            Form::Yaml | Form::Luau => yaml::parse(&self.text),
+        }
+    }
+
+    fn line(&self, line: u64) -> &str {
+        let index = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        self.text.lines().nth(index).unwrap_or_default()
+    }
+
+    /// Where byte `offset` of the text `inner` is in the file, when that text is the value at `at`. It is exact in blocks
+    /// (`|`) and in what is written on one line without escapes; else it is where the value begins.
+    pub(crate) fn inside(&self, at: Position, inner: &str, offset: usize) -> Position {
+        let before = inner.get(..offset).unwrap_or(inner);
+        let lines_before = before.matches('\n').count() as u64;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64;
+        match self.block_indent(at) {
+            Some((first, indent)) => Position {
+                line: first + lines_before,
+                column: indent + column + 1,
+            },
+            None if lines_before == 0 && !inner.contains('\n') => Position {
+                line: at.line,
+                column: at.column + column + u64::from(self.is_quoted(at)),
+            },
+            None => at,
+        }
+    }
+
+    /// For a block: the line on which its text begins, and how far it is indented.
+    fn block_indent(&self, at: Position) -> Option<(u64, u64)> {
+        if self.form == Form::Json || !matches!(self.char_at(at), Some('|' | '>')) {
+            return None;
+        }
+        let next = usize::try_from(at.line).ok()?;
+        let first_full = self.text.lines().skip(next).find(|line| !line.trim().is_empty())?;
+        let indent = first_full.len() - first_full.trim_start_matches(' ').len();
+        Some((at.line + 1, indent as u64))
+    }
+
+    fn char_at(&self, at: Position) -> Option<char> {
+        let column = usize::try_from(at.column.saturating_sub(1)).ok()?;
+        self.line(at.line).chars().nth(column)
+    }
+
+    fn is_quoted(&self, at: Position) -> bool {
+        matches!(self.char_at(at), Some('"' | '\''))
+    }
+}
+
+/// The same value as plain JSON.
+pub(crate) fn plain(node: &Node) -> Value {
+    match &node.value {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(bool) => Value::Bool(*bool),
+        Yaml::Int(int) => Value::from(*int),
+        Yaml::Float(float) => Number::from_f64(*float).map_or(Value::Null, Value::Number),
+        Yaml::Text(text) => Value::String(text.clone()),
+        Yaml::List(items) => Value::Array(items.iter().map(plain).collect()),
+        Yaml::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| (key.name.clone(), plain(value)));
+            Value::Object(entries.collect::<Map<_, _>>())
+        }
+    }
+}
