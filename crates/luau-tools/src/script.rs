@@ -188,8 +188,12 @@ fn bytecode(source: &str) -> Result<Vec<u8>, Mistake> {
     compiler().compile(source).map_err(|error| mistake(&error))
 }
 
+/// The sandbox replaces `setmetatable`; as a builtin it would be called past the replacement.
 pub(crate) fn compiler() -> Compiler {
-    Compiler::new().set_optimization_level(1).set_debug_level(1)
+    Compiler::new()
+        .set_optimization_level(1)
+        .set_debug_level(1)
+        .set_disabled_builtins(["setmetatable"])
 }
 
 /// How deep brackets may nest. The compiler has a bound too; it is reached on a stack that we do not know.
@@ -211,21 +215,23 @@ fn deepest(source: &str) -> usize {
     most
 }
 
-/// Takes the line out of `…:12: message`.
+/// Takes the line out of `:12: message`.
 fn mistake(error: &mlua::Error) -> Mistake {
     let text = match error {
         mlua::Error::SyntaxError { message, .. } => message.clone(),
         other => other.to_string(),
     };
     let text = text.strip_prefix("syntax error: ").unwrap_or(&text);
-    let mut parts = text.splitn(3, ':');
-    let (_, line, rest) = (parts.next(), parts.next(), parts.next());
-    match (line.and_then(|line| line.parse().ok()), rest) {
-        (Some(line), Some(rest)) => Mistake {
+    let located = text
+        .trim_start_matches(':')
+        .split_once(':')
+        .and_then(|(line, rest)| Some((line.trim().parse().ok()?, rest)));
+    match located {
+        Some((line, rest)) => Mistake {
             line: Some(line),
             message: rest.trim().to_owned(),
         },
-        _ => Mistake {
+        None => Mistake {
             line: None,
             message: text.to_owned(),
         },

@@ -51,7 +51,7 @@ async fn models_and_web() {
         ),
         (
             "local ok, e = pcall(ctx.http.get, 'https://denied') return {ok, e}",
-            json!([false, "denied: https://denied is not allowed"]),
+            json!([false, "tool:3: denied: https://denied is not allowed"]),
             &[r#"http {"method":"GET","url":"https://denied"}"#],
         ),
     ])
