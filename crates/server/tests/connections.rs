@@ -383,9 +383,7 @@ fn what_was_under_way_when_the_server_died_goes_on() {
         desk.events_until("text_chunk").await;
         (world.data.clone(), session)
     });
-    let t = std::time::Instant::now();
     first.shutdown_timeout(PATIENCE);
-    eprintln!("down {:?}", t.elapsed());
     runtime().block_on(async {
         let world = World::again(data, options()).await;
         within(async {
