@@ -16,3 +16,5 @@ mod routes;
 mod signatures;
 #[path = "owners/stage.rs"]
 mod stage;
+#[path = "owners/trust.rs"]
+mod trust;

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::files::{self, Privacy};
 use crate::key::wipe;
 use crate::people::{self, Trusted, TrustedAs};
-use crate::{KeyError, OPERATOR, PublicKey, SecretKey, owner_of};
+use crate::{KeyError, OPERATOR, PublicKey, SecretKey, Stamp, owner_of};
 
 /// The first line of an identity.
 const HEADER: &str = "agentx-identity 1";
@@ -238,26 +238,37 @@ impl Keyring {
 
     /// Who has this key, as far as this directory knows. A file that cannot be read vouches for nobody.
     pub fn person(&self, key: &PublicKey) -> Option<Known> {
+        let found = self.everybody().into_iter().find(|(known, _)| known == key);
+        found.map(|(_, known)| known)
+    }
+
+    /// Everybody whom this directory knows, by their keys; what is first counts. A file that cannot be read vouches for nobody.
+    pub fn everybody(&self) -> Vec<(PublicKey, Known)> {
         let operator = |name| Known {
             owner: OwnerId::new(OPERATOR),
             name,
             operator: true,
         };
-        if let Ok(Some(own)) = self.identity()
-            && own.public_key() == key
-        {
-            return Some(operator(None));
-        }
-        let people = self.people().ok()?;
-        let known = people.into_iter().find(|known| known.public_key == *key)?;
-        Some(match known.role {
-            TrustedAs::Operator => operator(known.name),
-            TrustedAs::Member => Known {
-                owner: owner_of(key),
-                name: known.name,
-                operator: false,
-            },
-        })
+        let own = self.identity().ok().flatten();
+        let own = own.map(|own| (*own.public_key(), operator(None)));
+        let others = self.people().unwrap_or_default();
+        let others = others.into_iter().map(|other| {
+            let known = match other.role {
+                TrustedAs::Operator => operator(other.name),
+                TrustedAs::Member => Known {
+                    owner: owner_of(&other.public_key),
+                    name: other.name,
+                    operator: false,
+                },
+            };
+            (other.public_key, known)
+        });
+        own.into_iter().chain(others).collect()
+    }
+
+    /// How the files look now: taken before they are read, it says later whether they would have to be read again.
+    pub fn stamp(&self) -> Stamp {
+        Stamp::of([&self.identity_file(), &self.people_file()])
     }
 
     /// Reads the list, changes it, and writes it where it became another one, with nobody in between.

@@ -26,6 +26,7 @@ mod openssh;
 mod owner;
 mod people;
 mod random;
+mod stamp;
 mod text;
 
 pub use challenge::{Challenge, ChallengeError, challenge_text, sign_challenge, verify_challenge};
@@ -35,3 +36,4 @@ pub use openssh::KeyError;
 pub use owner::{OPERATOR, owner_of};
 pub use people::{Trusted, TrustedAs};
 pub use random::{NoRandomness, random_bytes, token_text};
+pub use stamp::Stamp;

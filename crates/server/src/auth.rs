@@ -15,6 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
 use crate::expiring::Expiring;
+use crate::known::KnownPeople;
 use crate::state::Caller;
 
 /// How long a challenge may be answered.
@@ -28,7 +29,7 @@ pub const CLIENT_CHARS: usize = 64;
 
 /// What counts as who somebody is, for this server.
 pub struct Auth {
-    keyring: Keyring,
+    known: KnownPeople,
     origin: String,
     allowed: Vec<String>,
     visitors: bool,
@@ -98,7 +99,7 @@ impl Auth {
         capacities: (usize, usize),
     ) -> Self {
         Self {
-            keyring,
+            known: KnownPeople::new(keyring),
             origin,
             allowed,
             visitors,
@@ -173,7 +174,7 @@ impl Auth {
     }
 
     fn identity_of(&self, key: &PublicKey) -> Option<Identity> {
-        let known = self.keyring.person(key)?;
+        let known = self.known.person(key)?;
         Some(Identity {
             person: known.owner,
             name: known.name,
@@ -181,6 +182,16 @@ impl Auth {
             visitor: false,
             key: Some(*key),
         })
+    }
+
+    /// Counts the changes of whom the operator trusts, as far as they were seen: by whoever asks, and each second.
+    pub(crate) fn trust_generation(&self) -> u64 {
+        self.known.generation()
+    }
+
+    /// Looks whether the operator trusts others than before.
+    pub(crate) fn look_at_trust(&self) {
+        self.known.look();
     }
 
     /// Whether somebody is still who they were: whom the operator trusts may change at any time.

@@ -16,6 +16,7 @@ mod control;
 mod counts;
 mod expiring;
 mod hand;
+mod known;
 mod options;
 mod server;
 mod stall;

@@ -335,6 +335,7 @@ async fn sweep(state: Arc<ServerState>) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        state.auth().look_at_trust();
         state.rooms().sweep(idle).await;
     }
 }

@@ -61,7 +61,7 @@ impl Actor {
 /// A server, a session with secrets in it, and everybody.
 pub(crate) struct Stage {
     _worker: Worker,
-    _world: World,
+    world: World,
     pub(crate) server: Serving,
     pub(crate) session: String,
     /// Owner, driver, watcher, another one, and the operator.
@@ -90,7 +90,7 @@ impl Stage {
         let server = Serving::at(&world, address, args);
         let mut stage = Self {
             _worker: worker,
-            _world: world,
+            world,
             server,
             session: String::new(),
             people,
@@ -160,6 +160,14 @@ impl Stage {
 
     pub(crate) async fn socket(&self, actor: Actor) -> Result<Socket, String> {
         Socket::try_enter(self.server.address(), &self.who(actor), &Self::client(actor)).await
+    }
+
+    /// Whoever runs the server trusts somebody no more, as `agentx identity untrust` does it.
+    pub(crate) fn untrust(&self, actor: Actor) {
+        let key = self.who(actor).key().unwrap();
+        let keyring = agentx_identity::Keyring::at(self.world.data());
+        let before = keyring.untrust(key.public_key()).unwrap();
+        assert!(before.is_some(), "{actor:?} was not trusted");
     }
 
     pub(crate) fn stale_token(&self) -> &str {

@@ -109,6 +109,8 @@ struct Live {
     headers: HeaderMap,
     heartbeat: Interval,
     frames: Vec<Frame>,
+    /// Whom the operator trusted when it was last looked whether they still trust this one.
+    trust: u64,
     has_ended: bool,
 }
 
@@ -138,6 +140,7 @@ impl Live {
             headers,
             heartbeat,
             frames: Vec::new(),
+            trust: 0,
             has_ended: false,
         }
     }
@@ -159,6 +162,12 @@ impl Live {
     }
 
     fn step(&mut self, step: Step) -> String {
+        let trust = self.state.auth().trust_generation();
+        if std::mem::replace(&mut self.trust, trust) != trust
+            && let Err(problem) = self.state.caller_of(&self.headers)
+        {
+            return self.end(*problem);
+        }
         match step {
             Step::Frames => self.take_frames(),
             Step::CaughtUp(seq) => notice(

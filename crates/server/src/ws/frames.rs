@@ -28,6 +28,11 @@ impl End {
         Self::bye(1008, reason, None)
     }
 
+    /// Whoever this is was trusted, and is no longer.
+    pub(super) fn not_trusted() -> Self {
+        Self::not_allowed("this server does not trust this key any more")
+    }
+
     /// The server ends.
     pub(super) fn shutdown() -> Self {
         Self::bye(1001, "the server ends", Some(1000))

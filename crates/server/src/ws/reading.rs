@@ -126,6 +126,11 @@ impl Reading {
             }
             Ruling::Hopeless => return Err(End::not_allowed("too many frames")),
         }
+        if let Some(identity) = &*self.shared.identity()
+            && !self.shared.state.auth().still_knows(identity)
+        {
+            return Err(End::not_trusted());
+        }
         match parse(&text) {
             Ok((id, request)) => self.answer(id, request).await,
             Err((id, problem)) => {

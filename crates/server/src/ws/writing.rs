@@ -48,6 +48,8 @@ pub(super) struct Writing {
     /// Whose turn it is.
     turn: usize,
     heartbeat: Pin<Box<Sleep>>,
+    /// Whom the operator trusted when it was last looked whether they still trust this one.
+    trust: u64,
 }
 
 impl Writing {
@@ -58,6 +60,7 @@ impl Writing {
             subscriptions: Vec::new(),
             turn: 0,
             heartbeat: Box::pin(tokio::time::sleep(every)),
+            trust: 0,
         }
     }
 
@@ -108,7 +111,7 @@ impl Writing {
     fn poll_batch(&mut self, cx: &mut Context<'_>) -> Poll<Result<Batch, End>> {
         let mut batch = Batch::default();
         let mut frames = Vec::new();
-        if let Err(end) = self.take_notices(cx, &mut batch) {
+        if let Err(end) = self.is_trusted().and_then(|()| self.take_notices(cx, &mut batch)) {
             return Poll::Ready(Err(end));
         }
         let count = self.subscriptions.len();
@@ -139,6 +142,19 @@ impl Writing {
             Poll::Pending
         } else {
             Poll::Ready(Ok(batch))
+        }
+    }
+
+    /// Who is trusted no more gets nothing more.
+    fn is_trusted(&mut self) -> Result<(), End> {
+        let auth = self.shared.state.auth();
+        let trust = auth.trust_generation();
+        if std::mem::replace(&mut self.trust, trust) == trust {
+            return Ok(());
+        }
+        match &*self.shared.identity() {
+            Some(identity) if !auth.still_knows(identity) => Err(End::not_trusted()),
+            _ => Ok(()),
         }
     }
 
@@ -221,7 +237,7 @@ impl Writing {
             .as_ref()
             .is_some_and(|identity| !state.auth().still_knows(identity))
         {
-            return Err(End::not_allowed("this server does not trust this key any more"));
+            return Err(End::not_trusted());
         }
         if let Some(identity) = identity.as_ref() {
             self.look_again(identity);
