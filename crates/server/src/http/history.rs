@@ -177,7 +177,7 @@ pub(crate) async fn events(
     if stream.is_wanted {
         return live::events(&front, at, &query, stream).await;
     }
-    let bytes = page(&at.access.runtime, &at.session, &at.access.owner, &query).await?;
+    let bytes = page(&front, &at, &query).await?;
     let mut response = bytes.into_response();
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
@@ -185,15 +185,13 @@ pub(crate) async fn events(
 }
 
 /// A page of events, written as they are encoded.
-async fn page(
-    runtime: &NodeRuntime,
-    session: &SessionId,
-    owner: &agentx_types::OwnerId,
-    query: &EventsQuery,
-) -> Result<Vec<u8>, Failure> {
+async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<Vec<u8>, Failure> {
+    let (runtime, session) = (&at.access.runtime, &at.session);
     let head = runtime.info(session).await?.last_seq;
-    let mut lens = Lens::new(session, owner, query.view);
-    lens.skip_to(query.after_seq.min(head));
+    let after = query.after_seq.min(head);
+    let known = front.lenses.before(session, query.view, after);
+    let mut lens = known.unwrap_or_else(|| Lens::new(session, &at.access.owner, query.view));
+    lens.skip_to(after);
     let mut encoder = Encoder::default();
     let mut out = b"{\"items\":[".to_vec();
     let (mut count, mut at_once) = (0, PAGE);
@@ -229,6 +227,7 @@ async fn page(
         out.extend_from_slice(format!(",\"next_after_seq\":{}", lens.at()).as_bytes());
     }
     out.push(b'}');
+    front.lenses.keep(session, lens);
     Ok(out)
 }
 

@@ -18,6 +18,7 @@ mod health;
 mod history;
 mod inspect;
 mod layers;
+mod lenses;
 mod once;
 mod openapi;
 mod query;
@@ -44,6 +45,7 @@ use schemars::SchemaGenerator;
 pub use describe::Needs;
 use describe::{Input, Operation};
 use failure::Failure;
+use lenses::Lenses;
 use once::Once;
 use rate::Rates;
 use route::Route;
@@ -232,6 +234,7 @@ fn history_routes() -> Vec<Route> {
 pub(crate) struct Front {
     pub(crate) state: Arc<ServerState>,
     pub(crate) once: Once,
+    lenses: Lenses,
     rates: Mutex<Rates>,
     openapi: OnceLock<Bytes>,
     requests: AtomicU64,
@@ -275,6 +278,7 @@ impl Shared {
         Self(Arc::new(Front {
             state,
             once: Once::default(),
+            lenses: Lenses::default(),
             rates: Mutex::new(rates),
             openapi: OnceLock::new(),
             requests: AtomicU64::new(0),

@@ -87,7 +87,10 @@ async fn pages(desk: &Desk, session: &str, view: &str, limit: usize) -> Vec<Valu
 async fn a_page_and_a_stream_have_the_same_events() {
     let desk = Desk::new().await;
     let session = desk.session(&desk.ann).await;
-    desk.say(&desk.ann, &session, json!("hello")).await;
+    // So long that later pages go on from earlier ones.
+    for _ in 0..16 {
+        desk.say(&desk.ann, &session, json!("hello")).await;
+    }
     for view in ["environment", "runtime", "ui"] {
         let at_once = pages(&desk, &session, view, 10_000).await;
         assert!(!at_once.is_empty());
