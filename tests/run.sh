@@ -5,7 +5,7 @@
 #   tests/run.sh            everything
 #   tests/run.sh fmt lint   only these steps
 #
-# Steps: fmt lint build test docs loom deny. Logs are in target/checks.
+# Steps: fmt lint build test docs loom deny; schemathesis, a part of test, goes alone too. Logs are in target/checks.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -100,6 +100,16 @@ run_tests() {
   else
     step test cargo test --workspace --locked --no-fail-fast
   fi
+  schemathesis
+}
+
+# The HTTP of a server under a tester that sends what its description allows, and much that it forbids. A minute, and one more
+# where the tester has to be installed.
+schemathesis() {
+  step schemathesis timeout 240 tests/schemathesis.sh 4
+  local why
+  why=$(sed -n 's/^skipped: //p' "$LOGS/schemathesis.log" | head -n 1)
+  [ -z "$why" ] || note "schemathesis: $why"
 }
 
 docs() { step docs env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
@@ -121,10 +131,10 @@ deny() {
 set_up
 for name in ${*:-fmt lint build test docs loom deny}; do
   case $name in
-    fmt | lint | build | docs | deny) "$name" ;;
+    fmt | lint | build | docs | deny | schemathesis) "$name" ;;
     test) run_tests ;;
     loom) model ;;
-    *) echo "no step $name; there are: fmt lint build test docs loom deny" >&2; exit 2 ;;
+    *) echo "no step $name; there are: fmt lint build test docs loom deny schemathesis" >&2; exit 2 ;;
   esac
 done
 

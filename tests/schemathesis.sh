@@ -30,8 +30,9 @@ if [ -z "${AGENTX:-}" ]; then
 fi
 if [ ! -x "$VENV/bin/schemathesis" ]; then
   command -v python3 >/dev/null || skip "there is no python3"
-  python3 -m venv "$VENV" || skip "python3 makes no virtual environment"
-  "$VENV/bin/pip" install --quiet 'schemathesis==4.32.5' 'cryptography>=42' || skip "schemathesis cannot be installed"
+  python3 -m venv --clear "$VENV" || skip "python3 makes no virtual environment"
+  timeout 100 "$VENV/bin/pip" install --quiet --disable-pip-version-check --retries 1 'schemathesis==4.32.5' 'cryptography>=42' ||
+    skip "schemathesis cannot be installed: pip reaches no index, or not in time"
 fi
 
 # Starts a server with its data in $1 and more flags; leaves its address in URL.
