@@ -97,9 +97,6 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
         shared.note_place(lua);
         Err(run.trip(reason))
     })?;
-    to.add("preempted", |_, shared, ()| {
-        Ok(shared.run()?.preempted.replace(false))
-    })?;
     to.add("most_tasks", |_, shared, ()| Ok(shared.run()?.limits.pending))?;
     to.add("too_many", |lua, shared, ()| {
         let run = shared.run()?;

@@ -38,8 +38,6 @@ pub(crate) struct Run {
     /// The limit that was hit; nothing of the script runs after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
     pub(crate) place: RefCell<Option<Place>>,
-    /// Set by the interrupt that gave the turn away.
-    pub(crate) preempted: Cell<bool>,
     pub(crate) random: RefCell<Option<Random>>,
     pub(crate) state: RefCell<State>,
     /// Effects whose outcome nobody awaits.
@@ -82,7 +80,6 @@ impl Run {
             stop,
             tripped: RefCell::new(None),
             place: RefCell::new(None),
-            preempted: Cell::new(false),
             random: RefCell::new(None),
             state: RefCell::default(),
             detached: RefCell::default(),
@@ -122,7 +119,6 @@ impl Run {
 
     /// What an interrupt has to do: nothing, give the turn away, or stop.
     pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
-        self.preempted.set(false);
         if self.is_tripped() {
             return Err(stopped());
         }
@@ -143,7 +139,6 @@ impl Run {
         }
         if now >= self.watch.yield_at.get() {
             self.watch.yield_at.set(now + SLICE);
-            self.preempted.set(true);
             return Ok(mlua::VmState::Yield);
         }
         Ok(mlua::VmState::Continue)

@@ -8,6 +8,9 @@ use serde_json::{Map, Number, Value};
 /// The key of an object that stands for bytes which are no text.
 const BYTES: &str = "$bytes";
 
+/// What a table counts as beyond what is in it: it costs more than its two brackets.
+const TABLE: usize = 30;
+
 /// How nulls of objects come into a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nulls {
@@ -167,7 +170,10 @@ impl<'a> ToJson<'a> {
                 self.take(buffer.len())?;
                 Ok(bytes_value(&buffer.to_vec()))
             }
-            Luau::Table(table) => self.table(table, depth),
+            Luau::Table(table) => {
+                self.take(TABLE)?;
+                self.table(table, depth)
+            }
             other => Err(Problem::new(format!("a {} is no JSON", other.type_name()))),
         }
     }

@@ -105,7 +105,7 @@ async fn bystander(lanes: Arc<Lanes>, stop: CancellationToken) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_attack_ends_and_says_why_while_another_script_goes_on() {
     assert!(ATTACKS.len() >= 80, "{} attacks", ATTACKS.len());
-    let lanes = Lanes::new(1);
+    let lanes = Lanes::new(2);
     let mut wrong = Vec::new();
     for attack in ATTACKS {
         let stop = CancellationToken::new();
