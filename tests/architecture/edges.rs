@@ -39,6 +39,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["types", "bus", "runtime", "node-runtime", "config", "identity"],
     ),
     ("luau-tools", &["types", "runtime"]),
+    (
+        "flows",
+        &["types", "runtime", "luau-tools", "agent-files"],
+    ),
+    ("assembly", &["types", "agent", "config", "agent-files"]),
     ("testing", &["types", "runtime"]),
     ("agentx", LIBRARIES),
     ("cli", &["agentx", "server"]),

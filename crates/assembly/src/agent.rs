@@ -1,0 +1,239 @@
+//! One agent: what its file says over what the settings say.
+
+use std::sync::Arc;
+
+use agentx_agent_files::Library;
+use agentx_agent_files::definition::{
+    AgentDefinition, AgentKind as FileKind, AgentUse, Generator, Rule, RuleUse, ToolUse, VariableType,
+};
+use agentx_types::{
+    AgentConfig, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar, ModelSpec, Route,
+    Routing, ToolSpec, VarKind,
+};
+
+use crate::{layers, trust};
+
+/// How deep agents may lie in each other.
+const MAX_DEPTH: usize = 16;
+
+/// Everything that an agent is made of.
+pub struct Assembly<'a> {
+    /// The files.
+    pub library: &'a Library,
+    /// What an agent is where its file says nothing: that of the settings. Its tools are all that there are.
+    pub base: &'a AgentConfig,
+    /// The model of this name, or the nearest names.
+    pub model: &'a dyn Fn(&str) -> Result<ModelSpec, Vec<String>>,
+    /// What an environment variable holds, if it is set.
+    pub lookup: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Why there is no such agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssemblyError {
+    /// No file and nothing built in has this name.
+    #[error("there is no agent {name:?}")]
+    NoAgent {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// Its files have mistakes.
+    #[error("the files of agent {name:?} have mistakes:\n{}", mistakes.join("\n"))]
+    Mistakes {
+        /// The agent.
+        name: String,
+        /// Each with its place.
+        mistakes: Vec<String>,
+    },
+    /// It names what is not there.
+    #[error("agent {agent:?}: {what}")]
+    Missing {
+        /// The agent.
+        agent: String,
+        /// What is missing.
+        what: String,
+    },
+}
+
+impl Assembly<'_> {
+    /// The agent of this name.
+    ///
+    /// # Errors
+    /// Where there is none, its files have mistakes, or a model, tool or variable that it names is not there.
+    pub fn agent(&self, name: &str) -> Result<AgentConfig, AssemblyError> {
+        if let Some(loaded) = self.library.agents().get(name) {
+            return self.resolve(&loaded.definition, 0);
+        }
+        let mistakes: Vec<String> = self
+            .library
+            .check()
+            .iter()
+            .filter(|mistake| mistake.file.file_stem().is_some_and(|stem| stem == name))
+            .map(ToString::to_string)
+            .collect();
+        let name = name.to_owned();
+        if mistakes.is_empty() {
+            let known = self.library.agents().keys().cloned().collect();
+            return Err(AssemblyError::NoAgent { name, known });
+        }
+        Err(AssemblyError::Mistakes { name, mistakes })
+    }
+
+    fn resolve(&self, agent: &AgentDefinition, depth: usize) -> Result<AgentConfig, AssemblyError> {
+        let missing = |what: String| AssemblyError::Missing {
+            agent: agent.name.clone(),
+            what,
+        };
+        if depth > MAX_DEPTH {
+            return Err(missing(format!(
+                "agents lie more than {MAX_DEPTH} deep in each other"
+            )));
+        }
+        let text_of = |name: &str| self.library.context(name).map(str::to_owned);
+        let instructions = layers::instructions(agent, &text_of, self.lookup).map_err(missing)?;
+        let mut config = AgentConfig {
+            name: agent.name.clone(),
+            agents: self.children(&agent.agents, depth)?,
+            instructions: Vec::new(),
+            ..self.base.clone()
+        };
+        if let Some(text) = instructions {
+            config.system_prompt = Arc::from(text.trim_end());
+        }
+        if let Some(generator) = &agent.generator {
+            self.generate_with(&mut config, &self.library.generator(generator))
+                .map_err(missing)?;
+        }
+        if let Some(limits) = &agent.limits {
+            config.limits = trust::tighten_limits(config.limits, limits);
+        }
+        if let Some(approval) = &agent.approval {
+            trust::tighten_approval(&mut config, approval);
+        }
+        let mut tools = self.tools(&agent.tools).map_err(missing)?;
+        tools.extend(agentx_agent::delegation_tools(&config.agents));
+        config.tools = Arc::from(tools);
+        if agent.kind == FileKind::Match {
+            config.routing = Some(Box::new(self.routing(agent, depth)?));
+        }
+        Ok(config)
+    }
+
+    fn generate_with(&self, config: &mut AgentConfig, generator: &Generator) -> Result<(), String> {
+        if let Some(name) = &generator.model {
+            config.model = (self.model)(name).map_err(|nearest| match nearest.first() {
+                Some(near) => format!("there is no model {name:?}; did you mean {near:?}?"),
+                None => format!("there is no model {name:?}"),
+            })?;
+        }
+        let params = generator.params();
+        let own = &mut config.params;
+        own.max_output_tokens = params.max_output_tokens.or(own.max_output_tokens);
+        own.temperature = params.temperature.or(own.temperature);
+        own.thinking_tokens = params.thinking_tokens.or(own.thinking_tokens);
+        Ok(())
+    }
+
+    fn tools(&self, uses: &[ToolUse]) -> Result<Vec<ToolSpec>, String> {
+        let spec = |used: &ToolUse| {
+            let name = used.name();
+            let found = self.base.tools.iter().find(|tool| tool.name == name);
+            let mut spec = found
+                .cloned()
+                .ok_or_else(|| format!("there is no tool {name:?}"))?;
+            spec.quit |= matches!(used, ToolUse::Ref { quit: true, .. });
+            Ok(spec)
+        };
+        uses.iter().map(spec).collect()
+    }
+
+    fn children(&self, uses: &[AgentUse], depth: usize) -> Result<Vec<AgentConfig>, AssemblyError> {
+        uses.iter().map(|used| self.child(used, depth)).collect()
+    }
+
+    fn child(&self, used: &AgentUse, depth: usize) -> Result<AgentConfig, AssemblyError> {
+        let definition = match used {
+            AgentUse::Inline(definition) => definition,
+            AgentUse::Ref(name) => match self.library.agents().get(name) {
+                Some(loaded) => &loaded.definition,
+                None => return self.agent(name),
+            },
+        };
+        self.resolve(definition, depth + 1)
+    }
+
+    fn routing(&self, agent: &AgentDefinition, depth: usize) -> Result<Routing, AssemblyError> {
+        let rules = agent.rules.iter().map(|used| match used {
+            RuleUse::Inline(rule) => Ok(intent_rule(rule)),
+            RuleUse::Ref(name) => {
+                let found = self.library.rules().get(name);
+                let missing = || AssemblyError::Missing {
+                    agent: agent.name.clone(),
+                    what: format!("there is no rule {name:?}"),
+                };
+                Ok(intent_rule(&found.ok_or_else(missing)?.definition))
+            }
+        });
+        let routes = agent.route.iter().map(|route| {
+            Ok(Route {
+                rules: route.rules.clone(),
+                agent: self.child(&route.agent, depth)?,
+            })
+        });
+        let default = agent.default.as_ref();
+        Ok(Routing {
+            rules: rules.collect::<Result<_, AssemblyError>>()?,
+            routes: routes.collect::<Result<_, AssemblyError>>()?,
+            default: default
+                .map(|used| self.child(used, depth).map(Box::new))
+                .transpose()?,
+        })
+    }
+}
+
+fn intent_rule(rule: &Rule) -> IntentRule {
+    IntentRule {
+        name: rule.name.clone(),
+        references: rule
+            .references
+            .iter()
+            .map(|(topic, text)| IntentReference {
+                topic: topic.clone(),
+                text: text.clone(),
+            })
+            .collect(),
+        vars: rule
+            .vars
+            .iter()
+            .map(|(name, var)| IntentVar {
+                name: name.clone(),
+                label: var.label.clone(),
+                kind: match var.kind {
+                    VariableType::String => VarKind::String,
+                    VariableType::Int => VarKind::Int,
+                    VariableType::Float => VarKind::Float,
+                    VariableType::Bool => VarKind::Bool,
+                },
+            })
+            .collect(),
+        patterns: rule
+            .patterns
+            .iter()
+            .map(|pattern| IntentPattern {
+                input: pattern.input.clone(),
+                output: pattern.output.clone(),
+            })
+            .collect(),
+        examples: rule
+            .examples
+            .iter()
+            .map(|example| IntentExample {
+                subject: example.subject.clone(),
+                input: Some(example.user.clone()),
+                output: example.output.clone(),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,69 @@
+//! The standing instructions of an agent: its prompt, or the layers of its context in their order.
+
+use agentx_agent_files::definition::{AgentDefinition, Layer};
+
+/// What an environment variable holds, if it is set.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The text of all layers; `None` where the file says nothing. An `Err` is what a layer lacks. What an agent remembers is its
+/// conversation, which it has anyway.
+pub(crate) fn instructions(
+    agent: &AgentDefinition,
+    text_of: &dyn Fn(&str) -> Option<String>,
+    lookup: Lookup<'_>,
+) -> Result<Option<String>, String> {
+    if agent.context_layers.is_empty() {
+        return Ok(agent.prompt.clone());
+    }
+    let mut parts = Vec::new();
+    for layer in &agent.context_layers {
+        match layer {
+            Layer::Text(text) => parts.push(text.clone()),
+            Layer::This(key) => match (key.trim_start_matches('.'), &agent.prompt) {
+                ("prompt", Some(prompt)) => parts.push(prompt.clone()),
+                ("name", _) => parts.push(agent.name.clone()),
+                ("description", _) => parts.extend(agent.description.clone()),
+                _ => return Err(format!("`$this: {key}` is not in the file")),
+            },
+            Layer::Ref(name) => {
+                parts.push(text_of(name).ok_or_else(|| format!("there is no context {name:?}"))?);
+            }
+            Layer::Env(name) => {
+                parts.push(lookup(name).ok_or_else(|| format!("the variable {name} is not set"))?);
+            }
+            Layer::Mem(_) => {}
+        }
+    }
+    Ok(Some(parts.join("\n\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_stand_in_their_order() {
+        let agent = AgentDefinition {
+            name: "guide".into(),
+            prompt: Some("You guide.".into()),
+            context_layers: vec![
+                Layer::Text("First.".into()),
+                Layer::This(".prompt".into()),
+                Layer::Ref("house".into()),
+                Layer::Env("MOOD".into()),
+            ],
+            ..AgentDefinition::default()
+        };
+        let text_of = |name: &str| (name == "house").then(|| "A house.".to_owned());
+        let mood = |name: &str| (name == "MOOD").then(|| "glad".to_owned());
+        assert_eq!(
+            instructions(&agent, &text_of, &mood),
+            Ok(Some("First.\n\nYou guide.\n\nA house.\n\nglad".into()))
+        );
+        let nothing = |_: &str| None;
+        assert_eq!(
+            instructions(&agent, &text_of, &nothing),
+            Err("the variable MOOD is not set".into())
+        );
+    }
+}
