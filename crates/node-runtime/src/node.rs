@@ -81,13 +81,14 @@ impl NodeRuntime {
     pub fn new(parts: NodeParts) -> Self {
         let mut effectors: BTreeMap<ActionKind, Arc<dyn Effector>> = BTreeMap::new();
         effectors.insert(ActionKind::CallModel, parts.model_effector());
-        let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone());
+        let bus = SystemBus::new();
+        let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.clone());
         effectors.insert(ActionKind::CallTool, Arc::new(tools));
         let driver = DriverParts {
             log: parts.log,
             effectors: Arc::new(effectors),
             clock: parts.clock,
-            bus: SystemBus::new(),
+            bus,
             agents: AgentEventBus::new(),
             tools: parts.tools.specs(),
             program: parts.program,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentx_runtime::{
-    BoxFuture, Effector, EventSink, Journal, RequestValues, SessionBlobs, SessionLog, ToolContext, ToolOutcome,
+    BoxFuture, Effector, EventSink, Journal, Listener, RequestValues, SessionBlobs, SessionLog, ToolContext, ToolOutcome, SystemBus,
     ToolOutputSink,
 };
 use agentx_tools::Toolbox;
@@ -20,6 +20,7 @@ const MAX_AT_ONCE: usize = 64;
 pub struct ToolEffector {
     tools: Toolbox,
     log: Arc<dyn SessionLog>,
+    bus: Option<SystemBus>,
     slots: Arc<Semaphore>,
 }
 
@@ -29,8 +30,16 @@ impl ToolEffector {
         Self {
             tools,
             log,
+            bus: None,
             slots: Arc::new(Semaphore::new(MAX_AT_ONCE)),
         }
+    }
+
+    /// The same, whose tools hear the other agents of their session on `bus`.
+    #[must_use]
+    pub fn hearing(mut self, bus: SystemBus) -> Self {
+        self.bus = Some(bus);
+        self
     }
 }
 
@@ -42,6 +51,7 @@ impl Effector for ToolEffector {
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()> {
         let (tools, log, slots) = (self.tools.clone(), self.log.clone(), self.slots.clone());
+        let bus = self.bus.clone();
         Box::pin(async move {
             let ActionBody::CallTool(call) = &action.body else {
                 return;
@@ -50,7 +60,7 @@ impl Effector for ToolEffector {
             let outcome = tokio::select! {
                 biased;
                 slot = slots.acquire() => {
-                    let context = context(call, &events, log, cancel.clone());
+                    let context = context(call, &events, (log, bus), cancel.clone());
                     let outcome = tools.call(&call.name, call.input.clone(), context).await;
                     drop(slot);
                     outcome
@@ -84,16 +94,21 @@ impl Effector for ToolEffector {
 fn context(
     call: &CallTool,
     events: &EventSink,
-    log: Arc<dyn SessionLog>,
+    (log, bus): (Arc<dyn SessionLog>, Option<SystemBus>),
     cancel: CancellationToken,
 ) -> ToolContext {
     let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
+    let mut journal = Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone())
+        .of(call.caller.clone());
+    if let Some(bus) = bus {
+        journal = journal.with_listener(Listener::new(session_id.clone(), log.clone(), bus));
+    }
     ToolContext {
         tool_call_id: call.tool_call_id.clone(),
         workspace: PathBuf::from(&call.workspace),
         outside_workspace: call.outside_workspace,
         output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
-        journal: Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone()),
+        journal,
         blobs: Arc::new(SessionBlobs::new(log, session_id.clone())),
         session_id,
         cancel,

@@ -134,6 +134,18 @@ impl EventSink {
         self.commit_draft(self.draft(event.into())).await
     }
 
+    /// The same in two parts: returns when `event` has its place before all that is said later; the receiver is told its `seq`
+    /// when it is in the log.
+    pub async fn commit_later(&self, event: impl Into<EnvironmentEvent>) -> Option<oneshot::Receiver<u64>> {
+        let (committed, done) = oneshot::channel();
+        let said = Said {
+            drafts: vec![self.draft(event.into())],
+            committed: Some(committed),
+        };
+        self.queue.send(said).await.ok()?;
+        Some(done)
+    }
+
     /// The same for an event of another agent of the session, or from another source.
     pub async fn commit_draft(&self, draft: Draft<EnvironmentEvent>) -> Option<u64> {
         let (committed, done) = oneshot::channel();

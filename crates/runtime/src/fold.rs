@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use agentx_agent::{Agent, CallStage, Transition};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope,
-    EnvironmentEvent, RecordedEffects, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
+    Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
+    EnvironmentEvent, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::bridge::{self, ProjectionContext};
+use crate::flows::Flows;
 use crate::receptors::{Receptor as _, Receptors};
 use crate::tree::{AgentTree, Heard, comes_or_goes};
 use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
@@ -67,7 +68,7 @@ pub struct SessionFold {
     taken: Arc<TakenIds>,
     /// What the calls that are under way did step by step.
     #[serde(default)]
-    flows: BTreeMap<ToolCallId, RecordedEffects>,
+    flows: Flows,
 }
 
 impl SessionFold {
@@ -83,7 +84,7 @@ impl SessionFold {
             epoch: 0,
             sharing: Sharing::default(),
             taken: Arc::default(),
-            flows: BTreeMap::new(),
+            flows: Flows::default(),
         }
     }
 
@@ -124,9 +125,12 @@ impl SessionFold {
             match &mut action.body {
                 ActionBody::CallModel(call) => call.taken = self.taken.clone(),
                 ActionBody::CallTool(call) => {
-                    if let Some(recorded) = self.flows.get(&call.tool_call_id) {
-                        call.recorded = Arc::new(recorded.clone());
-                    }
+                    let config = self.agents.get(&action.agent_state_id);
+                    call.recorded = self.flows.recorded(&call.tool_call_id);
+                    call.caller = Arc::new(Caller {
+                        config: config.map(|agent| agent.react().config().clone()),
+                        state: self.flows.state(&action.agent_state_id),
+                    });
                 }
                 _ => {}
             }
@@ -178,22 +182,14 @@ impl SessionFold {
                 });
             }
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
-            EnvironmentEvent::EffectStarted(started) => {
-                self.flow(&started.tool_call_id).started(started);
-            }
-            EnvironmentEvent::EffectEnded(ended) => self.flow(&ended.tool_call_id).ended(ended),
-            EnvironmentEvent::ToolResult(result) => {
-                self.flows.remove(&result.tool_call_id);
-            }
+            EnvironmentEvent::EffectStarted(_)
+            | EnvironmentEvent::EffectEnded(_)
+            | EnvironmentEvent::ToolResult(_)
+            | EnvironmentEvent::AgentClosed(_) => self.flows.note(fact),
             // Whoever asks a model at this time shares them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
             _ => {}
         }
-    }
-
-    /// What a call that is under way did so far.
-    fn flow(&mut self, call: &ToolCallId) -> &mut RecordedEffects {
-        self.flows.entry(call.clone()).or_default()
     }
 
     /// Who drives, and who may do what.

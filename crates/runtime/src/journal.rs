@@ -1,15 +1,17 @@
 //! The journal of one running call: what it does step by step is put on record, and what it did before a crash is handed
 //! back. A call that keeps it can be run again from its start and does nothing twice.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentStateId, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
+    AgentStateId, Caller, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
     RecordedEffect, RecordedEffects, RunId, SessionId, Source, ToolCallId,
 };
 use serde_json::Value;
+use tokio::sync::oneshot;
 
-use crate::EventSink;
+use crate::{EventSink, Listener};
 
 /// The journal of one call. Clones are the same journal.
 #[derive(Clone, Debug)]
@@ -17,6 +19,23 @@ pub struct Journal {
     events: Option<EventSink>,
     tool_call_id: ToolCallId,
     recorded: Arc<RecordedEffects>,
+    caller: Arc<Caller>,
+    listener: Option<Listener>,
+    depth: u32,
+}
+
+/// A step that begins, on its way into the log.
+#[derive(Debug)]
+pub struct Begun(Option<oneshot::Receiver<u64>>);
+
+impl Begun {
+    /// Waits until it is in the log; `false` where the session is gone.
+    pub async fn committed(self) -> bool {
+        match self.0 {
+            Some(committed) => committed.await.is_ok(),
+            None => true,
+        }
+    }
 }
 
 impl Journal {
@@ -26,7 +45,75 @@ impl Journal {
             events: Some(events),
             tool_call_id,
             recorded,
+            caller: Arc::default(),
+            listener: None,
+            depth: 1,
         }
+    }
+
+    /// The same, for a call of this agent.
+    #[must_use]
+    pub fn of(mut self, caller: Arc<Caller>) -> Self {
+        self.caller = caller;
+        self
+    }
+
+    /// The same, with ears to the other agents of the session.
+    #[must_use]
+    pub fn with_listener(mut self, listener: Listener) -> Self {
+        self.listener = Some(listener);
+        self
+    }
+
+    /// The journal of the call of another tool that step `step` of this one makes.
+    #[must_use]
+    pub fn inner(&self, step: u64) -> Self {
+        let tool_call_id = self.tool_call_id.inner(step);
+        let mut recorded = self
+            .recorded
+            .inner
+            .get(&tool_call_id)
+            .cloned()
+            .unwrap_or_default();
+        let deeper = self
+            .recorded
+            .inner
+            .iter()
+            .filter(|(id, _)| id.is_inside(&tool_call_id));
+        let deeper: BTreeMap<_, _> = deeper
+            .map(|(id, recorded)| (id.clone(), recorded.clone()))
+            .collect();
+        if !deeper.is_empty() {
+            Arc::make_mut(&mut recorded).inner = deeper;
+        }
+        Self {
+            events: self.events.clone(),
+            tool_call_id,
+            recorded,
+            caller: self.caller.clone(),
+            listener: self.listener.clone(),
+            depth: self.depth.saturating_add(1),
+        }
+    }
+
+    /// Which call.
+    pub fn tool_call_id(&self) -> &ToolCallId {
+        &self.tool_call_id
+    }
+
+    /// The agent that calls.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Ears to the other agents of the session; `None` outside of one.
+    pub fn listener(&self) -> Option<&Listener> {
+        self.listener.as_ref()
+    }
+
+    /// How deep calls stand inside each other: 1 for one that a model makes.
+    pub fn depth(&self) -> u32 {
+        self.depth
     }
 
     /// A journal that keeps nothing, for calls outside of a session.
@@ -35,6 +122,9 @@ impl Journal {
             events: None,
             tool_call_id: ToolCallId::new(""),
             recorded: Arc::default(),
+            caller: Arc::default(),
+            listener: None,
+            depth: 1,
         }
     }
 
@@ -66,6 +156,15 @@ impl Journal {
     /// A step begins that touches the world: returns when that is in the log, before which it must not begin. `false` where
     /// the session is gone, and nothing may be done any more.
     pub async fn begin(&self, step: u64, kind: &str, input: Value) -> bool {
+        match self.begin_later(step, kind, input).await {
+            Some(begun) => begun.committed().await,
+            None => false,
+        }
+    }
+
+    /// The same in two parts: returns when the beginning has its place before all that is said later; before
+    /// [`Begun::committed`] the step must not begin.
+    pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<Begun> {
         let started = EffectStarted {
             tool_call_id: self.tool_call_id.clone(),
             step,
@@ -73,8 +172,8 @@ impl Journal {
             input,
         };
         match &self.events {
-            Some(events) => events.commit(started).await.is_some(),
-            None => true,
+            Some(events) => events.commit_later(started).await.map(|at| Begun(Some(at))),
+            None => Some(Begun(None)),
         }
     }
 

@@ -173,5 +173,6 @@ pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
         outside_workspace: false,
         idempotent: false,
         recorded: Arc::default(),
+        caller: Arc::default(),
     }))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     ActionId, AgentConfig, AgentStateId, ContentPart, EnvironmentEvent, MessageId, ModelRequest,
@@ -170,6 +170,18 @@ pub struct CallTool {
     /// What it did already, where it is run again after a crash: the steps that the log has.
     #[serde(default, skip_serializing_if = "nothing_recorded")]
     pub recorded: Arc<RecordedEffects>,
+    /// The agent that calls, for tools that make others like it. It is known from the log, so it is not written again.
+    #[serde(skip)]
+    pub caller: Arc<Caller>,
+}
+
+/// The agent that calls a tool, as the tool may know it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Caller {
+    /// What it is; `None` outside of a session.
+    pub config: Option<AgentConfig>,
+    /// What scripts keep with it.
+    pub state: Map<String, Value>,
 }
 
 /// Answer a tool call without running anything.

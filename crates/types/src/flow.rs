@@ -2,11 +2,12 @@
 //! the outcomes of the steps that are recorded here, and goes on live where they end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{EffectEnded, EffectStarted, NanoUsd, Usage};
+use crate::{EffectEnded, EffectStarted, NanoUsd, ToolCallId, Usage};
 
 /// How a step of a call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,12 +59,15 @@ pub struct RecordedEffect {
 pub struct RecordedEffects {
     /// From 0; a step that began later may have ended earlier.
     pub steps: BTreeMap<u64, RecordedEffect>,
+    /// What the calls did that steps of this one made of other tools, by the ids of those calls: see [`ToolCallId::inner`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inner: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
 }
 
 impl RecordedEffects {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+        self.steps.is_empty() && self.inner.is_empty()
     }
 
     /// Takes note of a step that begins.

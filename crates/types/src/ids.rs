@@ -109,6 +109,27 @@ impl RunId {
     }
 }
 
+impl ToolCallId {
+    /// The call that step `step` of this call makes of another tool.
+    ///
+    /// ```
+    /// let call = agentx_types::ToolCallId::new("call_1");
+    /// assert_eq!(call.inner(7).as_str(), "call_1/7");
+    /// assert!(call.inner(7).inner(2).is_inside(&call) && !call.is_inside(&call));
+    /// ```
+    #[must_use]
+    pub fn inner(&self, step: u64) -> Self {
+        Self(Arc::from(format!("{self}/{step}").as_str()))
+    }
+
+    /// Whether a step of `outer` made this call, or a step of a call that it made.
+    #[must_use]
+    pub fn is_inside(&self, outer: &Self) -> bool {
+        let rest = self.as_str().strip_prefix(outer.as_str());
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
 impl ActionId {
     /// The action number `index` that follows from the event with this `seq`.
     pub fn following(seq: u64, index: usize) -> Self {

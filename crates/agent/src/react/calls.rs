@@ -77,6 +77,7 @@ impl ReactAgent {
             idempotent,
             // The session knows what a call did before a crash; its fold puts it in.
             recorded: Arc::default(),
+            caller: Arc::default(),
         });
         let run_id = self.run.as_ref().map(|run| run.id.clone());
         let action_id = step.act_in(run_id, body);

@@ -228,6 +228,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         outside_workspace: true,
         idempotent: true,
         recorded: Arc::new(recorded()),
+        caller: Arc::default(),
     };
     let answer = AnswerCall {
         tool_call_id: "call_1".into(),
@@ -309,6 +310,7 @@ fn recorded() -> RecordedEffects {
     };
     let done = effect("sleep", Some(EffectOutcome::Done(json!(null))));
     RecordedEffects {
+        inner: Default::default(),
         steps: [(1, done), (2, effect("now", None))].into(),
     }
 }
