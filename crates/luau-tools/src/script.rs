@@ -154,12 +154,12 @@ impl Mistake {
     }
 }
 
-/// The compiler tells no column: it is that of the word which the message quotes, or of the line's first word.
+/// The compiler tells no column: it is that of the word which the message says it got, or of the line's first word.
 fn column(source: &str, line: u32, message: &str) -> u32 {
     let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);
     let text = source.lines().nth(index).unwrap_or_default();
-    let quoted: Vec<&str> = message.split('\'').skip(1).step_by(2).collect();
-    let found = quoted.iter().rev().find_map(|word| text.find(*word));
+    let got = message.split_once("got '").and_then(|(_, rest)| rest.split('\'').next());
+    let found = got.filter(|word| !word.is_empty()).and_then(|word| text.rfind(word));
     let at = found.unwrap_or(text.len() - text.trim_start().len());
     let before = text.get(..at).unwrap_or_default();
     u32::try_from(before.chars().count() + 1).unwrap_or(1)
