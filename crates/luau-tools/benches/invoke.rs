@@ -47,7 +47,10 @@ fn arguments() -> Value {
 /// The value of a line of `/proc/self/status`, in KiB or as a count.
 fn status(name: &str) -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(name))
+        .unwrap_or_default();
     let number = line.split_whitespace().nth(1).unwrap_or("0");
     number.parse().unwrap_or(0.0)
 }
@@ -75,7 +78,9 @@ fn bare() -> f64 {
 
 async fn invoke(script: &Script, host: &Arc<Holds>, args: Value) {
     let host = Arc::clone(host);
-    let result = script.invoke(args, host, Limits::default(), CancellationToken::new()).await;
+    let result = script
+        .invoke(args, host, Limits::default(), CancellationToken::new())
+        .await;
     result.unwrap();
 }
 
@@ -144,17 +149,31 @@ fn main() {
         .build()
         .unwrap();
     let (took, each, more) = runtime.block_on(waiting(1000, 1));
-    println!("1,000 runs of a script wait in ctx.http: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more", each * 1000.0 / 1024.0);
+    println!(
+        "1,000 runs of a script wait in ctx.http: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
+        each * 1000.0 / 1024.0
+    );
     let (took, each, more) = runtime.block_on(waiting(1000, 100));
-    println!("1,000 runs of 100 scripts wait: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more", each * 1000.0 / 1024.0);
+    println!(
+        "1,000 runs of 100 scripts wait: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
+        each * 1000.0 / 1024.0
+    );
     let (took, each, _) = runtime.block_on(waiting(200, 200));
     println!("200 runs of 200 scripts wait, a VM each: {took:.1} µs and {each:.1} KiB each");
     let bare = bare();
     let alone = runtime.block_on(warm(1));
     let many = runtime.block_on(warm(64));
     println!("bare call of mlua: {bare:.2} µs");
-    println!("trivial invoke, warm, 64 at once: {many:.2} µs each, {:.2}× the bare call (bar 1.5)", many / bare);
-    println!("trivial invoke, warm, one after the other: {alone:.2} µs, {:.2}× (two changes of thread)", alone / bare);
+    println!(
+        "trivial invoke, warm, 64 at once: {many:.2} µs each, {:.2}× the bare call (bar 1.5)",
+        many / bare
+    );
+    println!(
+        "trivial invoke, warm, one after the other: {alone:.2} µs, {:.2}× (two changes of thread)",
+        alone / bare
+    );
     let (compiling, first) = runtime.block_on(first());
-    println!("a script that never ran: {compiling:.1} µs to compile, {first:.1} µs with its VM and its first call");
+    println!(
+        "a script that never ran: {compiling:.1} µs to compile, {first:.1} µs with its VM and its first call"
+    );
 }

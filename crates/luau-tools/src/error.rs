@@ -104,9 +104,9 @@ impl fmt::Display for ScriptError {
             Reason::Limit(limit) => write!(f, "{limit} (limit {})", limit.name()),
             Reason::Arguments(message) => write!(f, "the arguments cannot be given to the script: {message}"),
             Reason::Result(message) => write!(f, "the result is no JSON: {message}"),
-            Reason::NoOutput => {
-                f.write_str("there is no result: write `function invoke(ctx, args)`, or call rt:output(result)")
-            }
+            Reason::NoOutput => f.write_str(
+                "there is no result: write `function invoke(ctx, args)`, or call rt:output(result)",
+            ),
             Reason::Cancelled => f.write_str("the run was cancelled"),
             Reason::Lost(message) => write!(f, "the script could not be run: {message}"),
         }

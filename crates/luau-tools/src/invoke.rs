@@ -40,7 +40,8 @@ impl Script {
         cancel: CancellationToken,
     ) -> Result<Value, ScriptError> {
         let error = |reason| ScriptError::new(self.name(), reason);
-        measure(&args, limits.json_depth, limits.json).map_err(|problem| error(Reason::Arguments(problem)))?;
+        measure(&args, limits.json_depth, limits.json)
+            .map_err(|problem| error(Reason::Arguments(problem)))?;
         if limits.at_depth > limits.depth {
             return Err(error(Reason::Limit(Limit::Depth(limits.depth))));
         }

@@ -87,7 +87,8 @@ impl Lane {
                 }
             }
             Told::Forget { script } => {
-                self.vms.retain(|_, vm| vm.runs > 0 || vm.shared.script.id != script);
+                self.vms
+                    .retain(|_, vm| vm.runs > 0 || vm.shared.script.id != script);
             }
         }
     }
@@ -187,8 +188,9 @@ impl Instance {
         let limits = &self.run.limits;
         let outcome = outcome.and_then(|value| {
             let fits = measure(&value, limits.json_depth, limits.json);
-            fits.map(|()| value)
-                .map_err(|problem| EffectError::new("invalid", format!("the outcome is too large: {problem}")))
+            fits.map(|()| value).map_err(|problem| {
+                EffectError::new("invalid", format!("the outcome is too large: {problem}"))
+            })
         });
         let waited = self.asked == Some(step) && self.waits();
         self.outcomes.insert(step, outcome);

@@ -78,7 +78,10 @@ impl Lanes {
     /// How many runs the lanes hold now.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.load.load(Ordering::Relaxed)).sum()
+        self.lanes
+            .iter()
+            .map(|lane| lane.load.load(Ordering::Relaxed))
+            .sum()
     }
 
     /// Puts a run on the lane that has the fewest.

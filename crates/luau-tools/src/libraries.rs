@@ -41,7 +41,9 @@ impl Libraries {
         }
         let drive = name.as_bytes().get(1) == Some(&b':');
         if name.starts_with(['/', '\\']) || drive || name.contains('\0') {
-            return Err(format!("require: {name:?} is no name of a library: it must be relative"));
+            return Err(format!(
+                "require: {name:?} is no name of a library: it must be relative"
+            ));
         }
         if name.split(['/', '\\']).any(|part| part == "..") {
             return Err(format!("require: {name:?} may not leave the libraries"));

@@ -106,15 +106,14 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("no_output", |_, shared, ()| {
         Err::<(), _>(shared.run()?.trip(Reason::NoOutput))
     })?;
-    to.add("awaits_recv", |_, shared, ()| {
-        Ok(shared.script.wants.awaits_recv)
-    })?;
-    to.add("library", |lua, shared, (name, env): (String, Table)| {
-        match shared.library(lua, &name, &env)? {
+    to.add("awaits_recv", |_, shared, ()| Ok(shared.script.wants.awaits_recv))?;
+    to.add(
+        "library",
+        |lua, shared, (name, env): (String, Table)| match shared.library(lua, &name, &env)? {
             Ok((path, function)) => (path, function).into_lua_multi(lua),
             Err(problem) => (Luau::Nil, problem).into_lua_multi(lua),
-        }
-    })
+        },
+    )
 }
 
 /// Whether the VM ran out of memory.
@@ -172,6 +171,11 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
         if !table.has_metatable() {
             table.set_metatable(Some(shared.array()?))?;
         }
+        Ok(table)
+    })?;
+    // `table.freeze` refuses a table whose metatable is locked.
+    to.add("freeze", |_, _, table: Table| {
+        table.set_readonly(true);
         Ok(table)
     })?;
     to.add("parse_time", |_, _, text: mlua::LuaString| {

@@ -158,7 +158,9 @@ impl Run {
 
     /// An outcome was handed to the script, or thrown away.
     pub(crate) fn settled(&self) {
-        self.counts.pending.set(self.counts.pending.get().saturating_sub(1));
+        self.counts
+            .pending
+            .set(self.counts.pending.get().saturating_sub(1));
     }
 
     fn count(&self, kind: EffectKind, bytes: usize) -> Result<(), Limit> {

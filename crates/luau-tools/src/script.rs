@@ -130,7 +130,9 @@ pub fn check(name: &str, source: &str) -> Result<(), ScriptMistake> {
         Ok(_) => Ok(()),
         Err(mistake) => Err(ScriptMistake {
             line: mistake.line.unwrap_or(1),
-            column: mistake.line.map_or(1, |line| column(source, line, &mistake.message)),
+            column: mistake
+                .line
+                .map_or(1, |line| column(source, line, &mistake.message)),
             message: if mistake.line.is_some() {
                 mistake.message
             } else {
@@ -158,8 +160,12 @@ impl Mistake {
 fn column(source: &str, line: u32, message: &str) -> u32 {
     let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);
     let text = source.lines().nth(index).unwrap_or_default();
-    let got = message.split_once("got '").and_then(|(_, rest)| rest.split('\'').next());
-    let found = got.filter(|word| !word.is_empty()).and_then(|word| text.rfind(word));
+    let got = message
+        .split_once("got '")
+        .and_then(|(_, rest)| rest.split('\'').next());
+    let found = got
+        .filter(|word| !word.is_empty())
+        .and_then(|word| text.rfind(word));
     let at = found.unwrap_or(text.len() - text.trim_start().len());
     let before = text.get(..at).unwrap_or_default();
     u32::try_from(before.chars().count() + 1).unwrap_or(1)

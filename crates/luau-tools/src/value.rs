@@ -185,12 +185,16 @@ impl<'a> ToJson<'a> {
                 self.depth
             )));
         };
-        let (mut items, mut fields): (Vec<(i64, Value)>, Vec<(String, Value)>) = (Vec::new(), Vec::new());
+        let mut items: Vec<(i64, Value)> = Vec::new();
+        let mut fields: Vec<(String, Value)> = Vec::new();
         for pair in table.pairs::<Luau, Luau>() {
             let (key, value) = pair?;
             if let Some(index) = index_of(&key) {
                 let made = self.at(&value, depth);
-                items.push((index, made.map_err(|problem| problem.inside(|| format!("[{index}]")))?));
+                items.push((
+                    index,
+                    made.map_err(|problem| problem.inside(|| format!("[{index}]")))?,
+                ));
             } else {
                 let name = field_name(&key)?;
                 self.take(name.len() + 2)?;

@@ -181,12 +181,7 @@ impl Vm {
         env_meta.set_readonly(false);
         env_meta.raw_set("__index", &base)?;
         env_meta.set_readonly(true);
-        let main = load(
-            &lua,
-            &script.main,
-            TOOL,
-            Some(environment(&lua, &env_meta)?),
-        )?;
+        let main = load(&lua, &script.main, TOOL, Some(environment(&lua, &env_meta)?))?;
         let watch = Rc::clone(&shared);
         lua.set_interrupt(move |lua| watch.interrupt(lua));
         Ok(Self {
@@ -241,10 +236,7 @@ impl Vm {
         self.with(run, || {
             let code: i64 = match outcome {
                 None => self.enter.call(table)?,
-                Some((step, Ok(value))) => {
-                    self.enter
-                        .call((table, step, true, self.given(&value)?))?
-                }
+                Some((step, Ok(value))) => self.enter.call((table, step, true, self.given(&value)?))?,
                 Some((step, Err(problem))) => self.enter.call((table, step, false, problem))?,
             };
             Ok(match u64::try_from(code) {
@@ -291,8 +283,15 @@ impl Vm {
         if text.len() <= most {
             return Ok(text);
         }
-        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        Ok(format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()))
+        let end = (0..=most)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0);
+        Ok(format!(
+            "{}… ({} bytes)",
+            text.get(..end).unwrap_or_default(),
+            text.len()
+        ))
     }
 
     fn given(&self, value: &Value) -> mlua::Result<Luau> {

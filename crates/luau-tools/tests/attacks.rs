@@ -92,7 +92,12 @@ async fn bystander(lanes: Arc<Lanes>, stop: CancellationToken) -> usize {
     let mut rounds = 0;
     loop {
         let result = script
-            .invoke(json!({}), Answers::new(world), Limits::default(), CancellationToken::new())
+            .invoke(
+                json!({}),
+                Answers::new(world),
+                Limits::default(),
+                CancellationToken::new(),
+            )
             .await;
         assert_eq!(result.unwrap(), json!("m: p"));
         rounds += 1;
@@ -141,7 +146,12 @@ async fn a_run_that_exhausts_its_memory_ends_alone_in_its_vm() {
             let script = script.clone();
             tokio::spawn(async move {
                 script
-                    .invoke(json!({"n": n, "bomb": n % 4 == 0}), host(), limits_of_time(), CancellationToken::new())
+                    .invoke(
+                        json!({"n": n, "bomb": n % 4 == 0}),
+                        host(),
+                        limits_of_time(),
+                        CancellationToken::new(),
+                    )
                     .await
             })
         })

@@ -95,24 +95,22 @@ async fn agents_and_tools() {
 
 #[tokio::test]
 async fn state_is_read_once_and_written_through() {
-    check(&[
-        (
-            "ctx.state.count += 1
+    check(&[(
+        "ctx.state.count += 1
              table.insert(ctx.state.list, 'b')
              ctx.state.gone = nil
              ctx.state.count = 2
              local names = {}
              for k, v in ctx.state do table.insert(names, k) end
              return names",
-            json!(["count", "list"]),
-            &[
-                "state_get {}",
-                r#"state_set {"key":"count","value":2}"#,
-                r#"state_set {"key":"gone","value":null}"#,
-                r#"state_set {"key":"list","value":["a","b"]}"#,
-            ],
-        ),
-    ])
+        json!(["count", "list"]),
+        &[
+            "state_get {}",
+            r#"state_set {"key":"count","value":2}"#,
+            r#"state_set {"key":"gone","value":null}"#,
+            r#"state_set {"key":"list","value":["a","b"]}"#,
+        ],
+    )])
     .await;
 }
 

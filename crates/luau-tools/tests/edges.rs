@@ -24,21 +24,51 @@ fn mistakes_have_line_and_column() {
     for (source, line, column, words) in table {
         let mistake = check("x", source).unwrap_err();
         assert!(mistake.message.contains(words), "{source}: {mistake}");
-        assert_eq!((mistake.line, mistake.column), (line, column), "{source}: {mistake}");
+        assert_eq!(
+            (mistake.line, mistake.column),
+            (line, column),
+            "{source}: {mistake}"
+        );
     }
-    assert!(check("x", "--!strict\nfunction invoke(ctx: any, args: { n: number }): number return args.n end").is_ok());
-    assert!(check("x", &"x".repeat(300_000)).unwrap_err().message.contains("256 KiB"));
+    assert!(
+        check(
+            "x",
+            "--!strict\nfunction invoke(ctx: any, args: { n: number }): number return args.n end"
+        )
+        .is_ok()
+    );
+    assert!(
+        check("x", &"x".repeat(300_000))
+            .unwrap_err()
+            .message
+            .contains("256 KiB")
+    );
 }
 
 #[tokio::test]
 async fn errors_name_script_and_line() {
     let table = [
-        ("function invoke()\n  local x = nil\n  return x.y\nend", "test:3: attempt to index nil with 'y'"),
+        (
+            "function invoke()\n  local x = nil\n  return x.y\nend",
+            "test:3: attempt to index nil with 'y'",
+        ),
         ("function invoke()\n  error('broken')\nend", "test:2: broken"),
-        ("function invoke()\n  error({message = 'in a table'})\nend", "test: in a table"),
-        ("function invoke(ctx)\n\n  ctx.http.get(7)\nend", "test:3: http: the url must be a string, not number"),
-        ("function invoke(ctx)\n\n  ctx.emit(print)\nend", "test:3: emit: a function is no JSON (at chunk)"),
-        ("function invoke(ctx) return {a = {print}} end", "test: the result is no JSON: a function is no JSON (at a[1])"),
+        (
+            "function invoke()\n  error({message = 'in a table'})\nend",
+            "test: in a table",
+        ),
+        (
+            "function invoke(ctx)\n\n  ctx.http.get(7)\nend",
+            "test:3: http: the url must be a string, not number",
+        ),
+        (
+            "function invoke(ctx)\n\n  ctx.emit(print)\nend",
+            "test:3: emit: a function is no JSON (at chunk)",
+        ),
+        (
+            "function invoke(ctx) return {a = {print}} end",
+            "test: the result is no JSON: a function is no JSON (at a[1])",
+        ),
         ("error('at the top')", "test:1: at the top"),
     ];
     for (source, want) in table {
@@ -68,7 +98,12 @@ async fn time_and_cancelling_reach_a_script_that_waits_and_one_that_computes() {
     for source in [waits, computes] {
         let began = Instant::now();
         let script = script(source);
-        let run = script.invoke(json!({}), Arc::new(Silent), limits.clone(), CancellationToken::new());
+        let run = script.invoke(
+            json!({}),
+            Arc::new(Silent),
+            limits.clone(),
+            CancellationToken::new(),
+        );
         let error = run.await.unwrap_err();
         assert_eq!(error.code(), "limit_wall", "{error}");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
@@ -83,15 +118,31 @@ async fn time_and_cancelling_reach_a_script_that_waits_and_one_that_computes() {
 #[tokio::test]
 async fn a_dropped_invocation_leaves_its_lane() {
     let lanes = Lanes::new(1);
-    let source = "function invoke(ctx, args) if args.loop then while true do end end ctx.generate('m', 'p') end";
+    let source =
+        "function invoke(ctx, args) if args.loop then while true do end end ctx.generate('m', 'p') end";
     let script = Script::compile_on(Arc::clone(&lanes), "dropped", source, Libraries::new()).unwrap();
     for args in [json!({"loop": true}), json!({"loop": false})] {
-        let run = script.invoke(args, Arc::new(Silent), Limits::default(), CancellationToken::new());
-        assert!(tokio::time::timeout(Duration::from_millis(50), run).await.is_err());
+        let run = script.invoke(
+            args,
+            Arc::new(Silent),
+            Limits::default(),
+            CancellationToken::new(),
+        );
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), run)
+                .await
+                .is_err()
+        );
     }
     assert_eq!(lanes.runs(), 0);
-    let other = Script::compile_on(lanes, "other", "function invoke() return 1 end", Libraries::new()).unwrap();
-    let result = other.invoke(json!({}), Arc::new(Silent), Limits::default(), CancellationToken::new());
+    let other =
+        Script::compile_on(lanes, "other", "function invoke() return 1 end", Libraries::new()).unwrap();
+    let result = other.invoke(
+        json!({}),
+        Arc::new(Silent),
+        Limits::default(),
+        CancellationToken::new(),
+    );
     assert_eq!(result.await.unwrap(), json!(1));
 }
 
@@ -109,7 +160,12 @@ async fn runs_do_not_see_each_other() {
         let script = script.clone();
         async move {
             script
-                .invoke(json!({"n": n}), Answers::new(world), Limits::default(), CancellationToken::new())
+                .invoke(
+                    json!({"n": n}),
+                    Answers::new(world),
+                    Limits::default(),
+                    CancellationToken::new(),
+                )
                 .await
         }
     });
@@ -124,7 +180,10 @@ async fn arguments_and_depth_are_bounded() {
     let script = script("function invoke(ctx, args) return ctx.invoke('t', {}) end");
     let deep = (0..100).fold(Value::Null, |inner, _| json!([inner]));
     let run = |args, limits| script.invoke(args, Answers::new(world), limits, CancellationToken::new());
-    assert_eq!(run(deep, Limits::default()).await.unwrap_err().code(), "arguments");
+    assert_eq!(
+        run(deep, Limits::default()).await.unwrap_err().code(),
+        "arguments"
+    );
     let limits = |at_depth| Limits {
         at_depth,
         depth: 3,
@@ -157,12 +216,26 @@ async fn definitions_are_luau_and_name_what_is_there() {
         .collect();
     check("agentx.d.luau", &body).unwrap();
     let fields = |name: &str| -> Vec<String> {
-        let block = types().split_once(&format!("export type {name} = {{\n")).unwrap().1;
+        let block = types()
+            .split_once(&format!("export type {name} = {{\n"))
+            .unwrap()
+            .1;
         let block = block.split_once("\n}").unwrap().0;
-        let lines = block.lines().map(str::trim).filter(|line| !line.starts_with("--"));
-        lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect()
+        let lines = block
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with("--"));
+        lines
+            .filter_map(|line| Some(line.split_once(':')?.0.to_owned()))
+            .collect()
     };
-    for (name, list) in [("Ctx", "ctx"), ("Http", "ctx.http"), ("Kv", "ctx.kv"), ("Json", "ctx.json"), ("Rt", "rt")] {
+    for (name, list) in [
+        ("Ctx", "ctx"),
+        ("Http", "ctx.http"),
+        ("Kv", "ctx.kv"),
+        ("Json", "ctx.json"),
+        ("Rt", "rt"),
+    ] {
         let source = format!(
             "function invoke(ctx) local names = {{}} for name in {list} do table.insert(names, name) end table.sort(names) return names end"
         );

@@ -167,8 +167,16 @@ async fn builtins() {
     "#;
     let (got, log) = run(source, json!({})).await;
     let want = json!([
-        200, "denied: https://denied is not allowed", true, true, true, 1_700_000_000.5,
-        "00000000-0000-4000-8000-000000000001", "value of A", 1_704_067_200, true,
+        200,
+        "denied: https://denied is not allowed",
+        true,
+        true,
+        true,
+        1_700_000_000.5,
+        "00000000-0000-4000-8000-000000000001",
+        "value of A",
+        1_704_067_200,
+        true,
     ]);
     assert_eq!(got.unwrap(), want);
     assert_eq!(
@@ -185,15 +193,23 @@ async fn builtins() {
 async fn outputs_that_are_missing_or_errors() {
     let missing = result("local x = rt:input()", json!({})).await.unwrap_err();
     assert!(missing.contains("there is no result"), "{missing}");
-    let failed = result("rt:output(nil, 'bad input')", json!({})).await.unwrap_err();
+    let failed = result("rt:output(nil, 'bad input')", json!({}))
+        .await
+        .unwrap_err();
     assert_eq!(failed, "test: bad input");
 }
 
 #[tokio::test]
 async fn libraries_are_required_by_their_rules() {
     let libraries = Libraries::new()
-        .with("text.luau", "local t = {} function t.up(s) return string.upper(s) end loaded = (loaded or 0) + 1 return t")
-        .with("web/init.luau", "local text = require('text') return { hi = function() return text.up('hi') end }")
+        .with(
+            "text.luau",
+            "local t = {} function t.up(s) return string.upper(s) end loaded = (loaded or 0) + 1 return t",
+        )
+        .with(
+            "web/init.luau",
+            "local text = require('text') return { hi = function() return text.up('hi') end }",
+        )
         .with("web/part", "return require('web/other')")
         .with("web/other", "return { back = require('web/part') == nil }")
         .with("types.d.luau", "this is no code");
@@ -203,12 +219,20 @@ async fn libraries_are_required_by_their_rules() {
     end";
     let script = Script::compile("libs", source, libraries.clone()).unwrap();
     let host = Answers::new(world);
-    let got = script.invoke(json!({}), host.clone(), Limits::default(), CancellationToken::new());
+    let got = script.invoke(
+        json!({}),
+        host.clone(),
+        Limits::default(),
+        CancellationToken::new(),
+    );
     assert_eq!(got.await.unwrap(), json!(["HI", true, 1, true, false]));
     assert!(host.log()[0].contains("requires itself"));
     let broken = Script::compile("libs", source, libraries.clone().with("bad", "x ="));
     let error = broken.unwrap_err();
-    assert_eq!((error.line, error.library.as_deref()), (Some(1), Some("libs/bad.luau")));
+    assert_eq!(
+        (error.line, error.library.as_deref()),
+        (Some(1), Some("libs/bad.luau"))
+    );
     let other = Script::compile("libs", source, libraries.with("more", "return 1")).unwrap();
     assert_ne!(other.hash(), script.hash());
 }

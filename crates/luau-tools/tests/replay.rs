@@ -95,7 +95,9 @@ fn program_list() -> impl Strategy<Value = Vec<Value>> {
         let bodies = prop::collection::vec(body.clone(), 1..4);
         prop_oneof![
             body.clone().prop_map(|body| json!({"op": "async", "body": body})),
-            bodies.clone().prop_map(|bodies| json!({"op": "all", "bodies": bodies})),
+            bodies
+                .clone()
+                .prop_map(|bodies| json!({"op": "all", "bodies": bodies})),
             bodies.prop_map(|bodies| json!({"op": "any", "bodies": bodies})),
             (0..4u64, body.clone()).prop_map(|(n, body)| json!({"op": "timeout", "n": n, "body": body})),
             body.prop_map(|body| json!({"op": "coroutine", "body": body})),
@@ -108,10 +110,13 @@ fn programs() -> impl Strategy<Value = Value> {
     program_list().prop_map(|ops| json!({ "program": ops }))
 }
 
+/// What was asked and answered, by step.
+type Recorded = BTreeMap<u64, (EffectKind, Value, Outcome)>;
+
 /// Answers by a seed, after so many turns of the runtime as the seed says, and records.
 struct Chance {
     seed: u64,
-    recorded: Arc<Mutex<BTreeMap<u64, (EffectKind, Value, Outcome)>>>,
+    recorded: Arc<Mutex<Recorded>>,
 }
 
 fn mix(seed: u64, step: u64) -> u64 {
@@ -142,7 +147,9 @@ impl Host for Chance {
     fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
         let chance = mix(self.seed, effect.step);
         let outcome = match (effect.kind, chance % 5) {
-            (EffectKind::Generate | EffectKind::KvGet, 0) => Err(EffectError::new("unavailable", "by chance")),
+            (EffectKind::Generate | EffectKind::KvGet, 0) => {
+                Err(EffectError::new("unavailable", "by chance"))
+            }
             (EffectKind::Generate | EffectKind::KvGet, _) => Ok(json!(format!("text {}", chance % 97))),
             (EffectKind::StateGet, _) => Ok(json!({"count": chance % 7})),
             (EffectKind::Random, _) => Ok(json!(chance >> 11)),

@@ -70,7 +70,10 @@ pub(crate) fn world(effect: &Effect) -> Outcome {
         EffectKind::Generate => json!(format!("{}: {}", text("model"), text("prompt"))),
         EffectKind::GenerateJson => json!({"answer": text("prompt")}),
         EffectKind::Http if text("url").contains("denied") => {
-            return Err(EffectError::new("denied", format!("{} is not allowed", text("url"))));
+            return Err(EffectError::new(
+                "denied",
+                format!("{} is not allowed", text("url")),
+            ));
         }
         EffectKind::Http => {
             json!({"status": 200, "headers": {"x": "y"}, "body": json!({"temp": 21, "asked": request}).to_string()})
