@@ -64,6 +64,8 @@ const LIBRARIES: &[&str] = &[
     "remote-runtime",
     "luau-tools",
     "agent-files",
+    "assembly",
+    "flows",
 ];
 
 /// The package that spans several crates, and so may use anything.

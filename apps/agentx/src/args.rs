@@ -1,10 +1,12 @@
 //! The command line as it is typed. What is meant by it is decided where a command begins.
 
+mod files;
 mod identity;
 mod remote;
 
 use std::path::PathBuf;
 
+pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs};
 
@@ -68,6 +70,9 @@ pub(crate) struct Global {
 /// What shapes the agent.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentArgs {
+    /// Talk to this agent of `.agentx/agents` or of your own files
+    #[arg(long, value_name = "NAME", help_heading = "Agent")]
+    pub(crate) agent: Option<String>,
     /// Ask this model: an id, an alias, or PROVIDER/ID [env: AGENTX_MODEL]
     #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) model: Option<String>,
@@ -95,6 +100,7 @@ impl AgentArgs {
     /// What is given here, else what was given before the command.
     pub(crate) fn or(self, outer: Self) -> Self {
         Self {
+            agent: self.agent.or(outer.agent),
             model: self.model.or(outer.model),
             system: self.system.or(outer.system),
             max_iterations: self.max_iterations.or(outer.max_iterations),
@@ -158,8 +164,18 @@ pub(crate) enum Command {
     Mirror(MirrorArgs),
     /// List the models that can be asked
     Models,
-    /// List the tools that an agent has
-    Tools,
+    /// List, show, check and run tools, and write new ones
+    Tools {
+        /// What to do; they are listed where nothing is said
+        #[command(subcommand)]
+        command: Option<ToolsCommand>,
+    },
+    /// List, show and check agents that files describe, and write new ones
+    Agents {
+        /// What to do; they are listed where nothing is said
+        #[command(subcommand)]
+        command: Option<AgentsCommand>,
+    },
     /// Show, check and trust the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

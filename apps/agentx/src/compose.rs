@@ -7,14 +7,18 @@ use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, Keeping, RemoteRuntime, keep};
-use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog};
+use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, ToolOutcome};
 use agentx::types::{AgentConfig, OwnerId, Seat, SessionId};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::CliError;
 
 /// Where commands work: here, or on a server.
 pub(crate) struct Place {
     runtime: Arc<dyn Runtime>,
+    /// The same, where it is this process's own.
+    node: Option<Arc<NodeRuntime>>,
     server: Option<Server>,
 }
 
@@ -40,8 +44,10 @@ impl Place {
 
     /// This machine.
     pub(crate) fn here(runtime: NodeRuntime) -> Self {
+        let node = Arc::new(runtime);
         Self {
-            runtime: Arc::new(runtime),
+            runtime: node.clone(),
+            node: Some(node),
             server: None,
         }
     }
@@ -61,6 +67,7 @@ impl Place {
         let person = remote.person().person.clone();
         Ok(Self {
             runtime: remote.clone(),
+            node: None,
             server: Some(Server {
                 remote,
                 address: address.to_owned(),
@@ -73,6 +80,31 @@ impl Place {
     /// The runtime.
     pub(crate) fn runtime(&self) -> &dyn Runtime {
         &*self.runtime
+    }
+
+    /// Runs a tool of this machine outside of any session.
+    pub(crate) async fn try_tool(
+        &self,
+        name: &str,
+        input: Value,
+        settings: &Settings,
+    ) -> Result<ToolOutcome, CliError> {
+        let Some(node) = &self.node else {
+            return Err(CliError::usage(
+                "a tool is tried on this machine, not on a server",
+                "leave --connect out",
+            ));
+        };
+        let stop = CancellationToken::new();
+        let call = node.try_tool(name, input, settings.workspace.clone(), stop.clone());
+        tokio::pin!(call);
+        tokio::select! {
+            outcome = &mut call => Ok(outcome),
+            _ = tokio::signal::ctrl_c() => {
+                stop.cancel();
+                Ok(call.await)
+            }
+        }
     }
 
     /// The runtime, to be kept.

@@ -14,6 +14,7 @@ mod console;
 mod error;
 mod exit;
 mod failure;
+mod files;
 mod follow;
 mod keys;
 mod link;

@@ -9,6 +9,7 @@ use agentx::types::{AgentConfig, Api, ConfigChange, Limits, ModelSpec, SessionId
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
 use crate::error::CliError;
+use crate::files;
 
 /// Which session is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,8 +116,18 @@ pub(crate) async fn new_agent(
 ) -> Result<Box<AgentConfig>, CliError> {
     let Some(mut config) = place.default_agent().await? else {
         let model = model(place, settings, None)?;
-        return Ok(Box::new(settings.agent(model, place.runtime().tools())));
+        let base = settings.agent(model, place.runtime().tools());
+        return match &agent.agent {
+            Some(name) => of_file(place, settings, agent, &base, name),
+            None => Ok(Box::new(base)),
+        };
     };
+    if agent.agent.is_some() {
+        return Err(CliError::usage(
+            "--agent names a file of this machine, not of a server",
+            "leave --agent or --connect out",
+        ));
+    }
     if agent.model.is_some() {
         config.model = model(place, settings, None)?;
     }
@@ -126,6 +137,30 @@ pub(crate) async fn new_agent(
     config.limits = limits(config.limits, settings, agent);
     if agent.approve.is_some() || agent.yes {
         config.approval = settings.approval;
+    }
+    Ok(Box::new(config))
+}
+
+/// The agent that a file describes; what the command line says about it counts more.
+fn of_file(
+    place: &Place,
+    settings: &Settings,
+    agent: &AgentArgs,
+    base: &AgentConfig,
+    name: &str,
+) -> Result<Box<AgentConfig>, CliError> {
+    let library = files::library(settings, &base.tools);
+    let named = |wanted: &str| match model(place, settings, Some(wanted)) {
+        Ok(model) => Ok(model),
+        Err(CliError::UnknownModel { nearest, .. }) => Err(nearest),
+        Err(_) => Err(Vec::new()),
+    };
+    let mut config = files::agent(&library, name, base, &named)?;
+    if agent.model.is_some() {
+        config.model = base.model.clone();
+    }
+    if agent.system.is_some() {
+        config.system_prompt = base.system_prompt.clone();
     }
     Ok(Box::new(config))
 }

@@ -35,13 +35,18 @@
 //! | [`node`] | the runtime that acts |
 //! | [`remote`] | the runtime that mirrors and drives a session of a server |
 //! | [`identity`] | keys, signed challenges, whom a server trusts |
+//! | [`agent_files`], [`assembly`] | agents and tools described in files, and what sessions are opened with |
+//! | [`luau_tools`] | sandboxed Luau |
 //! | [`sqlite_log`], [`tools`], [`config`] | the log, the built-in tools, the configuration |
 
 pub use agentx_agent as agent;
+pub use agentx_agent_files as agent_files;
+pub use agentx_assembly as assembly;
 pub use agentx_bus as bus;
 pub use agentx_config as config;
 pub use agentx_identity as identity;
 pub use agentx_llm as llm;
+pub use agentx_luau_tools as luau_tools;
 pub use agentx_node_runtime as node;
 pub use agentx_remote_runtime as remote;
 pub use agentx_runtime as runtime;

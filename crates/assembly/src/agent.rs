@@ -99,8 +99,11 @@ impl Assembly<'_> {
             instructions: Vec::new(),
             ..self.base.clone()
         };
-        if let Some(text) = instructions {
-            config.system_prompt = Arc::from(text.trim_end());
+        match instructions {
+            Some(text) => config.system_prompt = Arc::from(text.trim_end()),
+            // What sorts inputs has a prompt of its own.
+            None if agent.kind == FileKind::Match => config.system_prompt = Arc::from(""),
+            None => {}
         }
         if let Some(generator) = &agent.generator {
             self.generate_with(&mut config, &self.library.generator(generator))

@@ -11,6 +11,7 @@ mod node;
 mod replay;
 mod serve;
 mod tool_effector;
+mod try_tool;
 
 pub use compose::{DATABASE, open_log};
 pub use node::{NodeParts, NodeRuntime, WireOptionsOf};

@@ -151,6 +151,14 @@ impl NodeRuntime {
         &self.data_dir
     }
 
+    pub(crate) fn shared_log(&self) -> Arc<dyn SessionLog> {
+        self.driver.log.clone()
+    }
+
+    pub(crate) fn toolbox(&self) -> &Toolbox {
+        &self.tools
+    }
+
     pub(crate) fn log(&self) -> &dyn SessionLog {
         self.driver.log.as_ref()
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentx_runtime::{
-    BoxFuture, Effector, EventSink, Journal, Listener, RequestValues, SessionBlobs, SessionLog, ToolContext, ToolOutcome, SystemBus,
-    ToolOutputSink,
+    BoxFuture, Effector, EventSink, Journal, Listener, RequestValues, SessionBlobs, SessionLog, SystemBus,
+    ToolContext, ToolOutcome, ToolOutputSink,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};

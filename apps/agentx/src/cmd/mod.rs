@@ -1,5 +1,6 @@
 //! The commands, a file each, and the way from a parsed command line to one of them.
 
+pub(crate) mod agents;
 pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod context;
@@ -20,7 +21,7 @@ use std::future::Future;
 
 use agentx::config::Loaded;
 
-use crate::args::{AgentArgs, Cli, Command, Global, SessionArgs};
+use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, SessionArgs, ToolsCommand};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
@@ -115,14 +116,16 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Models => with_runtime(global, console, async |place, loaded, console| {
             models::run(place, loaded, json, console).await
         }),
-        Command::Tools => with_runtime(global, console, async |place, _, console| {
-            tools::run(place.runtime(), json, console)
-        }),
+        Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
+        Command::Agents { command } => {
+            only_here("agents", global)?;
+            agents::run(command.unwrap_or(AgentsCommand::List), global, console)
+        }
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
     }
 }
 
-fn with_runtime(
+pub(crate) fn with_runtime(
     global: &Global,
     console: &mut Console,
     work: impl AsyncFnOnce(&Place, &Loaded, &mut Console) -> Result<Exit, CliError>,
@@ -147,7 +150,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> 
 }
 
 /// Says that a command is about this machine, where a server is named for it.
-fn only_here(command: &str, global: &Global) -> Result<(), CliError> {
+pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), CliError> {
     match global.connect.as_deref() {
         None | Some("local") => Ok(()),
         Some(_) => Err(CliError::usage(

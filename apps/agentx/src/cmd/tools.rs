@@ -1,31 +1,132 @@
-//! `agentx tools`: what an agent can do here, and what each tool touches.
+//! `agentx tools`: what an agent can do here, and tools that files describe.
 
-use agentx::runtime::Runtime;
-use agentx::types::Access;
+use agentx::agent_files::Scaffold;
+use agentx::runtime::ToolOutcome;
+use agentx::types::{Access, ContentPart, ToolSpec};
+use serde_json::Value;
 
+use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
+use crate::cmd::{agents, only_here, with_runtime};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::table::table;
+use crate::start;
 
-/// Lists the tools.
-pub(crate) fn run(runtime: &dyn Runtime, json: bool, console: &mut Console) -> Result<Exit, CliError> {
-    let tools = runtime.tools();
+/// Does what was asked for.
+pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+    if !matches!(command, ToolsCommand::List | ToolsCommand::Show { .. }) {
+        only_here("tools", global)?;
+    }
+    if let ToolsCommand::New(args) = &command {
+        let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+        let kind = match args.kind {
+            ToolKindArg::Luau => Scaffold::Script,
+            ToolKindArg::Yaml => Scaffold::Tool,
+            ToolKindArg::Http => Scaffold::Http,
+        };
+        return agents::write(&loaded.settings, kind, &args.name, args.user, console);
+    }
+    let json = global.json;
+    with_runtime(global, console, async |place, loaded, console| {
+        let tools = place.runtime().tools();
+        match command {
+            ToolsCommand::List => list(&tools, json, console),
+            ToolsCommand::Show { name } => show(&tools, &name, json, console),
+            ToolsCommand::Check => agents::check(&loaded.settings, &tools, json, console),
+            ToolsCommand::Run { name, arguments } => {
+                find(&tools, &name)?;
+                let input = arguments_of(&arguments)?;
+                let outcome = place.try_tool(&name, input, &loaded.settings).await?;
+                report(&outcome, json, console)
+            }
+            ToolsCommand::New(_) => Ok(Exit::Ok),
+        }
+    })
+}
+
+fn list(tools: &[ToolSpec], json: bool, console: &mut Console) -> Result<Exit, CliError> {
     if json {
         console.out_pretty(&tools)?;
         return Ok(Exit::Ok);
     }
     let mut rows = vec![["TOOL", "TOUCHES", "DOES"].map(str::to_owned).to_vec()];
-    for tool in &tools {
-        let touches = match tool.access {
-            Access::Internal => "nothing",
-            Access::Read => "reads files",
-            Access::Change => "changes files",
-            Access::Run => "runs programs",
-        };
+    for tool in tools {
         let first = tool.description.lines().next().unwrap_or_default();
-        rows.push(vec![tool.name.clone(), touches.into(), first.to_owned()]);
+        rows.push(vec![tool.name.clone(), touches(tool).into(), first.to_owned()]);
     }
     console.out(&table(&rows, console.terminal.width))?;
+    Ok(Exit::Ok)
+}
+
+fn touches(tool: &ToolSpec) -> &'static str {
+    match tool.access {
+        Access::Internal => "nothing",
+        Access::Read => "reads files",
+        Access::Change => "changes files",
+        Access::Run => "runs programs",
+    }
+}
+
+/// The tool of this name.
+pub(crate) fn find<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
+    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let names = tools.iter().map(|tool| tool.name.as_str());
+        let near = agentx::config::nearest(name, names, 3);
+        let hint = match near.is_empty() {
+            true => "`agentx tools` lists them".to_owned(),
+            false => format!("did you mean {}?", near.join(" or ")),
+        };
+        CliError::usage(format!("there is no tool {name:?}"), hint)
+    })
+}
+
+fn arguments_of(words: &str) -> Result<Value, CliError> {
+    match serde_json::from_str(words) {
+        Ok(Value::Object(fields)) => Ok(Value::Object(fields)),
+        Ok(_) => Err(CliError::usage(
+            "the arguments of a tool are a JSON object",
+            r#"for example '{"city": "Paris"}'"#,
+        )),
+        Err(error) => Err(CliError::usage(
+            format!("the arguments are not JSON: {error}"),
+            r#"for example '{"city": "Paris"}'"#,
+        )),
+    }
+}
+
+/// What came of a tool: its words on standard output, a failure by the exit code too.
+fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+    if json {
+        console.out_pretty(&serde_json::json!({
+            "status": outcome.status,
+            "content": outcome.content,
+            "details": outcome.details,
+        }))?;
+    } else {
+        for text in outcome.content.iter().filter_map(ContentPart::as_text) {
+            console.out(&format!("{}\n", text.trim_end()))?;
+        }
+    }
+    Ok(if outcome.is_error() {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    })
+}
+
+fn show(tools: &[ToolSpec], name: &str, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+    let tool = find(tools, name)?;
+    if json {
+        console.out_pretty(tool)?;
+        return Ok(Exit::Ok);
+    }
+    let schema = serde_json::to_string_pretty(&tool.input_schema).unwrap_or_default();
+    console.out(&format!(
+        "{}  (touches: {})\n{}\n\narguments: {schema}\n",
+        tool.name,
+        touches(tool),
+        tool.description.trim_end()
+    ))?;
     Ok(Exit::Ok)
 }

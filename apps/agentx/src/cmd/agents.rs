@@ -1,0 +1,209 @@
+//! `agentx agents`: agents that files describe.
+
+use std::path::Path;
+
+use agentx::agent_files::definition::AgentKind as AgentFileKind;
+use agentx::agent_files::{Library, Origin, Scaffold, scaffold};
+use agentx::config::Settings;
+use agentx::luau_tools;
+use agentx::types::{AgentConfig, ToolSpec};
+
+use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
+use crate::cmd::with_runtime;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::table::table;
+use crate::{files, seat, start};
+
+/// Does what was asked for.
+pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+    if let AgentsCommand::New(args) = command {
+        let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+        return new(&loaded.settings, &args, console);
+    }
+    let json = global.json;
+    with_runtime(global, console, async |place, loaded, console| {
+        let settings = &loaded.settings;
+        let tools = place.runtime().tools();
+        match command {
+            AgentsCommand::List => list(&files::library(settings, &tools), json, console),
+            AgentsCommand::Check => check(settings, &tools, json, console),
+            AgentsCommand::Show { name } => {
+                let agent = AgentArgs {
+                    agent: Some(name),
+                    ..AgentArgs::default()
+                };
+                let config = seat::new_agent(place, settings, &agent).await?;
+                show(&config, json, console)
+            }
+            AgentsCommand::New(_) => Ok(Exit::Ok),
+        }
+    })
+}
+
+fn list(library: &Library, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+    if json {
+        console.out_pretty(library.agents())?;
+        return Ok(Exit::Ok);
+    }
+    if library.agents().is_empty() {
+        console.say("no files describe agents here; `agentx agents new NAME` writes one to begin with\n");
+        return Ok(Exit::Ok);
+    }
+    let mut rows = vec![["AGENT", "TYPE", "FILE OF", "DOES"].map(str::to_owned).to_vec()];
+    for (name, loaded) in library.agents() {
+        let definition = &loaded.definition;
+        let kind = match definition.kind {
+            AgentFileKind::React => "react",
+            AgentFileKind::Match => "match",
+        };
+        let about = definition.description.as_ref().or(definition.prompt.as_ref());
+        let first = about.and_then(|text| text.trim().lines().next());
+        rows.push(vec![
+            name.clone(),
+            kind.into(),
+            whose(loaded.origin).into(),
+            first.unwrap_or_default().to_owned(),
+        ]);
+    }
+    console.out(&table(&rows, console.terminal.width))?;
+    warn_of_mistakes(library, console);
+    Ok(Exit::Ok)
+}
+
+/// Whose a file is, in words.
+pub(crate) fn whose(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Workspace => "workspace",
+        Origin::User => "user",
+    }
+}
+
+/// Says that files have mistakes, where they do.
+pub(crate) fn warn_of_mistakes(library: &Library, console: &mut Console) {
+    let count = library.check().len();
+    if count > 0 {
+        let mistakes = if count == 1 { "mistake" } else { "mistakes" };
+        console.say(&format!(
+            "warning: the files have {count} {mistakes}; `agentx agents check` shows them\n"
+        ));
+    }
+}
+
+/// Reports every mistake of all files.
+pub(crate) fn check(
+    settings: &Settings,
+    tools: &[ToolSpec],
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let library = files::library(settings, tools);
+    let mistakes: Vec<String> = library.check().iter().map(ToString::to_string).collect();
+    if json {
+        console.out_pretty(&mistakes)?;
+    } else {
+        for mistake in &mistakes {
+            console.out(&format!("{mistake}\n"))?;
+        }
+    }
+    for shadow in library.shadows() {
+        console.say(&format!(
+            "note: {} is not used: {} has the same name\n",
+            shadow.shadowed.display(),
+            shadow.used.display()
+        ));
+    }
+    if mistakes.is_empty() {
+        let (agents, tools) = (library.agents().len(), library.tools().len());
+        let files = library.files().count();
+        console.say(&format!(
+            "{files} files: {agents} agents, {tools} tools, no mistake\n"
+        ));
+        return Ok(Exit::Ok);
+    }
+    Ok(Exit::Config)
+}
+
+fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+    if json {
+        console.out_pretty(config)?;
+        return Ok(Exit::Ok);
+    }
+    let names = |names: Vec<&str>| match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    };
+    let mut text = format!("{}  ({:?} on {})\n", config.name, config.kind, config.model.id).to_lowercase();
+    text.push_str(&format!(
+        "tools: {}\n",
+        names(config.tools.iter().map(|tool| tool.name.as_str()).collect())
+    ));
+    let routed = config.routing.iter().flat_map(|routing| {
+        let routes = routing.routes.iter().map(|route| route.agent.name.as_str());
+        routes.chain(routing.default.iter().map(|agent| agent.name.as_str()))
+    });
+    let agents = config.agents.iter().map(|agent| agent.name.as_str());
+    text.push_str(&format!("agents: {}\n\n", names(agents.chain(routed).collect())));
+    text.push_str(&config.system_prompt);
+    text.push('\n');
+    console.out(&text)?;
+    Ok(Exit::Ok)
+}
+
+fn new(settings: &Settings, args: &NewAgentArgs, console: &mut Console) -> Result<Exit, CliError> {
+    let kind = match args.kind {
+        AgentKindArg::React => Scaffold::Agent,
+        AgentKindArg::Match => Scaffold::Router,
+    };
+    write(settings, kind, &args.name, args.user, console)
+}
+
+/// Writes a file to begin with, and what editors need to know of such files.
+pub(crate) fn write(
+    settings: &Settings,
+    kind: Scaffold,
+    name: &str,
+    user: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let folder = match user {
+        true => files::user_folder(settings),
+        false => files::workspace_folder(settings),
+    };
+    let mut written = scaffold(kind, name).map_err(|mistakes| {
+        let first = mistakes.first().map(|mistake| mistake.message.clone());
+        CliError::usage(
+            first.unwrap_or_else(|| format!("{name:?} is no name for a file")),
+            "a name has letters, digits, - and _",
+        )
+    })?;
+    written.push(("agentx.d.luau".into(), luau_tools::types().to_owned()));
+    let mut files = written.into_iter();
+    if let Some((path, text)) = files.next() {
+        let path = folder.join(path);
+        if path.exists() {
+            return Err(CliError::usage(
+                format!("{} is there already", path.display()),
+                "choose another name, or edit it",
+            ));
+        }
+        put(&path, &text)?;
+        console.out(&format!("{}\n", path.display()))?;
+    }
+    for (path, text) in files {
+        put(&folder.join(path), &text)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn put(path: &Path, text: &str) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| CliError::File {
+        path: path.display().to_string(),
+        what: error.to_string(),
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::write(path, text).map_err(failed)
+}
