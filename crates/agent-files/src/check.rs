@@ -45,9 +45,16 @@ pub(crate) struct Checker<'a> {
     pub(crate) findings: Findings,
     owner: String,
     depth: usize,
+    pub(crate) filters: usize,
 }
 
 type Entries = [(Key, Node)];
+
+/// How many mistakes of one file are shown.
+const MAX_MISTAKES: usize = 100;
+
+/// How many filters a file may hold: each takes a while to compile.
+pub(crate) const MAX_FILTERS: usize = 200;
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(source: &'a Source) -> Self {
@@ -56,16 +63,39 @@ impl<'a> Checker<'a> {
             findings: Findings::default(),
             owner: String::new(),
             depth: 0,
+            filters: 0,
         }
     }
 
+    /// Whether so much is wrong that nobody reads more of it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.findings.mistakes.len() > MAX_MISTAKES
+    }
+
     pub(crate) fn wrong(&mut self, at: Position, message: impl Into<String>, hint: Option<String>) {
+        if self.is_full() {
+            return;
+        }
+        if self.findings.mistakes.len() == MAX_MISTAKES {
+            let message = format!("and more; the first {MAX_MISTAKES} mistakes of a file are shown");
+            let end = Position {
+                line: u64::MAX,
+                column: 1,
+            };
+            self.findings
+                .mistakes
+                .push(Mistake::new(&self.source.file, end, message));
+            return;
+        }
         let mistake = Mistake::new(&self.source.file, at, message).hint(hint);
         self.findings.mistakes.push(mistake);
     }
 
     /// Reads a value; `None` where it is wrong, and then it is known why.
     pub(crate) fn value(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+        if self.is_full() {
+            return None;
+        }
         if self.depth > 48 {
             self.wrong(node.at, "nested too deep", None);
             return None;
@@ -128,10 +158,14 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown(&mut self, table: &'static Table, key: &Key) {
+        if self.is_full() {
+            return;
+        }
         let near = did_you_mean(&key.name, table.keys.iter().map(|key| key.name));
         let elsewhere = || {
             let kinds = TOOLS.iter().chain(AGENTS);
-            let mut kinds = kinds.filter(|(_, other)| other.name.split('_').next() == table.name.split('_').next());
+            let mut kinds =
+                kinds.filter(|(_, other)| other.name.split('_').next() == table.name.split('_').next());
             let (kind, _) = kinds.find(|(_, other)| other.key(&key.name).is_some())?;
             Some(format!("`{}` belongs to `type: {kind}`", key.name))
         };
@@ -148,7 +182,11 @@ impl<'a> Checker<'a> {
         if !table.one_of.is_empty() && given != 1 {
             let names: Vec<String> = table.one_of.iter().map(|name| format!("`{name}`")).collect();
             let names = names.join(" and ");
-            let what = if given == 0 { "one of them is needed" } else { "only one of them may be given" };
+            let what = if given == 0 {
+                "one of them is needed"
+            } else {
+                "only one of them may be given"
+            };
             self.wrong(at, format!("{names}: {what}"), None);
         }
     }
@@ -180,7 +218,11 @@ impl<'a> Checker<'a> {
 
     fn some(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
         if matches!(&node.value, Yaml::List(items) if items.is_empty()) {
-            self.wrong(node.at, format!("`{key}` is empty; it needs at least one item"), None);
+            self.wrong(
+                node.at,
+                format!("`{key}` is empty; it needs at least one item"),
+                None,
+            );
             return None;
         }
         self.list(key, shape, node)
@@ -188,7 +230,9 @@ impl<'a> Checker<'a> {
 
     fn either(&mut self, key: &str, shapes: &[Shape], node: &Node) -> Option<Value> {
         let marked = |table: &Table, entries: &Entries| {
-            table.marker.is_some_and(|marker| entries.iter().any(|(key, _)| key.name == marker))
+            table
+                .marker
+                .is_some_and(|marker| entries.iter().any(|(key, _)| key.name == marker))
         };
         if let Yaml::Map(entries) = &node.value {
             let markers: Vec<&'static Table> = shapes
@@ -200,7 +244,10 @@ impl<'a> Checker<'a> {
                 .collect();
             if let [first, second, ..] = markers.as_slice() {
                 let names = [first, second].map(|table| table.marker.unwrap_or_default());
-                let what = format!("`{}` and `{}` exclude each other: give exactly one", names[0], names[1]);
+                let what = format!(
+                    "`{}` and `{}` exclude each other: give exactly one",
+                    names[0], names[1]
+                );
                 self.wrong(node.at, what, None);
                 return None;
             }
@@ -231,7 +278,11 @@ impl<'a> Checker<'a> {
     fn tool(&mut self, key: &str, node: &Node) -> Option<Value> {
         let entries = self.entries(key, node)?;
         let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
-        let usual = if has("lua") || has("lua_file") { "luau" } else { "built-in" };
+        let usual = if has("lua") || has("lua_file") {
+            "luau"
+        } else {
+            "built-in"
+        };
         let (kind, table) = self.kind("type", usual, TOOLS, entries)?;
         let owner = std::mem::replace(&mut self.owner, text_of(entries, "name"));
         if kind == "built-in" {
@@ -250,7 +301,11 @@ impl<'a> Checker<'a> {
             && matches!(&node.value, Yaml::Text(kind) if kind == "realtime")
         {
             let hint = "use `react` or `match`".to_owned();
-            self.wrong(node.at, "`type: realtime` is reserved: it cannot be run yet", Some(hint));
+            self.wrong(
+                node.at,
+                "`type: realtime` is reserved: it cannot be run yet",
+                Some(hint),
+            );
             return None;
         }
         let (kind, table) = self.kind("type", "react", AGENTS, entries)?;
@@ -274,7 +329,10 @@ impl<'a> Checker<'a> {
         kinds: &'t [(&'t str, &'static Table)],
         entries: &Entries,
     ) -> Option<(&'t str, &'static Table)> {
-        let given = entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node);
+        let given = entries
+            .iter()
+            .find(|(key, _)| key.name == name)
+            .map(|(_, node)| node);
         let kind = match given.map(|node| &node.value) {
             None | Some(Yaml::Null) => usual,
             Some(Yaml::Text(kind)) => kind,
@@ -290,7 +348,11 @@ impl<'a> Checker<'a> {
             let known: Vec<&str> = kinds.iter().map(|(known, _)| *known).collect();
             let at = given.map_or(Position { line: 1, column: 1 }, |node| node.at);
             let hint = did_you_mean(kind, known.iter().copied());
-            self.wrong(at, format!("`{name}`: expected one of {}, found {kind:?}", known.join(", ")), hint);
+            self.wrong(
+                at,
+                format!("`{name}`: expected one of {}, found {kind:?}", known.join(", ")),
+                hint,
+            );
         }
         found.copied()
     }
@@ -328,7 +390,11 @@ fn forms(shapes: &[Shape]) -> String {
 
 /// The text at a key, or none.
 pub(crate) fn text_of(entries: &Entries, name: &str) -> String {
-    match entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| &node.value) {
+    match entries
+        .iter()
+        .find(|(key, _)| key.name == name)
+        .map(|(_, node)| &node.value)
+    {
         Some(Yaml::Text(text)) => text.clone(),
         _ => String::new(),
     }

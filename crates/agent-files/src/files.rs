@@ -67,7 +67,11 @@ impl Disk {
     fn real(root: &Path, path: &Path) -> Result<PathBuf, FileFault> {
         let root = root.canonicalize()?;
         let path = root.join(path).canonicalize()?;
-        if path.starts_with(&root) { Ok(path) } else { Err(FileFault::Escapes) }
+        if path.starts_with(&root) {
+            Ok(path)
+        } else {
+            Err(FileFault::Escapes)
+        }
     }
 }
 
@@ -96,7 +100,11 @@ impl Files for Disk {
         let mut bytes = Vec::new();
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
-        if bytes.len() > limit { Err(FileFault::TooLarge(limit)) } else { Ok(bytes) }
+        if bytes.len() > limit {
+            Err(FileFault::TooLarge(limit))
+        } else {
+            Ok(bytes)
+        }
     }
 }
 
@@ -106,14 +114,22 @@ pub struct Memory(pub BTreeMap<PathBuf, Vec<u8>>);
 
 impl<P: Into<PathBuf>, T: Into<Vec<u8>>> FromIterator<(P, T)> for Memory {
     fn from_iter<I: IntoIterator<Item = (P, T)>>(files: I) -> Self {
-        Self(files.into_iter().map(|(path, text)| (path.into(), text.into())).collect())
+        Self(
+            files
+                .into_iter()
+                .map(|(path, text)| (path.into(), text.into()))
+                .collect(),
+        )
     }
 }
 
 impl Files for Memory {
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
         let folder = root.join(folder);
-        let inside = self.0.keys().filter(|path| path.parent() == Some(folder.as_path()));
+        let inside = self
+            .0
+            .keys()
+            .filter(|path| path.parent() == Some(folder.as_path()));
         Ok(inside
             .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
             .collect())
@@ -121,6 +137,10 @@ impl Files for Memory {
 
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
         let bytes = self.0.get(&root.join(file)).ok_or(FileFault::Missing)?;
-        if bytes.len() > limit { Err(FileFault::TooLarge(limit)) } else { Ok(bytes.clone()) }
+        if bytes.len() > limit {
+            Err(FileFault::TooLarge(limit))
+        } else {
+            Ok(bytes.clone())
+        }
     }
 }

@@ -3,7 +3,8 @@
 
 use agentx_config::yaml::{Broken, Key, MAX_BYTES, Node, Position, Yaml};
 
-const MAX_DEPTH: usize = 64;
+/// As deep as YAML may be nested.
+const MAX_DEPTH: usize = 40;
 
 /// Reads a whole file.
 pub(crate) fn parse(text: &str) -> Result<Node, Broken> {
@@ -13,7 +14,10 @@ pub(crate) fn parse(text: &str) -> Result<Node, Broken> {
         at: Position { line: 1, column: 1 },
     };
     if text.len() > MAX_BYTES {
-        return Err(reader.broken(format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len())));
+        return Err(reader.broken(format!(
+            "the file has {} bytes; at most {MAX_BYTES} are read",
+            text.len()
+        )));
     }
     let node = reader.value(0)?;
     reader.space();
@@ -64,7 +68,9 @@ impl Reader<'_> {
     }
 
     fn expected(&self, what: &str) -> Broken {
-        let found = self.peek().map_or_else(|| "the end of the file".into(), |c| format!("`{c}`"));
+        let found = self
+            .peek()
+            .map_or_else(|| "the end of the file".into(), |c| format!("`{c}`"));
         self.broken(format!("expected {what}, found {found}"))
     }
 
@@ -188,7 +194,11 @@ impl Reader<'_> {
     }
 
     fn word(&mut self) -> Result<Yaml, Broken> {
-        let words = [("true", Yaml::Bool(true)), ("false", Yaml::Bool(false)), ("null", Yaml::Null)];
+        let words = [
+            ("true", Yaml::Bool(true)),
+            ("false", Yaml::Bool(false)),
+            ("null", Yaml::Null),
+        ];
         for (word, value) in words {
             if self.rest().starts_with(word) {
                 for _ in word.chars() {

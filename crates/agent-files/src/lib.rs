@@ -1,21 +1,49 @@
 //! Agents and tools described in files.
+//!
+//! Who uses it: the program, which lists, checks and makes such files, and the runtime, which sets up agents and tools from
+//! their definitions. [`Library::load`] reads a workspace's and a person's files together and follows their references;
+//! [`Library::check`] gives every [`Mistake`] of all of them with its file, line and column, before anything runs. The keys of
+//! the files stand in one table, from which the reader, the messages and the [`schema()`] for editors are made.
+//!
+//! | place | holds |
+//! | --- | --- |
+//! | `agents/NAME.{yaml,yml,json}` | agents: `react`, `match` |
+//! | `tools/NAME.{yaml,yml,json,luau}` | tools: `built-in`, `luau`, `http`, `generator`, `composite`, `text_processor`; a script alone has its YAML in its first comment |
+//! | `rules/NAME.{yaml,yml,json}` | intents of agents that match |
+//! | `generators/NAME.{yaml,yml,json}` | models with parameters |
+//! | `context/NAME.{md,txt}` | texts for the context; `$ref: KIND:NAME` is `context/KIND/NAME.md` |
+//!
+//! A reference is a name (`tool:get_weather`, or `get_weather` where only a tool can stand) or a path relative to the file it
+//! stands in, within the same root. Secrets are references (`${NAME}`) and are never read here. A file holds at most 1 MiB, a
+//! script 256 KiB, a filter 16 KiB.
 
 mod check;
+mod circles;
 pub mod definition;
 mod files;
 pub mod jq;
 mod json;
+mod library;
+mod loading;
 mod luau;
 mod mistake;
 mod params;
 mod read;
+mod resolve;
 mod rules;
+mod scaffold;
 mod scalar;
+mod schema;
 mod shape;
 mod source;
 mod tables;
 
 pub use files::{Disk, FileFault, Files, Memory};
+pub use library::{Library, Loaded, Named, Options, Origin, Root, ScriptCheck, ScriptMistake, Shadow};
 pub use mistake::Mistake;
-pub use read::{parse_agent, parse_generator, parse_layer, parse_message, parse_rule, parse_state, parse_tool};
+pub use read::{
+    parse_agent, parse_generator, parse_layer, parse_message, parse_rule, parse_state, parse_tool,
+};
+pub use scaffold::{Scaffold, editor_comment, scaffold};
+pub use schema::{SchemaOf, schema};
 pub use shape::RefKind;

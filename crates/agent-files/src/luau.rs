@@ -34,7 +34,10 @@ pub(crate) fn tree(source: &Source, stem: &str) -> Result<Node, Broken> {
         }
     }
     let is_luau = |node: &Node| matches!(&node.value, Yaml::Text(kind) if kind == "luau");
-    if let Some((_, node)) = entries.iter().find(|(key, node)| key.name == "type" && !is_luau(node)) {
+    if let Some((_, node)) = entries
+        .iter()
+        .find(|(key, node)| key.name == "type" && !is_luau(node))
+    {
         let what = "`type`: a script is `type: luau`".into();
         return Err(Broken { at: node.at, what });
     }
@@ -107,9 +110,17 @@ fn front_matter(comment: Comment<'_>) -> Result<Vec<(Key, Node)>, Broken> {
         Ok(Node {
             value: Yaml::Map(entries),
             ..
-        }) => Ok(entries
+        }) if looks_like_keys(words) || entries.iter().all(|(key, _)| !key.name.contains(' ')) => Ok(entries
             .into_iter()
-            .map(|(key, node)| (Key { at: moved(key.at), ..key }, node))
+            .map(|(key, node)| {
+                (
+                    Key {
+                        at: moved(key.at),
+                        ..key
+                    },
+                    node,
+                )
+            })
             .collect()),
         Err(broken) if looks_like_keys(words) => Err(Broken {
             at: moved(broken.at),
@@ -119,9 +130,19 @@ fn front_matter(comment: Comment<'_>) -> Result<Vec<(Key, Node)>, Broken> {
     }
 }
 
-/// Whether a text that is not YAML was likely meant to be.
+/// Whether a text is likely meant to be YAML: words may be read as such by chance, and YAML may be broken.
 fn looks_like_keys(words: &str) -> bool {
-    let known = ["name", "description", "params", "capabilities", "limits", "type", "access", "quit", "idempotent"];
+    let known = [
+        "name",
+        "description",
+        "params",
+        "capabilities",
+        "limits",
+        "type",
+        "access",
+        "quit",
+        "idempotent",
+    ];
     words.lines().any(|line| {
         let key = line.split_once(':').map(|(key, _)| key.trim());
         key.is_some_and(|key| known.contains(&key))

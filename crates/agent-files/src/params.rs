@@ -13,16 +13,49 @@ use crate::source::plain;
 
 /// What a parameter of the short form may say: words of JSON Schema, and `optional`.
 const WORDS: &[&str] = &[
-    "type", "description", "optional", "default", "enum", "const", "items", "properties", "required",
-    "additionalProperties", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
-    "maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems", "title", "examples", "anyOf", "oneOf",
-    "allOf", "not", "prefixItems", "minProperties", "maxProperties", "$ref", "deprecated",
+    "type",
+    "description",
+    "optional",
+    "default",
+    "enum",
+    "const",
+    "items",
+    "properties",
+    "required",
+    "additionalProperties",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "title",
+    "examples",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "prefixItems",
+    "minProperties",
+    "maxProperties",
+    "$ref",
+    "deprecated",
 ];
 
 /// Reads parameters and gives the JSON Schema of the arguments.
 pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
     let Yaml::Map(entries) = &node.value else {
-        checker.expected(key, node, "parameters such as `city: {type: string}`, or a JSON Schema");
+        checker.expected(
+            key,
+            node,
+            "parameters such as `city: {type: string}`, or a JSON Schema",
+        );
         return None;
     };
     if is_schema(entries) {
@@ -59,7 +92,11 @@ fn whole(checker: &mut Checker<'_>, key: &str, entries: &[(Key, Node)], node: &N
     for name in required.iter().filter_map(Value::as_str) {
         let known = properties.as_ref().is_some_and(|map| map.get(name).is_some());
         if !known && let Some((_, node)) = entries.iter().find(|(key, _)| key.name == "required") {
-            checker.wrong(node.at, format!("`required` names `{name}`, which is not among the properties"), None);
+            checker.wrong(
+                node.at,
+                format!("`required` names `{name}`, which is not among the properties"),
+                None,
+            );
             return None;
         }
     }
@@ -73,14 +110,22 @@ fn parameter(checker: &mut Checker<'_>, name: &Key, node: &Node) -> Option<(Valu
         return right.then(|| (json!({"type": kind}), false));
     }
     let Yaml::Map(entries) = &node.value else {
-        checker.expected(&name.name, node, "a type such as `string`, or `{type: …, description: …}`");
+        checker.expected(
+            &name.name,
+            node,
+            "a type such as `string`, or `{type: …, description: …}`",
+        );
         return None;
     };
     let mut right = true;
     for (word, _) in entries {
         if !WORDS.contains(&word.name.as_str()) {
             let hint = did_you_mean(&word.name, WORDS.iter().copied());
-            checker.wrong(word.at, format!("unknown key `{}` of the parameter `{}`", word.name, name.name), hint);
+            checker.wrong(
+                word.at,
+                format!("unknown key `{}` of the parameter `{}`", word.name, name.name),
+                hint,
+            );
             right = false;
         }
     }
@@ -116,8 +161,15 @@ fn entries_key(name: &str, value: &Node) -> Key {
 
 /// Whether the default is one of `enum`, where there is one, and `enum` is a list.
 fn default_fits(checker: &mut Checker<'_>, node: &Node) -> bool {
-    let Yaml::Map(entries) = &node.value else { return true };
-    let find = |name: &str| entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node);
+    let Yaml::Map(entries) = &node.value else {
+        return true;
+    };
+    let find = |name: &str| {
+        entries
+            .iter()
+            .find(|(key, _)| key.name == name)
+            .map(|(_, node)| node)
+    };
     let Some(choices) = find("enum") else {
         return default_has_type(checker, entries);
     };
@@ -125,7 +177,9 @@ fn default_fits(checker: &mut Checker<'_>, node: &Node) -> bool {
         checker.expected("enum", choices, "a list of values");
         return false;
     };
-    let Some(default) = find("default") else { return true };
+    let Some(default) = find("default") else {
+        return true;
+    };
     if items.iter().any(|item| plain(item) == plain(default)) {
         return true;
     }

@@ -77,6 +77,14 @@ fn of_tree(source: &Source, shape: Shape, tree: Result<Node, Broken>) -> Read {
         }
     };
     let mut findings = checker.findings;
+    let lines = source.text.lines().count().max(1) as u64;
+    for mistake in findings
+        .mistakes
+        .iter_mut()
+        .filter(|mistake| mistake.line > lines)
+    {
+        mistake.line = lines;
+    }
     findings.mistakes.sort();
     findings.mistakes.dedup();
     Read {
@@ -97,7 +105,9 @@ pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Resu
 fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T, Vec<Mistake>> {
     let source = Source {
         file: file.to_owned(),
-        form: Form::of(file).filter(|form| *form != Form::Luau).unwrap_or(Form::Yaml),
+        form: Form::of(file)
+            .filter(|form| *form != Form::Luau)
+            .unwrap_or(Form::Yaml),
         text: text.to_owned(),
     };
     let tree = source.tree();

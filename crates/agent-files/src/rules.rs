@@ -12,11 +12,21 @@ use crate::shape::Table;
 
 type Entries = [(Key, Node)];
 
+/// The key and its value that need an `output_schema` beside them.
+pub(crate) fn schema_needed(table: &Table) -> Option<(&'static str, &'static str)> {
+    match table.name {
+        "tool_generator" => Some(("mode", "json_output")),
+        "tool_text_processor" => Some(("output_mode", "json")),
+        _ => None,
+    }
+}
+
 /// Checks a mapping whose keys are read.
 pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static Table, entries: &Entries) {
+    if let Some((key, value)) = schema_needed(table) {
+        wants_schema(checker, entries, key, value);
+    }
     match table.name {
-        "tool_generator" => wants_schema(checker, entries, "mode", "json_output"),
-        "tool_text_processor" => wants_schema(checker, entries, "output_mode", "json"),
         "tool_composite" => steps(checker, entries),
         "agent_react" | "agent_match" => agent(checker, entries),
         "rule" => rule(checker, entries),
@@ -27,7 +37,10 @@ pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static Table, entries
 }
 
 fn find<'n>(entries: &'n Entries, name: &str) -> Option<&'n Node> {
-    entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
+    entries
+        .iter()
+        .find(|(key, _)| key.name == name)
+        .map(|(_, node)| node)
 }
 
 fn items<'n>(entries: &'n Entries, name: &str) -> &'n [Node] {
@@ -59,14 +72,25 @@ fn steps(checker: &mut Checker<'_>, entries: &Entries) {
 
 fn agent(checker: &mut Checker<'_>, entries: &Entries) {
     if let Some(model) = find(entries, "model").filter(|_| find(entries, "generator").is_some()) {
-        checker.wrong(model.at, "`model` is short for `generator: {model: …}`; give one of them", None);
+        checker.wrong(
+            model.at,
+            "`model` is short for `generator: {model: …}`; give one of them",
+            None,
+        );
     }
     for layer in items(entries, "context_layers") {
         let Yaml::Map(layer) = &layer.value else { continue };
         let key = text_of(layer, "$this");
         let missing = key.strip_prefix('.').filter(|key| find(entries, key).is_none());
         if let Some(node) = find(layer, "$this").filter(|_| missing.is_some()) {
-            checker.wrong(node.at, format!("`$this: {key}`: this file has no `{}`", missing.unwrap_or_default()), None);
+            checker.wrong(
+                node.at,
+                format!(
+                    "`$this: {key}`: this file has no `{}`",
+                    missing.unwrap_or_default()
+                ),
+                None,
+            );
         }
     }
     tools(checker, entries);
@@ -78,7 +102,11 @@ fn agent(checker: &mut Checker<'_>, entries: &Entries) {
             let Yaml::Text(name) = &rule.value else { continue };
             if !known.contains(short(name)) {
                 let hint = did_you_mean(short(name), known.iter().map(String::as_str));
-                checker.wrong(rule.at, format!("`{name}` is not among the `rules` of this agent"), hint);
+                checker.wrong(
+                    rule.at,
+                    format!("`{name}` is not among the `rules` of this agent"),
+                    hint,
+                );
             }
         }
     }
@@ -124,7 +152,10 @@ fn rule(checker: &mut Checker<'_>, entries: &Entries) {
     let vars: BTreeSet<String> = match find(entries, "vars").map(|node| &node.value) {
         Some(Yaml::Map(vars)) => {
             for (name, _) in vars.iter().filter(|(name, _)| !is_variable(&name.name)) {
-                let what = format!("`{}` cannot stand in `[…]`: a variable is of ASCII letters, digits and `_`", name.name);
+                let what = format!(
+                    "`{}` cannot stand in `[…]`: a variable is of ASCII letters, digits and `_`",
+                    name.name
+                );
                 checker.wrong(name.at, what, None);
             }
             vars.iter().map(|(name, _)| name.name.clone()).collect()
@@ -147,7 +178,12 @@ fn rule(checker: &mut Checker<'_>, entries: &Entries) {
 /// the model in its own language.
 fn declared(checker: &mut Checker<'_>, node: &Node, text: &str, vars: &BTreeSet<String>) {
     let mut offset = 0;
-    while let Some(start) = text.get(offset..).and_then(|rest| rest.find('[')).map(|at| offset + at) {
+    while !checker.is_full()
+        && let Some(start) = text
+            .get(offset..)
+            .and_then(|rest| rest.find('['))
+            .map(|at| offset + at)
+    {
         let after = text.get(start + 1..).unwrap_or_default();
         let Some(end) = after.find(']') else {
             let at = checker.source.inside(node.at, text, start);
@@ -165,8 +201,14 @@ fn declared(checker: &mut Checker<'_>, node: &Node, text: &str, vars: &BTreeSet<
 }
 
 fn label(checker: &mut Checker<'_>, entries: &Entries) {
-    if let Some(node) = find(entries, "label").filter(|_| text_of(entries, "label").contains(['[', ']', '\n'])) {
-        checker.wrong(node.at, "`label` is shown in brackets: it holds none itself, and no line break", None);
+    if let Some(node) =
+        find(entries, "label").filter(|_| text_of(entries, "label").contains(['[', ']', '\n']))
+    {
+        checker.wrong(
+            node.at,
+            "`label` is shown in brackets: it holds none itself, and no line break",
+            None,
+        );
     }
 }
 
@@ -193,7 +235,11 @@ pub(crate) fn pattern(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
             parts.into_iter().collect::<Option<Vec<_>>>().map(Value::Array)
         }
         Yaml::List(parts) => {
-            checker.wrong(node.at, format!("`patterns`: a pair has two texts, this has {}", parts.len()), None);
+            checker.wrong(
+                node.at,
+                format!("`patterns`: a pair has two texts, this has {}", parts.len()),
+                None,
+            );
             None
         }
         _ => line(checker, node),
@@ -203,11 +249,19 @@ pub(crate) fn pattern(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
 /// Subject, what a person says, and the answer's lines if there is one.
 pub(crate) fn example(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
     let Yaml::List(parts) = &node.value else {
-        checker.expected("examples", node, "a list of two or three texts: subject, what is said, answer");
+        checker.expected(
+            "examples",
+            node,
+            "a list of two or three texts: subject, what is said, answer",
+        );
         return None;
     };
     if !(2..=3).contains(&parts.len()) {
-        checker.wrong(node.at, format!("`examples`: expected two or three texts, found {}", parts.len()), None);
+        checker.wrong(
+            node.at,
+            format!("`examples`: expected two or three texts, found {}", parts.len()),
+            None,
+        );
         return None;
     }
     let mut texts = Vec::new();
@@ -225,19 +279,35 @@ fn message(checker: &mut Checker<'_>, entries: &Entries) {
     let role = text_of(entries, "role");
     let allowed: &[&str] = match role.as_str() {
         "user" => &["role", "content"],
-        "model" => &["role", "content", "tool_call_id", "tool_call_name", "tool_call_args"],
+        "model" => &[
+            "role",
+            "content",
+            "tool_call_id",
+            "tool_call_name",
+            "tool_call_args",
+        ],
         "tool" => &["role", "content", "tool_result_id"],
         _ => return,
     };
     for (key, _) in entries {
         if !allowed.contains(&key.name.as_str()) {
-            checker.wrong(key.at, format!("a message of `{role}` has no `{}`", key.name), None);
+            checker.wrong(
+                key.at,
+                format!("a message of `{role}` has no `{}`", key.name),
+                None,
+            );
         }
     }
-    let at = find(entries, "role").map(|node| node.at).unwrap_or(agentx_config::yaml::Position { line: 1, column: 1 });
+    let at = find(entries, "role")
+        .map(|node| node.at)
+        .unwrap_or(agentx_config::yaml::Position { line: 1, column: 1 });
     let needs = |name: &str| find(entries, name).is_none();
     if role == "tool" && needs("tool_result_id") {
-        checker.wrong(at, "a message of `tool` needs `tool_result_id`: the call that it answers", None);
+        checker.wrong(
+            at,
+            "a message of `tool` needs `tool_result_id`: the call that it answers",
+            None,
+        );
     }
     let calls = entries.iter().any(|(key, _)| key.name.starts_with("tool_call_"));
     if role == "model" && calls && (needs("tool_call_id") || needs("tool_call_name")) {

@@ -4,7 +4,7 @@ use agentx_config::yaml::{Node, Yaml};
 use agentx_config::{Kind, Value as Setting};
 use serde_json::{Map, Value, json};
 
-use crate::check::{Checker, Link};
+use crate::check::{Checker, Link, MAX_FILTERS};
 use crate::jq::Filter;
 use crate::mistake::did_you_mean;
 use crate::rules;
@@ -16,12 +16,22 @@ use crate::tables::MAX_SCRIPT_BYTES;
 const MAX_NAME: usize = 64;
 
 /// Types of JSON Schema.
-pub(crate) const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
+pub(crate) const TYPES: &[&str] = &[
+    "string", "number", "integer", "boolean", "array", "object", "null",
+];
 
 /// Headers that hold secrets: what they hold is given by reference.
 pub(crate) fn of_header(name: &str, shape: Shape) -> Shape {
     let name = name.to_ascii_lowercase();
-    let secret = ["authorization", "cookie", "token", "secret", "api-key", "apikey", "password"];
+    let secret = [
+        "authorization",
+        "cookie",
+        "token",
+        "secret",
+        "api-key",
+        "apikey",
+        "password",
+    ];
     match shape {
         Shape::Template if secret.iter().any(|part| name.contains(part)) => Shape::Secret,
         shape => shape,
@@ -68,11 +78,19 @@ fn setting(checker: &mut Checker<'_>, key: &str, kind: Kind, node: &Node) -> Opt
 }
 
 fn count(checker: &mut Checker<'_>, key: &str, node: &Node, min: u64, max: u64) -> Option<Value> {
-    let most = if max >= u64::from(u32::MAX) { String::new() } else { format!(" to {max}") };
+    let most = if max >= u64::from(u32::MAX) {
+        String::new()
+    } else {
+        format!(" to {max}")
+    };
     match node.value {
         Yaml::Int(int) if u64::try_from(int).is_ok_and(|int| (min..=max).contains(&int)) => Some(int.into()),
         Yaml::Int(int) => {
-            checker.wrong(node.at, format!("`{key}`: expected a whole number from {min}{most}, found {int}"), None);
+            checker.wrong(
+                node.at,
+                format!("`{key}`: expected a whole number from {min}{most}, found {int}"),
+                None,
+            );
             None
         }
         _ => wrong(checker, key, node, &format!("a whole number from {min}{most}")),
@@ -118,11 +136,17 @@ pub(crate) fn schema(checker: &mut Checker<'_>, key: &str, node: &Node) -> Optio
             for (name, value) in entries {
                 right &= match (name.name.as_str(), &value.value) {
                     ("type", _) => types(checker, value),
-                    ("properties" | "$defs", Yaml::Map(entries)) => entries
-                        .iter()
-                        .fold(true, |right, (name, node)| schema(checker, &name.name, node).is_some() && right),
-                    ("properties" | "$defs", _) => wrong(checker, &name.name, value, "names and schemas").is_some(),
-                    ("items" | "additionalProperties" | "not", _) => schema(checker, &name.name, value).is_some(),
+                    ("properties" | "$defs", Yaml::Map(entries)) => {
+                        entries.iter().fold(true, |right, (name, node)| {
+                            schema(checker, &name.name, node).is_some() && right
+                        })
+                    }
+                    ("properties" | "$defs", _) => {
+                        wrong(checker, &name.name, value, "names and schemas").is_some()
+                    }
+                    ("items" | "additionalProperties" | "not", _) => {
+                        schema(checker, &name.name, value).is_some()
+                    }
                     ("required", node) if !all_texts(node) => {
                         wrong(checker, "required", value, "a list of names").is_some()
                     }
@@ -145,11 +169,17 @@ pub(crate) fn types(checker: &mut Checker<'_>, node: &Node) -> bool {
         Yaml::Text(name) if TYPES.contains(&name.as_str()) => true,
         Yaml::Text(name) => {
             let hint = did_you_mean(name, TYPES.iter().copied());
-            checker.wrong(node.at, format!("`type`: expected one of {}, found {name:?}", TYPES.join(", ")), hint);
+            checker.wrong(
+                node.at,
+                format!("`type`: expected one of {}, found {name:?}", TYPES.join(", ")),
+                hint,
+            );
             false
         }
+        // All of them are looked at, so that all mistakes are shown.
         Yaml::List(items) if !items.is_empty() => {
-            items.iter().fold(true, |right, item| types(checker, item) && right)
+            let wrong = items.iter().filter(|item| !types(checker, item)).count();
+            wrong == 0
         }
         _ => wrong(checker, "type", node, "the name of a type").is_some(),
     }
@@ -168,12 +198,20 @@ fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Opti
         return None;
     };
     match of_text(checker, shape, text, node) {
-        Ok(()) => Some(text.as_str().into()),
+        Ok(()) => Some(bare(shape, text).into()),
         Err(what) => {
             checker.wrong(node.at, format!("`{key}`: {what}"), None);
             None
         }
     }
+}
+
+/// A reference without the kind that its place says already.
+fn bare(shape: Shape, text: &str) -> &str {
+    let Shape::Ref(kind) = shape else { return text };
+    text.strip_prefix(kind.word())
+        .and_then(|rest| rest.strip_prefix(':'))
+        .unwrap_or(text)
 }
 
 fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &Node) -> Result<(), String> {
@@ -182,9 +220,9 @@ fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &Node) -> 
         Shape::Name => name(text),
         Shape::ToolName => tool_name(text),
         Shape::This => this(text),
-        Shape::Variable if !is_variable(text) => {
-            Err(format!("expected the name of an environment variable such as `API_TOKEN`, found {text:?}"))
-        }
+        Shape::Variable if !is_variable(text) => Err(format!(
+            "expected the name of an environment variable such as `API_TOKEN`, found {text:?}"
+        )),
         Shape::Host => host(text),
         Shape::Url => url(text),
         Shape::Template => template(text),
@@ -206,7 +244,10 @@ fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &Node) -> 
 
 fn script(checker: &mut Checker<'_>, text: &str, node: &Node) -> Result<(), String> {
     if text.len() > MAX_SCRIPT_BYTES {
-        return Err(format!("the script has {} bytes; at most {MAX_SCRIPT_BYTES} are read", text.len()));
+        return Err(format!(
+            "the script has {} bytes; at most {MAX_SCRIPT_BYTES} are read",
+            text.len()
+        ));
     }
     let placed = checker.placed(node.at, text);
     checker.findings.scripts.push(placed);
@@ -214,6 +255,17 @@ fn script(checker: &mut Checker<'_>, text: &str, node: &Node) -> Result<(), Stri
 }
 
 fn jq(checker: &mut Checker<'_>, text: &str, node: &Node) {
+    checker.filters += 1;
+    if checker.filters > MAX_FILTERS {
+        if checker.filters == MAX_FILTERS + 1 {
+            checker.wrong(
+                node.at,
+                format!("jq: a file holds at most {MAX_FILTERS} filters"),
+                None,
+            );
+        }
+        return;
+    }
     if let Err(error) = Filter::compile(text) {
         let at = checker.source.inside(node.at, text, error.offset.unwrap_or(0));
         checker.wrong(at, format!("jq: {}", error.message), None);
@@ -224,9 +276,13 @@ fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &Node) 
     let prefix = text.split_once(':').map(|(prefix, _)| prefix);
     let right = kind == RefKind::Context || prefix.is_none_or(|prefix| prefix == kind.word());
     if !right {
-        return Err(format!("`{text}` is not {}; write `{}:NAME`", article(kind), kind.word()));
+        return Err(format!(
+            "`{text}` is not {}; write `{}:NAME`",
+            article(kind),
+            kind.word()
+        ));
     }
-    let name = text.strip_prefix(kind.word()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(text);
+    let name = bare(Shape::Ref(kind), text);
     if name.trim().is_empty() {
         return Err("the reference names nothing".into());
     }
@@ -245,8 +301,11 @@ pub(crate) fn article(kind: RefKind) -> String {
 
 pub(crate) fn name(text: &str) -> Result<(), String> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if text.is_empty() || text.chars().count() > MAX_NAME || !text.chars().all(fits) || text.starts_with('.') {
-        return Err(format!("expected a name of letters, digits, `_`, `-` and `.`, at most {MAX_NAME} long, found {text:?}"));
+    if text.is_empty() || text.chars().count() > MAX_NAME || !text.chars().all(fits) || text.starts_with('.')
+    {
+        return Err(format!(
+            "expected a name of letters, digits, `_`, `-` and `.`, at most {MAX_NAME} long, found {text:?}"
+        ));
     }
     Ok(())
 }
@@ -303,8 +362,13 @@ fn template(text: &str) -> Result<(), String> {
 fn secret(text: &str) -> Result<(), String> {
     template(text).map_err(|_| "expected a reference such as `${API_TOKEN}`".to_owned())?;
     let words = text.split_once(' ').map_or(text, |(_, rest)| rest);
-    let value = words.split_once(':').filter(|(user, _)| !user.starts_with('$')).map_or(words, |(_, rest)| rest);
-    let is_reference = value.starts_with("${") && value.ends_with('}') && variables(value).is_ok_and(|names| names.len() == 1)
+    let value = words
+        .split_once(':')
+        .filter(|(user, _)| !user.starts_with('$'))
+        .map_or(words, |(_, rest)| rest);
+    let is_reference = value.starts_with("${")
+        && value.ends_with('}')
+        && variables(value).is_ok_and(|names| names.len() == 1)
         && value.matches(['{', '}']).count() == 2;
     if is_reference {
         return Ok(());
@@ -321,20 +385,28 @@ fn host(text: &str) -> Result<(), String> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
     let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
     if name.is_empty() || !name.chars().all(fits) || !port_fits {
-        return Err(format!("expected a host such as `api.weather.com` or `*.weather.com`, found {text:?}"));
+        return Err(format!(
+            "expected a host such as `api.weather.com` or `*.weather.com`, found {text:?}"
+        ));
     }
     Ok(())
 }
 
 fn url(text: &str) -> Result<(), String> {
     template(text)?;
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     match host {
         // What holds a password is not repeated.
-        Some(host) if host.contains('@') => Err("an address cannot hold a user or a password; use `auth`".into()),
+        Some(host) if host.contains('@') => {
+            Err("an address cannot hold a user or a password; use `auth`".into())
+        }
         Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => Ok(()),
-        _ => Err(format!("expected an address such as `https://api.example.com/v1`, found {text:?}")),
+        _ => Err(format!(
+            "expected an address such as `https://api.example.com/v1`, found {text:?}"
+        )),
     }
 }
 

@@ -42,7 +42,7 @@ impl Source {
     pub(crate) fn tree(&self) -> Result<Node, Broken> {
         match self.form {
             Form::Json => json::parse(&self.text),
-            Form::Yaml | Form::Luau => yaml::parse(&self.text),
+            Form::Yaml | Form::Luau => yaml::parse(&self.text).map_err(in_words),
         }
     }
 
@@ -70,15 +70,27 @@ impl Source {
         }
     }
 
-    /// For a block: the line on which its text begins, and how far it is indented.
+    /// For a block (`|`): the line on which its text begins, and how far it is indented. The reader of YAML gives the place
+    /// of the first letter; the sign of the block stands on an earlier line, with nothing but empty lines between.
     fn block_indent(&self, at: Position) -> Option<(u64, u64)> {
-        if self.form == Form::Json || !matches!(self.char_at(at), Some('|' | '>')) {
+        if self.form == Form::Luau {
+            return Some((1, 0));
+        }
+        let indent = at.column.saturating_sub(1);
+        let own = usize::try_from(at.line.saturating_sub(1)).ok()?;
+        let begins = self
+            .line(at.line)
+            .chars()
+            .take(usize::try_from(indent).ok()?)
+            .all(|c| c == ' ');
+        if self.form == Form::Json || !begins {
             return None;
         }
-        let next = usize::try_from(at.line).ok()?;
-        let first_full = self.text.lines().skip(next).find(|line| !line.trim().is_empty())?;
-        let indent = first_full.len() - first_full.trim_start_matches(' ').len();
-        Some((at.line + 1, indent as u64))
+        let before: Vec<&str> = self.text.lines().take(own).collect();
+        let sign = before.iter().rposition(|line| !line.trim().is_empty())?;
+        let words = before.get(sign)?.split(" #").next()?.trim_end();
+        let bare = words.trim_end_matches(['-', '+', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+        bare.ends_with('|').then_some((sign as u64 + 2, indent))
     }
 
     fn char_at(&self, at: Position) -> Option<char> {
@@ -91,6 +103,16 @@ impl Source {
     }
 }
 
+/// What the reader of YAML says of its own limits, in words.
+fn in_words(broken: Broken) -> Broken {
+    let what = match broken.what.strip_prefix("budget breached: ") {
+        Some(limit) if limit.starts_with("Depth") => "nested more than 40 deep".into(),
+        Some(_) => "the file holds too many values, anchors or aliases".into(),
+        None => broken.what,
+    };
+    Broken { what, ..broken }
+}
+
 /// The same value as plain JSON.
 pub(crate) fn plain(node: &Node) -> Value {
     match &node.value {
@@ -101,7 +123,9 @@ pub(crate) fn plain(node: &Node) -> Value {
         Yaml::Text(text) => Value::String(text.clone()),
         Yaml::List(items) => Value::Array(items.iter().map(plain).collect()),
         Yaml::Map(entries) => {
-            let entries = entries.iter().map(|(key, value)| (key.name.clone(), plain(value)));
+            let entries = entries
+                .iter()
+                .map(|(key, value)| (key.name.clone(), plain(value)));
             Value::Object(entries.collect::<Map<_, _>>())
         }
     }

@@ -1,5 +1,10 @@
 //! The files of GenX: they load unmodified, YAML and JSON twins say the same, and what is wrong is refused for its reason.
-#![allow(clippy::unwrap_used, clippy::disallowed_macros, clippy::panic, reason = "a test may stop, and prints what it leaves out")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_macros,
+    clippy::panic,
+    reason = "a test may stop, and prints what it leaves out"
+)]
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -20,14 +25,19 @@ fn data(folder: &str) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    assert!(std::env::var_os("CI").is_none(), "CI needs the data: set AGENTX_TEST_DATA");
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "CI needs the data: set AGENTX_TEST_DATA"
+    );
     println!("not run: no data at {}", path.display());
     None
 }
 
 /// The files of a folder with their texts.
 fn files(folder: &str) -> Vec<(PathBuf, String)> {
-    let Some(folder) = data(folder) else { return Vec::new() };
+    let Some(folder) = data(folder) else {
+        return Vec::new();
+    };
     let mut files: Vec<(PathBuf, String)> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -41,7 +51,11 @@ fn files(folder: &str) -> Vec<(PathBuf, String)> {
 type Parse<T> = fn(&Path, &str) -> Result<T, Vec<Mistake>>;
 
 fn show(mistakes: Vec<Mistake>) -> String {
-    mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+    mistakes
+        .iter()
+        .map(Mistake::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Reads all of them; twins are equal; what is written again reads the same.
@@ -54,7 +68,8 @@ fn all<T: Debug + PartialEq + Serialize>(folder: &str, parse: Parse<T>, takes: f
         }
         let value = parse(&path, &text).unwrap_or_else(|mistakes| panic!("{}", show(mistakes)));
         let again = serde_json::to_string(&value).unwrap();
-        let again = parse(Path::new("again.json"), &again).unwrap_or_else(|mistakes| panic!("{again}\n{}", show(mistakes)));
+        let again = parse(Path::new("again.json"), &again)
+            .unwrap_or_else(|mistakes| panic!("{again}\n{}", show(mistakes)));
         assert_eq!(again, value, "{}", path.display());
         if let Some((twin, other)) = read.last()
             && twin.file_stem() == path.file_stem()
@@ -98,7 +113,9 @@ fn tools_load_and_twins_are_equal() {
             (ToolBody::Http(http), "get_weather") => assert_eq!(http.variables(), ["WEATHER_API_KEY"]),
             (ToolBody::Http(http), "secure_api") => assert_eq!(http.variables(), ["API_TOKEN"]),
             (ToolBody::Composite(composite), _) => assert!(composite.steps[1].input_jq.is_some()),
-            (ToolBody::Generator(generator), "extract_keywords") => assert!(generator.output_schema.is_some()),
+            (ToolBody::Generator(generator), "extract_keywords") => {
+                assert!(generator.output_schema.is_some())
+            }
             (ToolBody::BuiltIn, "echo") => assert_eq!(tool.input_schema()["required"][0], "text"),
             (ToolBody::Generator(_), "summarizer") => {}
             other => panic!("{other:?}"),
@@ -114,15 +131,23 @@ fn context_layers_load_and_twins_are_equal() {
 
 #[test]
 fn states_load_and_twins_are_equal() {
-    let states = all("genx-agentcfg/state", parse_state, |stem| !stem.starts_with("message"));
+    let states = all("genx-agentcfg/state", parse_state, |stem| {
+        !stem.starts_with("message")
+    });
     assert!(states.is_empty() || states.iter().any(|state| state.calling_state.is_some()));
-    all("genx-agentcfg/state", parse_message, |stem| stem.starts_with("message"));
+    all("genx-agentcfg/state", parse_message, |stem| {
+        stem.starts_with("message")
+    });
 }
 
 #[test]
 fn rules_load() {
     for rule in all("genx-match/rules", parse_rule, |_| true) {
-        assert!(!rule.patterns.is_empty() && !rule.tests.is_empty(), "{}", rule.name);
+        assert!(
+            !rule.patterns.is_empty() && !rule.tests.is_empty(),
+            "{}",
+            rule.name
+        );
     }
 }
 
@@ -131,11 +156,25 @@ fn what_is_wrong_is_refused_for_its_reason() {
     for (path, text) in files("genx-agentcfg/error") {
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
         let (mistakes, reason, line) = match stem.as_str() {
-            "tool_unknown_type" => (parse_tool(&path, &text).unwrap_err(), "expected one of built-in, luau, http", 2),
+            "tool_unknown_type" => (
+                parse_tool(&path, &text).unwrap_err(),
+                "expected one of built-in, luau, http",
+                2,
+            ),
             "tool_composite_no_steps" => (parse_tool(&path, &text).unwrap_err(), "`steps` is missing", 1),
-            "tool_text_processor_no_prompt" => (parse_tool(&path, &text).unwrap_err(), "`prompt` is missing", 1),
-            "message_invalid_role" => (parse_message(&path, &text).unwrap_err(), "expected one of user, model, tool", 2),
-            "message_user_with_tool_call" => (parse_message(&path, &text).unwrap_err(), "a message of `user` has no `tool_call_id`", 4),
+            "tool_text_processor_no_prompt" => {
+                (parse_tool(&path, &text).unwrap_err(), "`prompt` is missing", 1)
+            }
+            "message_invalid_role" => (
+                parse_message(&path, &text).unwrap_err(),
+                "expected one of user, model, tool",
+                2,
+            ),
+            "message_user_with_tool_call" => (
+                parse_message(&path, &text).unwrap_err(),
+                "a message of `user` has no `tool_call_id`",
+                4,
+            ),
             other => panic!("{other}"),
         };
         assert_eq!(mistakes.len(), 1, "{}", show(mistakes));

@@ -112,7 +112,7 @@ fn options() -> serde_saphyr::Options {
             max_aliases: 1_000,
             max_anchors: 1_000,
             max_recorded_anchor_events: 100_000,
-            max_depth: 64,
+            max_depth: 40,
         },
         alias_limits: serde_saphyr::alias_limits! {
             max_total_replayed_events: 20_000,

@@ -109,7 +109,9 @@ impl<'de> Deserialize<'de> for Layer {
         }
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         if let Some(memory) = value.get("$mem") {
-            return Memory::deserialize(memory).map(Self::Mem).map_err(D::Error::custom);
+            return Memory::deserialize(memory)
+                .map(Self::Mem)
+                .map_err(D::Error::custom);
         }
         text("$this")
             .map(Self::This)
@@ -231,7 +233,9 @@ macro_rules! reference_or_inline {
                 let value = Value::deserialize(deserializer)?;
                 match value.get("$ref").and_then(Value::as_str) {
                     Some(name) => Ok(Self::Ref(bare(name, $kind).to_owned())),
-                    None => serde_json::from_value(value).map(Self::Inline).map_err(D::Error::custom),
+                    None => serde_json::from_value(value)
+                        .map(Self::Inline)
+                        .map_err(D::Error::custom),
                 }
             }
         }
@@ -255,7 +259,9 @@ impl<'de> Deserialize<'de> for ToolUse {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let Some(name) = value.get("$ref").and_then(Value::as_str) else {
-            return serde_json::from_value(value).map(Self::Inline).map_err(D::Error::custom);
+            return serde_json::from_value(value)
+                .map(Self::Inline)
+                .map_err(D::Error::custom);
         };
         Ok(Self::Ref {
             name: bare(name, "tool").to_owned(),
@@ -266,7 +272,9 @@ impl<'de> Deserialize<'de> for ToolUse {
 
 /// A name without its kind.
 fn bare<'a>(name: &'a str, kind: &str) -> &'a str {
-    name.strip_prefix(kind).and_then(|rest| rest.strip_prefix(':')).unwrap_or(name)
+    name.strip_prefix(kind)
+        .and_then(|rest| rest.strip_prefix(':'))
+        .unwrap_or(name)
 }
 
 /// Who gets which intents.

@@ -12,13 +12,14 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use agent::{
-    AgentDefinition, AgentKind, AgentLimits, AgentUse, Approval, Generator, Layer, Memory, Reference, Route, RuleUse, ToolUse,
+    AgentDefinition, AgentKind, AgentLimits, AgentUse, Approval, Generator, Layer, Memory, Reference, Route,
+    RuleUse, ToolUse,
 };
 pub use rule::{Example, Pattern, Rule, RuleTest, Variable, VariableType};
-pub use state::{SavedState, Matched, SavedMessage, SavedRole, SavedToolResult};
+pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};
 pub use tool::{
-    Auth, AuthKind, Capabilities, Composite, GeneratorMode, GeneratorTool, HttpTool, LuauTool, OutputMode, Step,
-    TextProcessor, ToolBody, ToolDefinition, ToolLimits,
+    Auth, AuthKind, Capabilities, Composite, GeneratorMode, GeneratorTool, HttpTool, LuauTool, OutputMode,
+    Step, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
 };
 
 /// A time. Written with a unit: `90s`, `1h30m`.

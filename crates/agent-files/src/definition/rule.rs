@@ -108,7 +108,11 @@ impl<'de> Deserialize<'de> for Example {
         let mut parts = Vec::<String>::deserialize(deserializer)?.into_iter();
         let mut next = || parts.next();
         match (next(), next(), next()) {
-            (Some(subject), Some(user), output) => Ok(Self { subject, user, output }),
+            (Some(subject), Some(user), output) => Ok(Self {
+                subject,
+                user,
+                output,
+            }),
             _ => Err(D::Error::custom("an example has two or three texts")),
         }
     }

@@ -36,7 +36,9 @@ pub struct ToolDefinition {
 impl ToolDefinition {
     /// JSON Schema of the arguments, for the model.
     pub fn input_schema(&self) -> Value {
-        self.params.clone().unwrap_or_else(|| serde_json::json!({"type": "object"}))
+        self.params
+            .clone()
+            .unwrap_or_else(|| serde_json::json!({"type": "object"}))
     }
 
     /// What using it touches: what the file says, else what its kind can do. Nobody knows of a `built-in`.
@@ -193,7 +195,10 @@ impl HttpTool {
     /// Names of the environment variables that it needs, each once.
     pub fn variables(&self) -> Vec<&str> {
         let token = self.auth.as_ref().map(|auth| &auth.token);
-        let texts = [Some(&self.endpoint), token].into_iter().flatten().chain(self.headers.values());
+        let texts = [Some(&self.endpoint), token]
+            .into_iter()
+            .flatten()
+            .chain(self.headers.values());
         let mut names: Vec<&str> = texts
             .flat_map(|text| crate::scalar::variables(text).unwrap_or_default())
             .collect();

@@ -83,7 +83,10 @@ fn take(size: usize) -> Result<(), Stop> {
         if size > budget.bytes {
             return Err(Stop::Size);
         }
-        budget.steps = budget.steps.checked_sub(1 + size as u64 / 256).ok_or(Stop::Steps)?;
+        budget.steps = budget
+            .steps
+            .checked_sub(1 + size as u64 / 256)
+            .ok_or(Stop::Steps)?;
         if budget.steps.is_multiple_of(64) && Instant::now() > budget.deadline {
             budget.steps = 0;
             return Err(Stop::Time);
@@ -154,7 +157,7 @@ fn stepped(term: T<'_>) -> T<'_> {
 }
 
 /// A definition whose every call is a step.
-pub(super) fn definition<'s>(def: Def<&'s str>) -> Def<&'s str> {
+pub(super) fn definition(def: Def<&str>) -> Def<&str> {
     let step = Term::Call(STEP, Vec::new());
     let body = Term::BinOp(Box::new(step), BinaryOp::Pipe(None), Box::new(guard(def.body)));
     Def { body, ..def }
@@ -204,8 +207,9 @@ fn guard_key(key: T<'_>) -> T<'_> {
     }
 }
 
-fn boxed(term: Box<T<'_>>) -> Box<T<'_>> {
-    Box::new(guard(*term))
+fn boxed(mut term: Box<T<'_>>) -> Box<T<'_>> {
+    *term = guard(std::mem::take(&mut *term));
+    term
 }
 
 fn part<'s>(part: StrPart<&'s str, T<'s>>) -> StrPart<&'s str, T<'s>> {
@@ -244,7 +248,7 @@ fn update<'s>(name: &'static str, left: T<'s>, right: T<'s>) -> T<'s> {
     Term::BinOp(Box::new(stepped(right)), bind, Box::new(assign))
 }
 
-fn pattern<'s>(target: Pattern<&'s str>) -> Pattern<&'s str> {
+fn pattern(target: Pattern<&str>) -> Pattern<&str> {
     match target {
         Pattern::Var(name) => Pattern::Var(name),
         Pattern::Arr(items) => Pattern::Arr(items.into_iter().map(pattern).collect()),

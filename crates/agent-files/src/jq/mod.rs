@@ -160,7 +160,10 @@ fn within_bounds(text: &str) -> Result<usize, JqError> {
     if text.len() > MAX_FILTER_BYTES {
         return Err(JqError::at(
             0,
-            format!("the filter has {} bytes; at most {MAX_FILTER_BYTES} are read", text.len()),
+            format!(
+                "the filter has {} bytes; at most {MAX_FILTER_BYTES} are read",
+                text.len()
+            ),
         ));
     }
     let (mut depth, mut tokens, mut in_word) = (0usize, 0usize, false);
@@ -171,13 +174,19 @@ fn within_bounds(text: &str) -> Result<usize, JqError> {
             _ => {}
         }
         let word = c.is_alphanumeric() || c == '_' || c == '$';
-        tokens += usize::from(!c.is_whitespace() && !(word && in_word));
+        tokens += usize::from(!(c.is_whitespace() || word && in_word));
         in_word = word;
         if depth > MAX_NESTING {
-            return Err(JqError::at(offset, format!("brackets are nested more than {MAX_NESTING} deep")));
+            return Err(JqError::at(
+                offset,
+                format!("brackets are nested more than {MAX_NESTING} deep"),
+            ));
         }
         if tokens > MAX_TOKENS {
-            return Err(JqError::at(offset, format!("the filter has more than {MAX_TOKENS} words and signs")));
+            return Err(JqError::at(
+                offset,
+                format!("the filter has more than {MAX_TOKENS} words and signs"),
+            ));
         }
     }
     Ok(tokens)

@@ -18,8 +18,19 @@ use super::{JqError, JqLimits};
 
 /// Named filters that reach outside of the data: they would give a filter the environment, the clock or the process.
 const OUTSIDE: &[&str] = &[
-    "env", "now", "halt", "halt_error", "localtime", "mktime", "strflocaltime", "debug", "stderr", "debug_empty",
-    "stderr_empty", "input", "inputs",
+    "env",
+    "now",
+    "halt",
+    "halt_error",
+    "localtime",
+    "mktime",
+    "strflocaltime",
+    "debug",
+    "stderr",
+    "debug_empty",
+    "stderr_empty",
+    "input",
+    "inputs",
 ];
 
 const MAIN: &str = "agentx_main";
@@ -36,7 +47,9 @@ fn prelude() -> &'static [Def<&'static str>] {
     static PRELUDE: OnceLock<Vec<Def<&'static str>>> = OnceLock::new();
     PRELUDE.get_or_init(|| {
         let all = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
-        all.filter(|def| is_inside(def.name)).map(guard::definition).collect()
+        all.filter(|def| is_inside(def.name))
+            .map(guard::definition)
+            .collect()
     })
 }
 
@@ -75,7 +88,7 @@ pub(super) fn compile_with_room(text: &str) -> Result<Program, JqError> {
     })
 }
 
-fn undefined<'s>(text: &str, errors: jaq_core::compile::Errors<&'s str, ()>) -> JqError {
+fn undefined(text: &str, errors: jaq_core::compile::Errors<&str, ()>) -> JqError {
     let first = errors.into_iter().flat_map(|(_, errors)| errors).next();
     let Some((name, what)) = first else {
         return JqError::at(0, "the filter cannot be compiled");
@@ -113,14 +126,16 @@ fn parse(text: &str) -> Result<Term<&str>, JqError> {
     if tokens.is_empty() {
         return Err(JqError::at(0, "the filter is empty; `.` hands its input on"));
     }
-    Parser::new(&tokens).parse(|parser| parser.term()).map_err(|errors| {
-        let (expected, found) = errors.into_iter().next().unzip();
-        let found = found.flatten().map(|token| token.0);
-        let offset = found.and_then(|found| inside(text, found)).unwrap_or(text.len());
-        let expected = expected.as_ref().map_or("jq", |expected| expected.as_str());
-        let found = found.map_or_else(|| "the end".into(), |found| format!("`{}`", short(found)));
-        JqError::at(offset, format!("expected {expected}, found {found}"))
-    })
+    Parser::new(&tokens)
+        .parse(|parser| parser.term())
+        .map_err(|errors| {
+            let (expected, found) = errors.into_iter().next().unzip();
+            let found = found.flatten().map(|token| token.0);
+            let offset = found.and_then(|found| inside(text, found)).unwrap_or(text.len());
+            let expected = expected.as_ref().map_or("jq", |expected| expected.as_str());
+            let found = found.map_or_else(|| "the end".into(), |found| format!("`{}`", short(found)));
+            JqError::at(offset, format!("expected {expected}, found {found}"))
+        })
 }
 
 fn short(text: &str) -> String {
@@ -172,7 +187,10 @@ fn work(program: &Program, input: &Value, limits: JqLimits) -> Result<Vec<Value>
     for output in filter.id.run((context, to_jq(input))) {
         let value = output.map_err(failure)?;
         if outputs.len() >= limits.outputs {
-            return Err(JqError::running(format!("the filter gives more than {} values", limits.outputs)));
+            return Err(JqError::running(format!(
+                "the filter gives more than {} values",
+                limits.outputs
+            )));
         }
         outputs.push(room.value(&value, 0)?);
     }
@@ -235,7 +253,9 @@ impl Room {
         let full = || JqError::running("what the filter gives is too large");
         self.nodes = self.nodes.checked_sub(1).ok_or_else(full)?;
         if depth > 128 {
-            return Err(JqError::running("what the filter gives is nested more than 128 deep"));
+            return Err(JqError::running(
+                "what the filter gives is nested more than 128 deep",
+            ));
         }
         match value {
             Val::Null => Ok(Value::Null),
@@ -251,7 +271,10 @@ impl Room {
                 let mut map = Map::new();
                 for (key, value) in entries.iter() {
                     let (Val::TStr(name) | Val::BStr(name)) = key else {
-                        return Err(JqError::running(format!("the key {} is not text", short_error(&key.to_string()))));
+                        return Err(JqError::running(format!(
+                            "the key {} is not text",
+                            short_error(&key.to_string())
+                        )));
                     };
                     let name = self.text(name)?;
                     map.insert(name, self.value(value, depth + 1)?);

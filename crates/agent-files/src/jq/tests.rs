@@ -18,15 +18,27 @@ fn filters_give_what_jq_gives() {
     let cases = [
         (".a", json!({"a": 1}), json!([1])),
         ("(1,2) + (10,20)", json!(null), json!([11, 12, 21, 22])),
-        (".a += 1 | .b *= 2", json!({"a": 1, "b": 2}), json!([{"a": 2, "b": 4}])),
+        (
+            ".a += 1 | .b *= 2",
+            json!({"a": 1, "b": 2}),
+            json!([{"a": 2, "b": 4}]),
+        ),
         (".[] += 1", json!([1, 2]), json!([[2, 3]])),
-        (r#"{input: .steps.search.results | join("\n")}"#, json!({"steps": {"search": {"results": ["a", "b"]}}}), json!([{"input": "a\nb"}])),
+        (
+            r#"{input: .steps.search.results | join("\n")}"#,
+            json!({"steps": {"search": {"results": ["a", "b"]}}}),
+            json!([{"input": "a\nb"}]),
+        ),
         ("[range(3)] | add", json!(null), json!([3])),
         ("[recurse] | length", json!([1, [2]]), json!([4])),
         ("[limit(3; repeat(.))]", json!(1), json!([[1, 1, 1]])),
         (". as [$a, {b: $c}] | $a + $c", json!([1, {"b": 2}]), json!([3])),
         (r#""\(.a)-\(.b)""#, json!({"a": 1, "b": "x"}), json!(["1-x"])),
-        ("{a, \"b\", (.c): 1}", json!({"a": 1, "b": 2, "c": "k"}), json!([{"a": 1, "b": 2, "k": 1}])),
+        (
+            "{a, \"b\", (.c): 1}",
+            json!({"a": 1, "b": 2, "c": "k"}),
+            json!([{"a": 1, "b": 2, "k": 1}]),
+        ),
         ("[paths]", json!({"a": [1]}), json!([[["a"], ["a", 0]]])),
         ("del(.a)", json!({"a": 1, "b": 2}), json!([{"b": 2}])),
         ("map(select(. > 1))", json!([1, 2, 3]), json!([[2, 3]])),
@@ -36,11 +48,23 @@ fn filters_give_what_jq_gives() {
         ("@base64 | @base64d", json!("北京"), json!(["北京"])),
         ("gsub(\"a\"; \"b\")", json!("banana"), json!(["bbnbnb"])),
         (".x // \"none\"", json!({}), json!(["none"])),
-        ("123456789012345678901234567890", json!(null), json!([1.2345678901234568e29])),
-        ("[.[] | tostring]", json!([1, "a", null]), json!([["1", "a", "null"]])),
+        (
+            "123456789012345678901234567890",
+            json!(null),
+            json!([1.2345678901234568e29]),
+        ),
+        (
+            "[.[] | tostring]",
+            json!([1, "a", null]),
+            json!([["1", "a", "null"]]),
+        ),
         ("reduce .[] as $x (0; . + $x)", json!([1, 2, 3]), json!([6])),
         ("\"ab\" * 2", json!(null), json!(["abab"])),
-        ("walk(if type == \"number\" then . + 1 else . end)", json!([1, [2]]), json!([[2, [3]]])),
+        (
+            "walk(if type == \"number\" then . + 1 else . end)",
+            json!([1, [2]]),
+            json!([[2, [3]]]),
+        ),
     ];
     for (text, input, wanted) in cases {
         assert_eq!(Value::Array(all(text, input)), wanted, "{text}");
@@ -99,7 +123,10 @@ fn whatever_runs_away_is_stopped() {
     for text in cases {
         let filter = Filter::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let start = Instant::now();
-        let limits = JqLimits { time: Duration::from_millis(200), ..JqLimits::default() };
+        let limits = JqLimits {
+            time: Duration::from_millis(200),
+            ..JqLimits::default()
+        };
         let ended = filter.run_all(&json!(null), limits);
         assert!(ended.is_err(), "{text}: {ended:?}");
         assert!(start.elapsed().as_secs() < 10, "{text}: {:?}", start.elapsed());
@@ -121,7 +148,12 @@ fn a_filter_that_is_too_much_is_refused() {
         assert!(Filter::compile(&text).is_err());
     }
     // What is just within the bounds is compiled on the stack that a test has.
-    for text in ["-".repeat(1_900) + "1", "1+".repeat(900) + "1", "try ".repeat(900) + ".", ". as $x|".repeat(300) + "."] {
+    for text in [
+        "-".repeat(1_900) + "1",
+        "1+".repeat(900) + "1",
+        "try ".repeat(900) + ".",
+        ". as $x|".repeat(300) + ".",
+    ] {
         let _ = Filter::compile(&text);
     }
 }
@@ -130,6 +162,12 @@ fn a_filter_that_is_too_much_is_refused() {
 fn several_values_are_no_result_and_none_is_null() {
     let filter = Filter::compile(".[]").unwrap();
     assert_eq!(filter.run(&json!([])).unwrap(), json!(null));
-    assert!(filter.run(&json!([1, 2])).unwrap_err().message.contains("2 values"));
+    assert!(
+        filter
+            .run(&json!([1, 2]))
+            .unwrap_err()
+            .message
+            .contains("2 values")
+    );
     assert!(filter.run(&json!(1)).unwrap_err().offset.is_none());
 }

@@ -1,0 +1,173 @@
+//! All files of a workspace and of its person, together: names, references, shadows, circles.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::definition::{AgentDefinition, Generator, Rule, ToolDefinition};
+use crate::files::Files;
+use crate::loading::Loading;
+use crate::mistake::Mistake;
+use crate::shape::RefKind;
+
+/// A place where files are: the folder that holds `agents/`, `tools/`, `rules/`, `generators/` and `context/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The folder, as mistakes show it.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub origin: Origin,
+}
+
+/// Whose a file is. What a workspace says was not written by the person who opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The workspace's.
+    Workspace,
+    /// The person's.
+    User,
+}
+
+/// What the caller knows that no file says.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Finds mistakes in scripts without running them.
+    pub scripts: Option<&'a dyn ScriptCheck>,
+    /// Names of tools that the host provides.
+    pub tools: &'a [&'a str],
+    /// Names of agents that the host provides.
+    pub agents: &'a [&'a str],
+}
+
+/// Finds the syntax errors of a script.
+pub trait ScriptCheck {
+    /// # Errors
+    /// The first mistake.
+    fn check(&self, name: &str, source: &str) -> Result<(), ScriptMistake>;
+}
+
+/// What is wrong with a script, and where in its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptMistake {
+    /// The line, from 1.
+    pub line: u64,
+    /// The column, from 1.
+    pub column: u64,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A definition and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Loaded<T> {
+    /// What the file says; references are names.
+    pub definition: T,
+    /// The file.
+    pub file: PathBuf,
+    /// Whose it is.
+    pub origin: Origin,
+}
+
+/// Definitions of one kind, by name.
+pub type Named<T> = BTreeMap<String, Loaded<T>>;
+
+/// A definition that is not used, because another one has its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Shadow {
+    /// Of what kind.
+    pub kind: RefKind,
+    /// The name of both.
+    pub name: String,
+    /// The file that is used.
+    pub used: PathBuf,
+    /// The file that is not.
+    pub shadowed: PathBuf,
+}
+
+/// All files together.
+///
+/// ```
+/// use agentx_agent_files::{Library, Memory, Options, Origin, Root};
+/// let files: Memory = [
+///     (".agentx/agents/assistant.yaml", "name: assistant\nmodel: gpt-4o\ntools:\n  - $ref: tool:get_weather\n  - $ref: tool:mssing\n"),
+///     (".agentx/tools/get_weather.luau", "--[[\ndescription: 查询天气\nparams:\n  city: {type: string}\n]]\nfunction invoke(ctx, args) return 1 end\n"),
+/// ].into_iter().collect();
+/// let roots = [Root { path: ".agentx".into(), origin: Origin::Workspace }];
+/// let library = Library::load(&roots, &files, Options::default());
+/// let tool = &library.tools()["get_weather"];
+/// assert_eq!(tool.definition.input_schema()["required"][0], "city");
+/// let mistakes: Vec<String> = library.check().iter().map(ToString::to_string).collect();
+/// assert_eq!(mistakes, [".agentx/agents/assistant.yaml:5:11: there is no tool `mssing`"]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    pub(crate) agents: Named<AgentDefinition>,
+    pub(crate) tools: Named<ToolDefinition>,
+    pub(crate) rules: Named<Rule>,
+    pub(crate) generators: Named<Generator>,
+    pub(crate) contexts: BTreeMap<String, String>,
+    pub(crate) shadows: Vec<Shadow>,
+    pub(crate) mistakes: Vec<Mistake>,
+    pub(crate) read: BTreeSet<PathBuf>,
+}
+
+impl Library {
+    /// Reads everything. An earlier root wins by name. What is wrong is found by [`Self::check`]; what is right can be used all
+    /// the same.
+    pub fn load(roots: &[Root], files: &dyn Files, options: Options<'_>) -> Self {
+        Loading::new(roots, files, options).finish()
+    }
+
+    /// Everything that is wrong, by file and place. Empty means: all files are right, and so are all references.
+    pub fn check(&self) -> &[Mistake] {
+        &self.mistakes
+    }
+
+    /// Agents by name.
+    pub fn agents(&self) -> &Named<AgentDefinition> {
+        &self.agents
+    }
+
+    /// Tools by name.
+    pub fn tools(&self) -> &Named<ToolDefinition> {
+        &self.tools
+    }
+
+    /// Rules by name.
+    pub fn rules(&self) -> &Named<Rule> {
+        &self.rules
+    }
+
+    /// Generators by name.
+    pub fn generators(&self) -> &Named<Generator> {
+        &self.generators
+    }
+
+    /// The text of a context that a layer refers to.
+    pub fn context(&self, name: &str) -> Option<&str> {
+        self.contexts.get(name).map(String::as_str)
+    }
+
+    /// Definitions that are not used, because a nearer one has their name.
+    pub fn shadows(&self) -> &[Shadow] {
+        &self.shadows
+    }
+
+    /// The files that were read.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.read.iter().map(PathBuf::as_path)
+    }
+
+    /// A generator with its reference followed.
+    pub fn generator(&self, generator: &Generator) -> Generator {
+        match &generator.reference {
+            Some(name) => match self.generators.get(name) {
+                Some(base) => generator.over(&base.definition),
+                None => generator.clone(),
+            },
+            None => generator.clone(),
+        }
+    }
+}

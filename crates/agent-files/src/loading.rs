@@ -1,0 +1,300 @@
+//! How a library is made: all files are read, then names are given, then references are followed, then definitions are
+//! made. A file with a mistake keeps its name, so that one mistake is shown once and not at each reference to it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use agentx_config::yaml::{MAX_BYTES, Position};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::circles;
+use crate::files::{Files, MAX_FILES};
+use crate::library::{Library, Loaded, Named, Options, Origin, Root, Shadow};
+use crate::mistake::{Mistake, did_you_mean};
+use crate::read::{FileKind, Read, definition, read};
+use crate::resolve;
+use crate::scalar::article;
+use crate::shape::RefKind;
+use crate::source::{Form, Source};
+
+const START: Position = Position { line: 1, column: 1 };
+
+/// The folders and what they hold.
+const PLACES: &[(&str, FileKind)] = &[
+    ("agents", FileKind::Agent),
+    ("tools", FileKind::Tool),
+    ("rules", FileKind::Rule),
+    ("generators", FileKind::Generator),
+];
+
+impl FileKind {
+    pub(crate) fn of(kind: RefKind) -> Option<Self> {
+        match kind {
+            RefKind::Agent => Some(Self::Agent),
+            RefKind::Tool => Some(Self::Tool),
+            RefKind::Rule => Some(Self::Rule),
+            RefKind::Generator => Some(Self::Generator),
+            RefKind::Context => None,
+        }
+    }
+
+    pub(crate) fn reference(self) -> RefKind {
+        match self {
+            Self::Agent => RefKind::Agent,
+            Self::Tool => RefKind::Tool,
+            Self::Rule => RefKind::Rule,
+            Self::Generator => RefKind::Generator,
+        }
+    }
+}
+
+/// A file that was read.
+pub(crate) struct Entry {
+    pub(crate) kind: FileKind,
+    pub(crate) root: usize,
+    /// Relative to its root.
+    pub(crate) path: PathBuf,
+    pub(crate) source: Source,
+    pub(crate) read: Read,
+    /// References by path, and the names that they lead to.
+    pub(crate) renamed: BTreeMap<String, String>,
+}
+
+/// A library that is being made.
+pub(crate) struct Loading<'a> {
+    pub(crate) roots: &'a [Root],
+    pub(crate) files: &'a dyn Files,
+    pub(crate) options: Options<'a>,
+    pub(crate) entries: Vec<Entry>,
+    /// Which entry has a name.
+    pub(crate) names: BTreeMap<(RefKind, String), usize>,
+    by_path: BTreeMap<(usize, PathBuf), usize>,
+    pub(crate) library: Library,
+}
+
+impl<'a> Loading<'a> {
+    pub(crate) fn new(roots: &'a [Root], files: &'a dyn Files, options: Options<'a>) -> Self {
+        Self {
+            roots,
+            files,
+            options,
+            entries: Vec::new(),
+            names: BTreeMap::new(),
+            by_path: BTreeMap::new(),
+            library: Library::default(),
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Library {
+        for (index, root) in self.roots.iter().enumerate() {
+            for (folder, kind) in PLACES {
+                self.folder(index, root, folder, *kind);
+            }
+        }
+        // References by path bring more files along; those are looked at in turn.
+        let mut open: VecDeque<usize> = (0..self.entries.len()).collect();
+        while let Some(index) = open.pop_front() {
+            let before = self.entries.len();
+            resolve::paths(&mut self, index);
+            open.extend(before..self.entries.len());
+        }
+        for index in 0..self.entries.len() {
+            resolve::links(&mut self, index);
+            resolve::scripts(&mut self, index);
+        }
+        circles::find(&mut self);
+        self.definitions()
+    }
+
+    fn folder(&mut self, index: usize, root: &Root, folder: &str, kind: FileKind) {
+        let shown = root.path.join(folder);
+        let mut names = match self.files.list(&root.path, Path::new(folder)) {
+            Ok(names) => names,
+            Err(fault) => return self.wrong(Mistake::new(shown, START, fault.to_string())),
+        };
+        names.retain(|name| {
+            let form = Form::of(Path::new(name));
+            let fits = form.is_some_and(|form| form != Form::Luau || kind == FileKind::Tool);
+            fits && !name.starts_with('.') && !name.ends_with(".d.luau")
+        });
+        names.sort_unstable();
+        if names.len() > MAX_FILES {
+            let message = format!(
+                "the folder has {} files; the first {MAX_FILES} are read",
+                names.len()
+            );
+            self.wrong(Mistake::new(shown, START, message));
+            names.truncate(MAX_FILES);
+        }
+        for name in names {
+            self.file(index, Path::new(folder).join(name), kind);
+        }
+    }
+
+    pub(crate) fn wrong(&mut self, mistake: Mistake) {
+        self.library.mistakes.push(mistake);
+    }
+
+    /// Reads a file, once. What cannot be read is a mistake of the file itself.
+    pub(crate) fn file(&mut self, root: usize, path: PathBuf, kind: FileKind) -> Option<usize> {
+        if let Some(index) = self.by_path.get(&(root, path.clone())) {
+            return Some(*index);
+        }
+        let shown = self.roots.get(root)?.path.join(&path);
+        let form = Form::of(&path)?;
+        let text = match self.text(root, &path, MAX_BYTES) {
+            Ok(text) => text,
+            Err(message) => {
+                self.wrong(Mistake::new(shown, START, message));
+                return None;
+            }
+        };
+        let source = Source {
+            file: shown,
+            form,
+            text,
+        };
+        let read = read(&source, kind);
+        let index = self.entries.len();
+        self.by_path.insert((root, path.clone()), index);
+        self.entries.push(Entry {
+            kind,
+            root,
+            path,
+            source,
+            read,
+            renamed: BTreeMap::new(),
+        });
+        self.name(index);
+        Some(index)
+    }
+
+    /// A text below a root.
+    pub(crate) fn text(&mut self, root: usize, path: &Path, limit: usize) -> Result<String, String> {
+        let root = self.roots.get(root).ok_or("there is no such place")?;
+        self.library.read.insert(root.path.join(path));
+        let bytes = self
+            .files
+            .read(&root.path, path, limit)
+            .map_err(|fault| fault.to_string())?;
+        // A byte order mark is no part of the text.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(&bytes);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(error) => Err(format!("it is not UTF-8: byte {}", error.valid_up_to())),
+        }
+    }
+
+    /// Gives an entry its name, or says who has it already.
+    fn name(&mut self, index: usize) {
+        let Some(entry) = self.entries.get(index) else {
+            return;
+        };
+        let kind = entry.kind.reference();
+        let key = (kind, entry.read.name.clone());
+        let Some(other) = self.names.get(&key).and_then(|other| self.entries.get(*other)) else {
+            self.names.insert(key, index);
+            return;
+        };
+        if other.root != entry.root {
+            self.library.shadows.push(Shadow {
+                kind,
+                name: key.1,
+                used: other.source.file.clone(),
+                shadowed: entry.source.file.clone(),
+            });
+            return;
+        }
+        let message = format!(
+            "`{}` is {} of {} already",
+            key.1,
+            article(kind),
+            other.source.file.display()
+        );
+        let mistake = Mistake::new(&entry.source.file, START, message);
+        self.wrong(mistake);
+    }
+
+    /// Whether something of this name can be referred to.
+    pub(crate) fn knows(&self, kind: RefKind, name: &str) -> bool {
+        let given = match kind {
+            RefKind::Tool => self.options.tools,
+            RefKind::Agent => self.options.agents,
+            _ => &[],
+        };
+        given.contains(&name) || self.names.contains_key(&(kind, name.to_owned()))
+    }
+
+    /// The nearest name of a kind.
+    pub(crate) fn near(&self, kind: RefKind, name: &str) -> Option<String> {
+        let given: &[&str] = match kind {
+            RefKind::Tool => self.options.tools,
+            RefKind::Agent => self.options.agents,
+            _ => &[],
+        };
+        let named = self
+            .names
+            .keys()
+            .filter(|(of, _)| *of == kind)
+            .map(|(_, name)| name.as_str());
+        did_you_mean(name, named.chain(given.iter().copied()))
+    }
+
+    fn definitions(mut self) -> Library {
+        let entries = std::mem::take(&mut self.entries);
+        let used: BTreeSet<usize> = self.names.values().copied().collect();
+        let mut library = self.library;
+        for (index, entry) in entries.into_iter().enumerate() {
+            library
+                .mistakes
+                .extend(entry.read.findings.mistakes.iter().cloned());
+            if !used.contains(&index) {
+                continue;
+            }
+            let Some(origin) = self.roots.get(entry.root).map(|root| root.origin) else {
+                continue;
+            };
+            library.take(entry, origin);
+        }
+        library.mistakes.sort();
+        library.mistakes.dedup();
+        library
+    }
+}
+
+impl Library {
+    fn take(&mut self, entry: Entry, origin: Origin) {
+        let Some(mut value) = entry.read.value else { return };
+        resolve::rename(&mut value, &entry.renamed);
+        let (file, name) = (entry.source.file, entry.read.name);
+        let mistakes = &mut self.mistakes;
+        match entry.kind {
+            FileKind::Agent => put(&mut self.agents, name, file, origin, value, mistakes),
+            FileKind::Tool => put(&mut self.tools, name, file, origin, value, mistakes),
+            FileKind::Rule => put(&mut self.rules, name, file, origin, value, mistakes),
+            FileKind::Generator => put(&mut self.generators, name, file, origin, value, mistakes),
+        }
+    }
+}
+
+fn put<T: DeserializeOwned>(
+    named: &mut Named<T>,
+    name: String,
+    file: PathBuf,
+    origin: Origin,
+    value: Value,
+    mistakes: &mut Vec<Mistake>,
+) {
+    match definition(&file, value) {
+        Ok(definition) => {
+            let loaded = Loaded {
+                definition,
+                file,
+                origin,
+            };
+            named.insert(name, loaded);
+        }
+        Err(mistake) => mistakes.push(mistake),
+    }
+}

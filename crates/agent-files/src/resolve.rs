@@ -1,0 +1,341 @@
+//! Where references and paths lead.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use agentx_config::yaml::{MAX_BYTES, Position};
+use serde_json::Value;
+
+use crate::check::{Link, Placed};
+use crate::library::ScriptMistake;
+use crate::loading::Loading;
+use crate::mistake::Mistake;
+use crate::read::FileKind;
+use crate::scalar::article;
+use crate::shape::RefKind;
+use crate::source::Form;
+use crate::tables::MAX_SCRIPT_BYTES;
+
+/// Whether a reference is the path of a file: it has a folder in it, or the ending of a file.
+fn is_path(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    let known = matches!(
+        ending,
+        Some("yaml" | "yml" | "json" | "luau" | "lua" | "md" | "txt")
+    );
+    known || name.starts_with("./") || name.starts_with("../") || name.starts_with('/')
+}
+
+/// A path relative to a folder, within its root; `None` where it leads out of it.
+fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
+    let mut found = folder.to_owned();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(name) => found.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !found.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(found)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+impl Loading<'_> {
+    fn wrong_at(&mut self, index: usize, at: Position, message: String, hint: Option<String>) {
+        if let Some(entry) = self.entries.get_mut(index) {
+            let mistake = Mistake::new(&entry.source.file, at, message).hint(hint);
+            entry.read.findings.mistakes.push(mistake);
+        }
+    }
+}
+
+/// Reads the files that an entry refers to by their paths.
+pub(crate) fn paths(loading: &mut Loading<'_>, index: usize) {
+    let Some(entry) = loading.entries.get(index) else {
+        return;
+    };
+    let (root, folder) = (entry.root, folder_of(&entry.path).to_owned());
+    let links: Vec<Link> = entry
+        .read
+        .findings
+        .links
+        .iter()
+        .filter(|link| is_path(&link.name))
+        .cloned()
+        .collect();
+    for link in links {
+        let Some(path) = inside(&folder, &link.name) else {
+            let message = format!("`{}` leads out of the folder that holds this file", link.name);
+            loading.wrong_at(index, link.at, message, None);
+            continue;
+        };
+        match FileKind::of(link.kind) {
+            Some(kind) => file(loading, index, root, path, kind, &link),
+            None => context(loading, index, &link.name, link.at, &[(root, path)]),
+        }
+    }
+}
+
+fn file(loading: &mut Loading<'_>, index: usize, root: usize, path: PathBuf, kind: FileKind, link: &Link) {
+    if Form::of(&path).is_none() {
+        let message = format!(
+            "`{}`: {} is a file of the ending yaml, yml or json",
+            link.name,
+            article(link.kind)
+        );
+        return loading.wrong_at(index, link.at, message, None);
+    }
+    let before = loading.library.mistakes.len();
+    let found = loading
+        .file(root, path, kind)
+        .and_then(|found| loading.entries.get(found));
+    let Some((same, name)) = found.map(|found| (found.kind == kind, found.read.name.clone())) else {
+        // It is said where the file is wanted.
+        let why = loading
+            .library
+            .mistakes
+            .drain(before..)
+            .map(|mistake| mistake.message)
+            .next();
+        let message = format!(
+            "`{}`: {}",
+            link.name,
+            why.unwrap_or_else(|| "it cannot be read".into())
+        );
+        return loading.wrong_at(index, link.at, message, None);
+    };
+    if !same {
+        return loading.wrong_at(
+            index,
+            link.at,
+            format!("`{}` is not {}", link.name, article(link.kind)),
+            None,
+        );
+    }
+    if let Some(entry) = loading.entries.get_mut(index) {
+        entry.renamed.insert(link.name.clone(), name);
+    }
+}
+
+/// The text of a context, from the first of these files that is there.
+fn context(loading: &mut Loading<'_>, index: usize, name: &str, at: Position, places: &[(usize, PathBuf)]) {
+    for (root, path) in places {
+        if let Ok(text) = loading.text(*root, path, MAX_BYTES) {
+            loading.library.contexts.insert(name.to_owned(), text);
+            return;
+        }
+    }
+    let wanted = places
+        .first()
+        .map(|(_, path)| path.display().to_string())
+        .unwrap_or_default();
+    let hint = format!("write it into `{wanted}`");
+    loading.wrong_at(index, at, format!("there is no context `{name}`"), Some(hint));
+}
+
+/// Looks up what an entry refers to by name.
+pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
+    let Some(entry) = loading.entries.get(index) else {
+        return;
+    };
+    let links: Vec<Link> = entry
+        .read
+        .findings
+        .links
+        .iter()
+        .filter(|link| !is_path(&link.name))
+        .cloned()
+        .collect();
+    let built_in = entry.read.findings.built_in.clone();
+    for link in links {
+        if link.kind == RefKind::Context {
+            by_name(loading, index, &link);
+        } else if !loading.knows(link.kind, &link.name) {
+            let hint = loading.near(link.kind, &link.name);
+            loading.wrong_at(
+                index,
+                link.at,
+                format!("there is no {} `{}`", link.kind.word(), link.name),
+                hint,
+            );
+        }
+    }
+    for Placed { at, text, .. } in built_in {
+        if !text.is_empty() && !loading.options.tools.contains(&text.as_str()) {
+            let message = format!("`{text}` is `type: built-in`, and there is no such built-in tool");
+            let hint = "give a `type` and what belongs to it, such as `lua`".to_owned();
+            loading.wrong_at(index, at, message, Some(hint));
+        }
+    }
+}
+
+fn by_name(loading: &mut Loading<'_>, index: usize, link: &Link) {
+    let path = link.name.replace(':', "/");
+    let Some(path) = inside(Path::new("context"), &path).filter(|path| path.starts_with("context")) else {
+        let message = format!("`{}` leads out of the folder `context`", link.name);
+        return loading.wrong_at(index, link.at, message, None);
+    };
+    let ending = |ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));
+    let places: Vec<(usize, PathBuf)> = (0..loading.roots.len())
+        .flat_map(|root| [(root, ending("md")), (root, ending("txt"))])
+        .collect();
+    context(loading, index, &link.name, link.at, &places);
+}
+
+/// Reads the scripts that an entry names, and has all its scripts checked.
+pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
+    let Some(entry) = loading.entries.get(index) else {
+        return;
+    };
+    let (inline, named) = (
+        entry.read.findings.scripts.clone(),
+        entry.read.findings.script_files.clone(),
+    );
+    for script in inline {
+        let mistake = loading
+            .options
+            .scripts
+            .and_then(|check| check.check(&script.owner, &script.text).err());
+        if let (Some(mistake), Some(entry)) = (mistake, loading.entries.get(index)) {
+            let offset = offset_of(&script.text, &mistake);
+            let at = entry.source.inside(script.at, &script.text, offset);
+            loading.wrong_at(index, at, mistake.message, None);
+        }
+    }
+    let mut read = BTreeMap::new();
+    for named in named {
+        match script_file(loading, index, &named) {
+            Ok(text) => {
+                read.insert(named.text.clone(), text);
+            }
+            Err(message) => loading.wrong_at(index, named.at, message, None),
+        }
+    }
+    if let Some(value) = loading
+        .entries
+        .get_mut(index)
+        .and_then(|entry| entry.read.value.as_mut())
+    {
+        fill(value, &read);
+    }
+}
+
+/// The byte at which a mistake stands in its text.
+fn offset_of(text: &str, mistake: &ScriptMistake) -> usize {
+    let line = usize::try_from(mistake.line.saturating_sub(1)).unwrap_or(usize::MAX);
+    let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let rest = text
+        .get(start..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    let column = usize::try_from(mistake.column.saturating_sub(1)).unwrap_or(usize::MAX);
+    start
+        + rest
+            .char_indices()
+            .nth(column)
+            .map_or(rest.len(), |(offset, _)| offset)
+}
+
+/// The text of a script: beside the file that names it, else below the root.
+fn script_file(loading: &mut Loading<'_>, index: usize, named: &Placed) -> Result<String, String> {
+    let entry = loading.entries.get(index).ok_or("there is no such file")?;
+    let (root, folder) = (entry.root, folder_of(&entry.path).to_owned());
+    let places: Vec<PathBuf> = [folder.as_path(), Path::new("")]
+        .into_iter()
+        .filter_map(|folder| inside(folder, &named.text))
+        .collect();
+    if places.is_empty() {
+        return Err(format!(
+            "`lua_file`: `{}` leads out of the folder that holds this file",
+            named.text
+        ));
+    }
+    let mut why = String::new();
+    for path in places {
+        match loading.text(root, &path, MAX_SCRIPT_BYTES) {
+            Ok(text) => {
+                check_file(loading, root, &path, &text);
+                return Ok(text);
+            }
+            Err(fault) if why.is_empty() => why = fault,
+            Err(_) => {}
+        }
+    }
+    Err(format!("`lua_file`: `{}`: {why}", named.text))
+}
+
+fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) {
+    let name = path.display().to_string();
+    let Some(mistake) = loading
+        .options
+        .scripts
+        .and_then(|check| check.check(&name, text).err())
+    else {
+        return;
+    };
+    let Some(root) = loading.roots.get(root) else {
+        return;
+    };
+    let at = Position {
+        line: mistake.line,
+        column: mistake.column,
+    };
+    let mistake = Mistake::new(root.path.join(path), at, mistake.message);
+    loading.wrong(mistake);
+}
+
+/// Puts the texts of scripts beside the names of their files.
+fn fill(value: &mut Value, read: &BTreeMap<String, String>) {
+    match value {
+        Value::Object(map) => {
+            let text = map
+                .get("lua_file")
+                .and_then(Value::as_str)
+                .and_then(|file| read.get(file));
+            if let Some(text) = text.cloned() {
+                map.insert("lua".into(), Value::String(text));
+            }
+            map.values_mut().for_each(|value| fill(value, read));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| fill(value, read)),
+        _ => {}
+    }
+}
+
+/// Puts names in the place of paths.
+pub(crate) fn rename(value: &mut Value, renamed: &BTreeMap<String, String>) {
+    if renamed.is_empty() {
+        return;
+    }
+    match value {
+        Value::Object(map) => {
+            if let Some(name) = map.get_mut("$ref") {
+                rename_text(name, renamed);
+            }
+            if let Some(Value::Array(rules)) = map.get_mut("rules") {
+                rules.iter_mut().for_each(|rule| rename_text(rule, renamed));
+            }
+            map.values_mut().for_each(|value| rename(value, renamed));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| rename(value, renamed)),
+        _ => {}
+    }
+}
+
+fn rename_text(value: &mut Value, renamed: &BTreeMap<String, String>) {
+    if let Value::String(name) = value
+        && let Some(new) = renamed.get(name)
+    {
+        new.clone_into(name);
+    }
+}

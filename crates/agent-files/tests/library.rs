@@ -1,0 +1,327 @@
+//! Files together: names, shadows, references by name and by path, circles, scripts; and the disk.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
+
+use agentx_agent_files::definition::{AgentUse, ToolBody, ToolUse};
+use agentx_agent_files::{
+    Disk, Library, Memory, Options, Origin, Root, Scaffold, ScriptCheck, ScriptMistake, scaffold,
+};
+
+fn roots() -> [Root; 2] {
+    [
+        Root {
+            path: "w".into(),
+            origin: Origin::Workspace,
+        },
+        Root {
+            path: "u".into(),
+            origin: Origin::User,
+        },
+    ]
+}
+
+fn load(files: &[(&str, &str)]) -> Library {
+    let files: Memory = files.iter().map(|(path, text)| (*path, *text)).collect();
+    Library::load(&roots(), &files, Options::default())
+}
+
+fn mistakes(library: &Library) -> String {
+    library
+        .check()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn a_workspace_wins_and_what_it_shadows_is_noted() {
+    let library = load(&[
+        ("u/agents/a.yaml", "name: a\nprompt: mine\n"),
+        ("w/agents/x.json", "{\"name\": \"a\", \"prompt\": \"theirs\"}"),
+        ("u/agents/b.yaml", "name: b\n"),
+    ]);
+    assert_eq!(mistakes(&library), "");
+    let a = &library.agents()["a"];
+    assert_eq!(
+        (a.definition.prompt.as_deref(), a.origin),
+        (Some("theirs"), Origin::Workspace)
+    );
+    assert_eq!(library.agents()["b"].origin, Origin::User);
+    let shadow = &library.shadows()[0];
+    assert_eq!(
+        (shadow.used.to_str(), shadow.shadowed.to_str()),
+        (Some("w/agents/x.json"), Some("u/agents/a.yaml"))
+    );
+}
+
+#[test]
+fn mistakes_of_all_files_are_shown_by_file_and_place() {
+    let library = load(&[
+        (
+            "w/agents/a.yaml",
+            "name: a\ntools:\n  - $ref: tool:get_wether\n  - $ref: broken\n",
+        ),
+        ("w/agents/b.yaml", "name: a\n"),
+        ("w/agents/c.yaml", "nme: c\n"),
+        ("w/tools/broken.yaml", "name: broken\ntype: htp\n"),
+        ("w/tools/get_weather.luau", "return 1"),
+        ("w/tools/echo.yaml", "name: echo\n"),
+        ("w/rules/r.luau", "ignored"),
+        ("w/tools/types.d.luau", "ignored"),
+    ]);
+    let wanted = [
+        "w/agents/a.yaml:3:11: there is no tool `get_wether`; did you mean `get_weather`?",
+        "w/agents/b.yaml:1:1: `a` is an agent of w/agents/a.yaml already",
+        "w/agents/c.yaml:1:1: `name` is missing: what people call it",
+        "w/agents/c.yaml:1:1: unknown key `nme`; did you mean `name`?",
+        "w/tools/broken.yaml:2:7: `type`: expected one of built-in, luau, http, generator, composite, text_processor, found \"htp\"; did you mean `http`?",
+        "w/tools/echo.yaml:1:1: `echo` is `type: built-in`, and there is no such built-in tool; give a `type` and what belongs to it, such as `lua`",
+    ];
+    assert_eq!(mistakes(&library), wanted.join("\n"));
+}
+
+#[test]
+fn references_lead_to_names_and_to_paths_within_the_root() {
+    let library = load(&[
+        (
+            "w/agents/a.yaml",
+            "name: a\ngenerator: {$ref: generator:fast, temperature: 1}\ncontext_layers:\n  - $ref: personality:friendly\n  - $ref: ../notes/n.md\n\
+             tools: [{$ref: ../lib/t.yaml, quit: true}]\nagents: [{$ref: agent:b}, c]\n",
+        ),
+        (
+            "w/agents/b.yaml",
+            "type: match\nname: b\nrules: [{$ref: ../more/r.yaml}]\nroute: [{rules: [../more/r.yaml], agent: c}]\n",
+        ),
+        ("w/agents/c.yaml", "name: c\n"),
+        ("w/more/r.yaml", "name: music\npatterns: [play]\n"),
+        ("w/lib/t.yaml", "name: deep\nlua_file: scripts/t.luau\n"),
+        ("w/lib/scripts/t.luau", "return 7"),
+        ("w/notes/n.md", "a note"),
+        ("u/context/personality/friendly.md", "be kind"),
+        (
+            "w/generators/fast.yaml",
+            "model: small\nmax_output_tokens: 9\ntemperature: 0\n",
+        ),
+    ]);
+    assert_eq!(mistakes(&library), "");
+    let a = &library.agents()["a"].definition;
+    assert_eq!(
+        a.tools,
+        [ToolUse::Ref {
+            name: "deep".into(),
+            quit: true
+        }]
+    );
+    assert_eq!(a.agents, [AgentUse::Ref("b".into()), AgentUse::Ref("c".into())]);
+    assert_eq!(library.context("personality:friendly"), Some("be kind"));
+    assert_eq!(library.context("../notes/n.md"), Some("a note"));
+    let generator = library.generator(a.generator.as_ref().unwrap());
+    assert_eq!(
+        (
+            generator.model.as_deref(),
+            generator.temperature,
+            generator.max_output_tokens
+        ),
+        (Some("small"), Some(1.0), Some(9))
+    );
+    let ToolBody::Luau(luau) = &library.tools()["deep"].definition.body else {
+        panic!("no script")
+    };
+    assert_eq!(luau.lua.as_deref(), Some("return 7"));
+    assert_eq!(library.agents()["b"].definition.route[0].rules, ["music"]);
+}
+
+#[test]
+fn references_do_not_escape_and_circles_are_shown_with_their_path() {
+    let library = load(&[
+        (
+            "w/agents/a.yaml",
+            "name: a\nagents: [b]\ntools: [{$ref: ../../secret.yaml}, {$ref: /etc/x.yaml}]\n",
+        ),
+        (
+            "w/agents/b.yaml",
+            "type: match\nname: b\nrules: [{name: r, patterns: [x]}]\nroute: [{rules: [r], agent: {$ref: a}}]\ndefault: b\n",
+        ),
+        (
+            "w/tools/t.yaml",
+            "type: composite\nname: t\nsteps: [{id: a, tool: {$ref: ./u.yaml}}]\n",
+        ),
+        (
+            "w/tools/u.yaml",
+            "type: composite\nname: u\nsteps: [{id: a, tool: {$ref: t}}]\n",
+        ),
+        ("w/tools/s.yaml", "name: s\nlua_file: ../../s.lua\n"),
+        ("w/tools/s2.yaml", "name: s2\nlua_file: none.lua\n"),
+        (
+            "w/agents/d.yaml",
+            "name: d\ncontext_layers: [{$ref: \"a:../../../x\"}, {$ref: none}]\n",
+        ),
+        ("secret.yaml", "name: secret\n"),
+        ("s.lua", "secret"),
+    ]);
+    let wanted = [
+        "w/agents/a.yaml:2:10: references go in a circle: a → b → a",
+        "w/agents/a.yaml:3:16: `../../secret.yaml` leads out of the folder that holds this file",
+        "w/agents/a.yaml:3:43: `/etc/x.yaml` leads out of the folder that holds this file",
+        "w/agents/b.yaml:5:10: references go in a circle: b → b",
+        "w/agents/d.yaml:2:25: `a:../../../x` leads out of the folder `context`",
+        "w/agents/d.yaml:2:49: there is no context `none`; write it into `context/none.md`",
+        "w/tools/s.yaml:2:11: `lua_file`: `../../s.lua` leads out of the folder that holds this file",
+        "w/tools/s2.yaml:2:11: `lua_file`: `none.lua`: there is no such file",
+        "w/tools/t.yaml:3:30: references go in a circle: t → u → t",
+    ];
+    assert_eq!(mistakes(&library), wanted.join("\n"));
+}
+
+struct NoGoto;
+
+impl ScriptCheck for NoGoto {
+    fn check(&self, _: &str, source: &str) -> Result<(), ScriptMistake> {
+        let found = source
+            .lines()
+            .enumerate()
+            .find_map(|(line, text)| Some((line, text.find("goto")?)));
+        found.map_or(Ok(()), |(line, column)| {
+            Err(ScriptMistake {
+                line: line as u64 + 1,
+                column: column as u64 + 1,
+                message: "there is no goto".into(),
+            })
+        })
+    }
+}
+
+#[test]
+fn mistakes_of_scripts_have_their_place_in_the_file() {
+    let files: Memory = [
+        (
+            "w/tools/a.yaml",
+            "name: a\nlua: |\n\n    local x = 1\n    x = goto\n",
+        ),
+        ("w/tools/b.yaml", "name: b\nlua: \"x = goto\"\n"),
+        ("w/tools/c.luau", "--[[ words ]]\n  goto\n"),
+        ("w/tools/d.yaml", "name: d\nlua_file: d.lua\n"),
+        ("w/tools/d.lua", "\n goto\n"),
+        (
+            "w/agents/e.yaml",
+            "name: e\ntools:\n  - name: inner\n    lua: |-\n      goto\n",
+        ),
+    ]
+    .into_iter()
+    .collect();
+    let options = Options {
+        scripts: Some(&NoGoto),
+        ..Options::default()
+    };
+    let library = Library::load(&roots(), &files, options);
+    let wanted = [
+        "w/agents/e.yaml:5:7: there is no goto",
+        "w/tools/a.yaml:5:9: there is no goto",
+        "w/tools/b.yaml:2:11: there is no goto",
+        "w/tools/c.luau:2:3: there is no goto",
+        "w/tools/d.lua:2:2: there is no goto",
+    ];
+    assert_eq!(mistakes(&library), wanted.join("\n"));
+}
+
+#[test]
+fn what_the_host_has_is_known() {
+    let files: Memory = [(
+        "w/agents/a.yaml",
+        "name: a\ntools: [{$ref: bash}, {name: echo}]\nagents: [helper]\n",
+    )]
+    .into_iter()
+    .collect();
+    let options = Options {
+        tools: &["bash", "echo"],
+        agents: &["helper"],
+        ..Options::default()
+    };
+    assert_eq!(mistakes(&Library::load(&roots(), &files, options)), "");
+}
+
+#[test]
+fn the_disk_is_read_and_not_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join(".agentx");
+    for what in [Scaffold::Agent, Scaffold::Tool] {
+        for (path, text) in scaffold(what, "made").unwrap() {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+    }
+    std::fs::write(folder.path().join("outside.yaml"), "secret: x\n").unwrap();
+    let roots = [
+        Root {
+            path: root.clone(),
+            origin: Origin::Workspace,
+        },
+        Root {
+            path: folder.path().join("missing"),
+            origin: Origin::User,
+        },
+    ];
+    let library = Library::load(&roots, &Disk, Options::default());
+    assert_eq!(mistakes(&library), "");
+    assert_eq!((library.agents().len(), library.tools().len()), (1, 1));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../../outside.yaml", root.join("agents/link.yaml")).unwrap();
+        std::fs::write(root.join("agents/bytes.yaml"), b"name: \xff\n").unwrap();
+        let library = Library::load(&roots, &Disk, Options::default());
+        let shown = mistakes(&library);
+        assert!(
+            shown.contains("link.yaml:1:1: it leads out of its folder"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("bytes.yaml:1:1: it is not UTF-8: byte 6"),
+            "{shown}"
+        );
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}
+
+#[test]
+fn everything_that_is_made_is_right_and_a_wrong_name_is_refused() {
+    for what in [
+        Scaffold::Agent,
+        Scaffold::Router,
+        Scaffold::Tool,
+        Scaffold::Script,
+        Scaffold::Http,
+    ] {
+        let made = scaffold(what, "made").unwrap();
+        let files: Memory = made
+            .into_iter()
+            .map(|(path, text)| (std::path::Path::new("w").join(path), text))
+            .collect();
+        let library = Library::load(&roots(), &files, Options::default());
+        assert_eq!(mistakes(&library), "", "{what:?}");
+        assert_eq!(library.agents().len() + library.tools().len(), 1, "{what:?}");
+        for name in ["", "../x", "a b", "a\nb", "a: b", "\""] {
+            assert!(scaffold(what, name).is_err(), "{what:?} {name:?}");
+        }
+    }
+}
+
+#[test]
+fn secrets_stay_references() {
+    let text = "type: http\nname: t\nmethod: GET\nendpoint: https://h\nauth: {type: basic, token: \"me:${PASSWORD}\"}\nheaders: {Authorization: \"Bearer ${TOKEN}\"}\n";
+    let library = load(&[("w/tools/t.yaml", text)]);
+    assert_eq!(mistakes(&library), "");
+    let shown = serde_json::to_string(&library.tools()["t"]).unwrap();
+    assert!(
+        shown.contains("${PASSWORD}") && shown.contains("${TOKEN}"),
+        "{shown}"
+    );
+    let wrong = load(&[(
+        "w/tools/t.yaml",
+        &text
+            .replace("${PASSWORD}", "hunter2")
+            .replace("${TOKEN}", "hunter2"),
+    )]);
+    assert!(!format!("{wrong:?}").contains("hunter2"));
+    assert_eq!(wrong.check().len(), 2, "{}", mistakes(&wrong));
+}
