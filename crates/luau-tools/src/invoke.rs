@@ -93,7 +93,7 @@ struct Invocation {
     /// `None` once the run was told to stop.
     seat: Option<Seat>,
     stop: StopOnDrop,
-    heard: mpsc::UnboundedReceiver<Said>,
+    heard: mpsc::UnboundedReceiver<Box<Said>>,
     host: Arc<dyn Host>,
     doing: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>,
     arrivals: Arrivals,
@@ -116,7 +116,7 @@ impl Invocation {
         loop {
             tokio::select! {
                 biased;
-                said = self.heard.recv() => match said? {
+                said = self.heard.recv() => match *said? {
                     Said::Began(effect) => self.begin(effect),
                     Said::Ended(result) => return Some(result),
                 },
@@ -153,7 +153,7 @@ impl Invocation {
         self.seat = None;
         let last = async {
             loop {
-                match self.heard.recv().await {
+                match self.heard.recv().await.map(|said| *said) {
                     Some(Said::Began(_)) => {}
                     Some(Said::Ended(result)) => return result.err(),
                     None => return None,

@@ -108,7 +108,7 @@ impl Lane {
             Err(error) => {
                 let error = ScriptError::new(&script.name, Reason::Lost(text_of(&error)));
                 // Nobody listens when the run was dropped meanwhile.
-                let _ = run.said.send(Said::Ended(Err(error)));
+                let _ = run.said.send(Box::new(Said::Ended(Err(error))));
                 return;
             }
         };
@@ -165,7 +165,7 @@ impl Lane {
             return;
         };
         // Nobody listens when the run was dropped meanwhile.
-        let _ = instance.run.said.send(Said::Ended(result));
+        let _ = instance.run.said.send(Box::new(Said::Ended(result)));
         let vm_id = instance.vm;
         drop(instance);
         let idle = self.vms.values().filter(|vm| vm.runs == 0).count();
@@ -205,19 +205,22 @@ impl Instance {
     /// Lets the script go on until it waits, has had its turn, or ends.
     fn go_on(&mut self, vm: &Vm) -> mlua::Result<Option<Result<Value, ScriptError>>> {
         let from = Instant::now();
-        let table = match &self.table {
-            Some(table) => table.clone(),
-            None => {
-                let args = std::mem::take(&mut self.args);
-                let table = vm.start(&self.run, &args)?;
-                self.table = Some(table.clone());
-                table
-            }
-        };
         while !self.waits() && from.elapsed() < TURN {
-            let given = self.asked.take().and_then(|step| self.take(step));
-            match vm.go_on(&self.run, &table, given)? {
-                Progress::Done => return self.ended(vm, &table).map(Some),
+            let progress = match &self.table {
+                None => {
+                    let args = std::mem::take(&mut self.args);
+                    let (table, progress) = vm.start(&self.run, &args)?;
+                    self.table = Some(table);
+                    progress
+                }
+                Some(table) => {
+                    let table = table.clone();
+                    let given = self.asked.take().and_then(|step| self.take(step));
+                    vm.go_on(&self.run, &table, given)?
+                }
+            };
+            match progress {
+                Progress::Done(ended) => return Ok(Some(self.ended(ended))),
                 Progress::TurnOver => return Ok(None),
                 Progress::Needs(step) => self.asked = Some(step),
             }
@@ -232,16 +235,16 @@ impl Instance {
         Some((step, outcome.map_err(|error| error.to_string())))
     }
 
-    fn ended(&self, vm: &Vm, table: &Table) -> mlua::Result<Result<Value, ScriptError>> {
+    fn ended(&self, ended: Ended) -> Result<Value, ScriptError> {
         let name = &self.script.name;
         if let Some(error) = self.tripped() {
-            return Ok(Err(error));
+            return Err(error);
         }
-        Ok(match vm.result(&self.run, table)? {
+        match ended {
             Ended::Value(value) => Ok(value),
             Ended::NoJson(problem) => Err(ScriptError::new(name, Reason::Result(problem))),
             Ended::Raised(text) => Err(ScriptError::located(name, &text, Reason::Failed)),
-        })
+        }
     }
 
     /// The limit that ended the run, with its line.

@@ -45,7 +45,7 @@ pub(crate) struct Start {
     pub(crate) script: Arc<Compiled>,
     pub(crate) args: Value,
     pub(crate) limits: crate::Limits,
-    pub(crate) said: tokio::sync::mpsc::UnboundedSender<Said>,
+    pub(crate) said: tokio::sync::mpsc::UnboundedSender<Box<Said>>,
     pub(crate) stop: Arc<std::sync::atomic::AtomicU8>,
 }
 

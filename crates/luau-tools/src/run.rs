@@ -19,7 +19,7 @@ const SLICE: Duration = Duration::from_millis(4);
 /// The clock is read once in so many interrupts.
 const CLOCK_EVERY: u32 = 8;
 
-/// From a lane to the future that awaits the run. It is bounded by `Limits::pending` and `Limits::effects`.
+/// From a lane to the future that awaits the run; boxed, for a channel keeps room for 32. It is bounded by `Limits::pending` and `Limits::effects`.
 pub(crate) enum Said {
     Began(Effect),
     Ended(Result<Value, ScriptError>),
@@ -33,7 +33,7 @@ pub(crate) const TIMED_OUT: u8 = 2;
 /// One run.
 pub(crate) struct Run {
     pub(crate) limits: Limits,
-    pub(crate) said: UnboundedSender<Said>,
+    pub(crate) said: UnboundedSender<Box<Said>>,
     pub(crate) stop: Arc<AtomicU8>,
     /// The limit that was hit; nothing of the script runs after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
@@ -72,7 +72,7 @@ struct Counts {
 }
 
 impl Run {
-    pub(crate) fn new(limits: Limits, said: UnboundedSender<Said>, stop: Arc<AtomicU8>) -> Self {
+    pub(crate) fn new(limits: Limits, said: UnboundedSender<Box<Said>>, stop: Arc<AtomicU8>) -> Self {
         let now = Instant::now();
         Self {
             limits,
@@ -152,7 +152,9 @@ impl Run {
         self.counts.steps.set(step);
         self.counts.pending.set(self.counts.pending.get() + 1);
         // Nobody listens any more only when the run was dropped; then it is stopped soon.
-        let _ = self.said.send(Said::Began(Effect { step, kind, request }));
+        let _ = self
+            .said
+            .send(Box::new(Said::Began(Effect { step, kind, request })));
         Ok(step)
     }
 

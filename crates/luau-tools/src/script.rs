@@ -264,7 +264,19 @@ fn wants(source: &str, libraries: &Libraries) -> Wants {
     Wants {
         state: names("state"),
         random: names("random"),
-        older: names("rt") || names("__builtin"),
+        older: has_word(source, "rt")
+            || libraries.iter().any(|(_, text)| has_word(text, "rt"))
+            || names("__builtin"),
         awaits_recv: dense.contains("recv():await") || names("await_any") || names("await_all"),
     }
+}
+
+/// Whether a name occurs that is no part of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    let part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let bytes = text.as_bytes();
+    text.match_indices(word).any(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        !part(before) && !part(bytes.get(at + word.len()))
+    })
 }

@@ -17,7 +17,7 @@ use crate::error::{Place, TOOL};
 use crate::natives;
 use crate::run::Run;
 use crate::script::{Compiled, compiler};
-use crate::value::Nulls;
+use crate::value::{Nulls, measure};
 
 /// How many runs a VM may hold.
 pub(crate) const MOST_RUNS: usize = 64;
@@ -27,9 +27,8 @@ const FULL: usize = 8 << 20;
 /// A VM and the doors into it.
 pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
-    enter: Function,
+    go: Function,
     start: Function,
-    result: Function,
     body: Function,
     main: Function,
     env_meta: Table,
@@ -55,8 +54,8 @@ pub(crate) enum Progress {
     Needs(u64),
     /// Others have their turn; it can go on at once.
     TurnOver,
-    /// Its main task has ended.
-    Done,
+    /// Its main task has ended so.
+    Done(Ended),
 }
 
 impl Shared {
@@ -185,9 +184,8 @@ impl Vm {
         let watch = Rc::clone(&shared);
         lua.set_interrupt(move |lua| watch.interrupt(lua));
         Ok(Self {
-            enter: inner.raw_get("enter")?,
+            go: inner.raw_get("go")?,
             start: inner.raw_get("start")?,
-            result: inner.raw_get("result")?,
             body: inner.raw_get("body")?,
             main,
             env_meta,
@@ -209,20 +207,20 @@ impl Vm {
         !self.retired && self.lua.used_memory() < self.base + (1 << 20)
     }
 
-    /// Prepares a run: its globals, its arguments, its main task. Gives the table that [`Vm::go_on`] wants.
-    pub(crate) fn start(&self, run: &Rc<Run>, args: &Value) -> mlua::Result<Table> {
-        self.with(run, || {
+    /// Begins a run: its globals, its arguments, its main task, and lets it go as far as it comes. Gives the table that
+    /// [`Vm::go_on`] wants.
+    pub(crate) fn start(&self, run: &Rc<Run>, args: &Value) -> mlua::Result<(Table, Progress)> {
+        self.with(run, |limit| {
             let env = environment(&self.lua, &self.env_meta)?;
             let main = self.main.deep_clone()?;
             main.set_environment(env.clone())?;
-            let args = self.given(args)?;
+            let args = self.given(args, limit)?;
+            limit()?;
             let wants = &self.shared.script.wants;
-            let table: Table = self
-                .start
-                .call((&self.body, main, &args, wants.state, wants.random))?;
-            table.raw_set("env", env)?;
-            table.raw_set("input", args)?;
-            Ok(table)
+            let (table, code, ok, value): (Table, i64, Option<bool>, Luau) =
+                self.start
+                    .call((&self.body, env, main, args, wants.state, wants.random))?;
+            Ok((table, self.progress(code, ok, &value)?))
         })
     }
 
@@ -233,34 +231,42 @@ impl Vm {
         table: &Table,
         outcome: Option<(u64, Result<Value, String>)>,
     ) -> mlua::Result<Progress> {
-        self.with(run, || {
-            let code: i64 = match outcome {
-                None => self.enter.call(table)?,
-                Some((step, Ok(value))) => self.enter.call((table, step, true, self.given(&value)?))?,
-                Some((step, Err(problem))) => self.enter.call((table, step, false, problem))?,
+        self.with(run, |limit| {
+            let given = match outcome {
+                None => None,
+                Some((step, Ok(value))) => Some((step, true, self.given(&value, limit)?)),
+                Some((step, Err(problem))) => {
+                    Some((step, false, Luau::String(self.lua.create_string(problem)?)))
+                }
             };
-            Ok(match u64::try_from(code) {
-                Ok(0) => Progress::Done,
-                Ok(step) => Progress::Needs(step),
-                Err(_) => Progress::TurnOver,
-            })
+            limit()?;
+            let (code, ok, value): (i64, Option<bool>, Luau) = match given {
+                None => self.go.call(table)?,
+                Some((step, ok, value)) => self.go.call((table, step, ok, value))?,
+            };
+            self.progress(code, ok, &value)
         })
     }
 
+    fn progress(&self, code: i64, ok: Option<bool>, value: &Luau) -> mlua::Result<Progress> {
+        match u64::try_from(code) {
+            Ok(0) => self.ended(ok == Some(true), value).map(Progress::Done),
+            Ok(step) => Ok(Progress::Needs(step)),
+            Err(_) => Ok(Progress::TurnOver),
+        }
+    }
+
     /// What the main task gave, as JSON; or what it raised.
-    pub(crate) fn result(&self, run: &Rc<Run>, table: &Table) -> mlua::Result<Ended> {
-        self.with(run, || {
-            let (ok, value): (bool, Luau) = self.result.call(table)?;
-            if !ok {
-                return Ok(Ended::Raised(self.raised(&value)?));
-            }
-            let Luau::Table(given) = &value else {
-                return Ok(Ended::Value(Value::Null));
-            };
-            Ok(match self.shared.json(&given.raw_get::<Luau>(1)?)? {
-                Ok((value, _)) => Ended::Value(value),
-                Err(problem) => Ended::NoJson(problem),
-            })
+    fn ended(&self, ok: bool, value: &Luau) -> mlua::Result<Ended> {
+        if !ok {
+            return Ok(Ended::Raised(self.raised(value)?));
+        }
+        let Luau::Table(given) = value else {
+            return Ok(Ended::Value(Value::Null));
+        };
+        Ok(match self.shared.json(&given.raw_get::<Luau>(1)?)? {
+            Ok((value, _)) => Ended::Value(value),
+            Err(problem) => Ended::NoJson(problem),
         })
     }
 
@@ -294,22 +300,29 @@ impl Vm {
         ))
     }
 
-    fn given(&self, value: &Value) -> mlua::Result<Luau> {
+    /// A value from outside. Small ones are made before the limit is set, for a VM with a limit guards each single step.
+    fn given(&self, value: &Value, limit: &dyn Fn() -> mlua::Result<()>) -> mlua::Result<Luau> {
         if value.is_null() {
             return Ok(Luau::Nil);
+        }
+        if measure(value, SMALL_DEPTH, SMALL).is_err() {
+            limit()?;
         }
         self.shared.luau(&self.lua, value, Nulls::Absent)
     }
 
-    /// Does something on behalf of a run: on its time, with what is left of its memory.
-    fn with<T>(&self, run: &Rc<Run>, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
+    /// Does something on behalf of a run: on its time, and from when it says so with what is left of its memory.
+    fn with<T>(
+        &self,
+        run: &Rc<Run>,
+        work: impl FnOnce(&dyn Fn() -> mlua::Result<()>) -> mlua::Result<T>,
+    ) -> mlua::Result<T> {
         let before = self.lua.used_memory();
         let charged = run.charged.get().min(before.saturating_sub(self.base));
         let left = run.limits.memory.saturating_sub(charged);
-        self.lua.set_memory_limit(before + left)?;
         *self.shared.current.borrow_mut() = Some(Rc::clone(run));
         run.enter();
-        let done = work();
+        let done = work(&|| self.lua.set_memory_limit(before + left).map(drop));
         run.leave();
         *self.shared.current.borrow_mut() = None;
         self.lua.set_memory_limit(0)?;
@@ -318,6 +331,10 @@ impl Vm {
         done
     }
 }
+
+/// Up to so many bytes and levels a value is small.
+const SMALL: usize = 64 << 10;
+const SMALL_DEPTH: usize = 64;
 
 /// How the main task of a run ended.
 pub(crate) enum Ended {
@@ -365,7 +382,9 @@ fn prelude(older: bool) -> impl Iterator<Item = (&'static Vec<u8>, &'static str)
             (include_str!("luau/main.luau"), "main"),
             (include_str!("luau/rt.luau"), "rt"),
         ];
-        let compile = |(text, name): (&str, _)| (compiler().compile(text).unwrap_or_default(), name);
+        // Without lines, for only those of a script are shown.
+        let lean = compiler().set_optimization_level(2).set_debug_level(0);
+        let compile = |(text, name): (&str, _)| (lean.compile(text).unwrap_or_default(), name);
         parts.into_iter().map(compile).collect()
     });
     parts
