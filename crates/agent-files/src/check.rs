@@ -4,40 +4,13 @@
 use agentx_config::yaml::{Key, Node, Position, Yaml};
 use serde_json::{Map, Value, json};
 
+use crate::findings::{Findings, Placed};
 use crate::mistake::{Mistake, did_you_mean};
 use crate::rules;
 use crate::scalar;
-use crate::shape::{RefKind, Shape, Table};
+use crate::shape::{Shape, Table};
 use crate::source::{Source, plain};
 use crate::tables::{self, AGENTS, MESSAGE, TOOLS};
-
-/// A reference and where it stands.
-#[derive(Clone, Debug)]
-pub(crate) struct Link {
-    pub(crate) at: Position,
-    pub(crate) kind: RefKind,
-    pub(crate) name: String,
-}
-
-/// A text and where it stands.
-#[derive(Clone, Debug)]
-pub(crate) struct Placed {
-    pub(crate) at: Position,
-    pub(crate) text: String,
-    /// The name of the definition that it belongs to.
-    pub(crate) owner: String,
-}
-
-/// What a file holds besides its definition.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Findings {
-    pub(crate) mistakes: Vec<Mistake>,
-    pub(crate) links: Vec<Link>,
-    pub(crate) scripts: Vec<Placed>,
-    pub(crate) script_files: Vec<Placed>,
-    /// Inline tools of the kind `built-in`: the host must have them.
-    pub(crate) built_in: Vec<Placed>,
-}
 
 /// Reads one file.
 pub(crate) struct Checker<'a> {

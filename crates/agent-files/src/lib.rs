@@ -21,8 +21,10 @@ mod check;
 mod circles;
 pub mod definition;
 mod files;
+mod findings;
 pub mod jq;
 mod json;
+mod json_schema;
 mod library;
 mod loading;
 mod luau;
@@ -36,6 +38,8 @@ mod scalar;
 mod schema;
 mod shape;
 mod source;
+// A table is read by its columns.
+#[rustfmt::skip]
 mod tables;
 
 pub use files::{Disk, FileFault, Files, Memory};

@@ -7,8 +7,8 @@ use agentx_config::yaml::{Key, Node, Yaml};
 use serde_json::{Map, Value, json};
 
 use crate::check::{Checker, text_of};
+use crate::json_schema::{self, TYPES, object_schema};
 use crate::mistake::did_you_mean;
-use crate::scalar::{TYPES, object_schema, schema};
 use crate::source::plain;
 
 /// What a parameter of the short form may say: words of JSON Schema, and `optional`.
@@ -83,7 +83,7 @@ fn is_schema(entries: &[(Key, Node)]) -> bool {
 }
 
 fn whole(checker: &mut Checker<'_>, key: &str, entries: &[(Key, Node)], node: &Node) -> Option<Value> {
-    let value = schema(checker, key, node)?;
+    let value = json_schema::read(checker, key, node)?;
     let names = |key: &str| value.get(key).cloned();
     let Some(Value::Array(required)) = names("required") else {
         return Some(value);
@@ -106,7 +106,7 @@ fn whole(checker: &mut Checker<'_>, key: &str, entries: &[(Key, Node)], node: &N
 /// The schema of one parameter, and whether it may be left out.
 fn parameter(checker: &mut Checker<'_>, name: &Key, node: &Node) -> Option<(Value, bool)> {
     if let Yaml::Text(kind) = &node.value {
-        let right = crate::scalar::types(checker, node);
+        let right = json_schema::types(checker, node);
         return right.then(|| (json!({"type": kind}), false));
     }
     let Yaml::Map(entries) = &node.value else {
@@ -148,7 +148,7 @@ fn parameter(checker: &mut Checker<'_>, name: &Key, node: &Node) -> Option<(Valu
         at: node.at,
         value: Yaml::Map(rest),
     };
-    right &= schema(checker, &name.name, &node).is_some() && default_fits(checker, &node);
+    right &= json_schema::read(checker, &name.name, &node).is_some() && default_fits(checker, &node);
     right.then(|| (plain(&node), optional))
 }
 

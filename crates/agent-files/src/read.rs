@@ -6,8 +6,9 @@ use agentx_config::yaml::{Broken, Node};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::check::{Checker, Findings};
+use crate::check::Checker;
 use crate::definition::{AgentDefinition, Generator, Layer, Rule, SavedMessage, SavedState, ToolDefinition};
+use crate::findings::Findings;
 use crate::luau;
 use crate::mistake::Mistake;
 use crate::shape::Shape;

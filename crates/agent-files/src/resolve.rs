@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use agentx_config::yaml::{MAX_BYTES, Position};
 use serde_json::Value;
 
-use crate::check::{Link, Placed};
+use crate::findings::{Link, Placed};
 use crate::library::ScriptMistake;
 use crate::loading::Loading;
 use crate::mistake::Mistake;

@@ -2,23 +2,17 @@
 
 use agentx_config::yaml::{Node, Yaml};
 use agentx_config::{Kind, Value as Setting};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::check::{Checker, Link, MAX_FILTERS};
+use crate::check::{Checker, MAX_FILTERS};
+use crate::findings::Link;
 use crate::jq::Filter;
-use crate::mistake::did_you_mean;
 use crate::rules;
 use crate::shape::{RefKind, Shape};
-use crate::source::plain;
 use crate::tables::MAX_SCRIPT_BYTES;
 
 /// The longest name.
 const MAX_NAME: usize = 64;
-
-/// Types of JSON Schema.
-pub(crate) const TYPES: &[&str] = &[
-    "string", "number", "integer", "boolean", "array", "object", "null",
-];
 
 /// Headers that hold secrets: what they hold is given by reference.
 pub(crate) fn of_header(name: &str, shape: Shape) -> Shape {
@@ -51,7 +45,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &No
         Shape::Duration => setting(checker, key, Kind::Duration, node),
         Shape::Choice(words) => setting(checker, key, Kind::Choice(words), node),
         Shape::Bytes => bytes(checker, key, node),
-        Shape::Schema => schema(checker, key, node),
+        Shape::Schema => crate::json_schema::read(checker, key, node),
         Shape::Params => crate::params::read(checker, key, node),
         Shape::Pattern => rules::pattern(checker, node),
         Shape::Example => rules::example(checker, node),
@@ -59,7 +53,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &No
     }
 }
 
-fn wrong(checker: &mut Checker<'_>, key: &str, node: &Node, what: &str) -> Option<Value> {
+pub(crate) fn wrong(checker: &mut Checker<'_>, key: &str, node: &Node, what: &str) -> Option<Value> {
     checker.expected(key, node, what);
     None
 }
@@ -125,64 +119,6 @@ fn size(text: &str) -> Option<u64> {
         _ => return None,
     };
     count.parse::<u64>().ok()?.checked_mul(unit)
-}
-
-/// A JSON Schema: `true`, `false` or a mapping whose `type`, where it is given, is one.
-pub(crate) fn schema(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
-    match &node.value {
-        Yaml::Bool(bool) => Some((*bool).into()),
-        Yaml::Map(entries) => {
-            let mut right = true;
-            for (name, value) in entries {
-                right &= match (name.name.as_str(), &value.value) {
-                    ("type", _) => types(checker, value),
-                    ("properties" | "$defs", Yaml::Map(entries)) => {
-                        entries.iter().fold(true, |right, (name, node)| {
-                            schema(checker, &name.name, node).is_some() && right
-                        })
-                    }
-                    ("properties" | "$defs", _) => {
-                        wrong(checker, &name.name, value, "names and schemas").is_some()
-                    }
-                    ("items" | "additionalProperties" | "not", _) => {
-                        schema(checker, &name.name, value).is_some()
-                    }
-                    ("required", node) if !all_texts(node) => {
-                        wrong(checker, "required", value, "a list of names").is_some()
-                    }
-                    _ => true,
-                };
-            }
-            right.then(|| plain(node))
-        }
-        _ => wrong(checker, key, node, "a JSON Schema"),
-    }
-}
-
-fn all_texts(yaml: &Yaml) -> bool {
-    matches!(yaml, Yaml::List(items) if items.iter().all(|item| matches!(item.value, Yaml::Text(_))))
-}
-
-/// A type of JSON Schema, or several.
-pub(crate) fn types(checker: &mut Checker<'_>, node: &Node) -> bool {
-    match &node.value {
-        Yaml::Text(name) if TYPES.contains(&name.as_str()) => true,
-        Yaml::Text(name) => {
-            let hint = did_you_mean(name, TYPES.iter().copied());
-            checker.wrong(
-                node.at,
-                format!("`type`: expected one of {}, found {name:?}", TYPES.join(", ")),
-                hint,
-            );
-            false
-        }
-        // All of them are looked at, so that all mistakes are shown.
-        Yaml::List(items) if !items.is_empty() => {
-            let wrong = items.iter().filter(|item| !types(checker, item)).count();
-            wrong == 0
-        }
-        _ => wrong(checker, "type", node, "the name of a type").is_some(),
-    }
 }
 
 fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Option<Value> {
@@ -408,13 +344,4 @@ fn url(text: &str) -> Result<(), String> {
             "expected an address such as `https://api.example.com/v1`, found {text:?}"
         )),
     }
-}
-
-/// The value of a schema for a name in the short form.
-pub(crate) fn object_schema(properties: Map<String, Value>, required: Vec<Value>) -> Value {
-    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
-    if let Some(map) = schema.as_object_mut().filter(|_| !required.is_empty()) {
-        map.insert("required".into(), Value::Array(required));
-    }
-    schema
 }

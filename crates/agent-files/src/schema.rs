@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::json_schema::TYPES;
 use crate::rules;
-use crate::scalar::TYPES;
 use crate::shape::{Shape, Table};
 use crate::tables::{AGENTS, GENERATOR, MATCH_STATE, MESSAGE, REACT_STATE, RULE, TOOLS};
 

@@ -15,14 +15,8 @@ pub(crate) const TOOLS: &[(&str, &Table)] = &[
 /// Kinds of agents, each with its table.
 pub(crate) const AGENTS: &[(&str, &Table)] = &[("react", &REACT), ("match", &MATCH)];
 
-const TOOL_TYPES: Shape = Shape::Choice(&[
-    "built-in",
-    "luau",
-    "http",
-    "generator",
-    "composite",
-    "text_processor",
-]);
+const TOOL_TYPES: Shape =
+    Shape::Choice(&["built-in", "luau", "http", "generator", "composite", "text_processor"]);
 const ACCESS: Shape = Shape::Choice(&["internal", "read", "change", "run"]);
 const TEXTS: Shape = Shape::List(&Shape::Words);
 const MEGABYTES: u64 = 1 << 20;
@@ -49,16 +43,8 @@ pub(crate) static BUILT_IN: Table = tool!("tool_built_in", []);
 static CAPABILITIES: Table = table(
     "capabilities",
     &[
-        may(
-            "http",
-            Shape::List(&Shape::Host),
-            "hosts that it may reach, such as `api.weather.com` or `*.weather.com`",
-        ),
-        may(
-            "env",
-            Shape::List(&Shape::Variable),
-            "environment variables that it may read",
-        ),
+        may("http", Shape::List(&Shape::Host), "hosts that it may reach, such as `api.weather.com` or `*.weather.com`"),
+        may("env", Shape::List(&Shape::Variable), "environment variables that it may read"),
         may("models", TEXTS, "models that it may ask; `*` for all"),
         may("tools", TEXTS, "tools that it may call; `*` for all"),
         may("kv", TEXTS, "key spaces that it may read and write"),
@@ -73,168 +59,77 @@ static TOOL_LIMITS: Table = table(
         may("cpu_time", Shape::Duration, "the longest time of computing"),
         may("wall_time", Shape::Duration, "the longest time from start to end"),
         may("output", Shape::Bytes, "the most that it may give back and emit"),
-        may(
-            "requests",
-            Shape::Count(0, 1_000_000),
-            "the most effects: requests, model calls, calls of tools",
-        ),
-        may(
-            "agents",
-            Shape::Count(0, 10_000),
-            "the most agents that it may make",
-        ),
-        may(
-            "depth",
-            Shape::Count(0, 64),
-            "how deep agents and tools may call each other",
-        ),
+        may("requests", Shape::Count(0, 1_000_000), "the most effects: requests, model calls, calls of tools"),
+        may("agents", Shape::Count(0, 10_000), "the most agents that it may make"),
+        may("depth", Shape::Count(0, 64), "how deep agents and tools may call each other"),
     ],
 );
 
 /// A script.
-pub(crate) static LUAU: Table = tool!(
-    "tool_luau",
-    [
-        may(
-            "lua",
-            Shape::Script,
-            "the script: `function invoke(ctx, args) … end`"
-        ),
-        may(
-            "lua_file",
-            Shape::ScriptFile,
-            "the file of the script, relative to this one"
-        ),
-        may(
-            "capabilities",
-            Shape::Map(&CAPABILITIES),
-            "what it may reach; nothing else"
-        ),
-        may("limits", Shape::Map(&TOOL_LIMITS), "when it is stopped"),
-    ]
-)
+pub(crate) static LUAU: Table = tool!("tool_luau", [
+    may("lua", Shape::Script, "the script: `function invoke(ctx, args) … end`"),
+    may("lua_file", Shape::ScriptFile, "the file of the script, relative to this one"),
+    may("capabilities", Shape::Map(&CAPABILITIES), "what it may reach; nothing else"),
+    may("limits", Shape::Map(&TOOL_LIMITS), "when it is stopped"),
+])
 .one_of(&["lua", "lua_file"]);
 
 static AUTH: Table = table(
     "auth",
     &[
         must("type", Shape::Choice(&["bearer", "basic"]), "how it is sent"),
-        must(
-            "token",
-            Shape::Secret,
-            "by reference: `${NAME}`; for basic also `user:${NAME}`",
-        ),
+        must("token", Shape::Secret, "by reference: `${NAME}`; for basic also `user:${NAME}`"),
     ],
 );
 
 /// One HTTP request.
-pub(crate) static HTTP: Table = tool!(
-    "tool_http",
-    [
-        must(
-            "method",
-            Shape::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]),
-            "the method"
-        ),
-        must("endpoint", Shape::Url, "the address"),
-        may(
-            "headers",
-            Shape::MapOf(&Shape::Template),
-            "headers; `${NAME}` stands for an environment variable"
-        ),
-        may("auth", Shape::Map(&AUTH), "who asks"),
-        may(
-            "req_body_jq",
-            Shape::Jq,
-            "makes the body from `.input`; without it the arguments are sent"
-        ),
-        may("resp_body_jq", Shape::Jq, "makes the result from the answer"),
-        may(
-            "max_response_size_mb",
-            Shape::Count(1, 1024),
-            "the longest answer in MiB [1]"
-        ),
-        may("timeout", Shape::Duration, "the longest time of the request"),
-    ]
-);
+pub(crate) static HTTP: Table = tool!("tool_http", [
+    must("method", Shape::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]), "the method"),
+    must("endpoint", Shape::Url, "the address"),
+    may("headers", Shape::MapOf(&Shape::Template), "headers; `${NAME}` stands for an environment variable"),
+    may("auth", Shape::Map(&AUTH), "who asks"),
+    may("req_body_jq", Shape::Jq, "makes the body from `.input`; without it the arguments are sent"),
+    may("resp_body_jq", Shape::Jq, "makes the result from the answer"),
+    may("max_response_size_mb", Shape::Count(1, 1024), "the longest answer in MiB [1]"),
+    may("timeout", Shape::Duration, "the longest time of the request"),
+]);
 
 /// A model call.
-pub(crate) static GENERATOR_TOOL: Table = tool!(
-    "tool_generator",
-    [
-        must("prompt", Shape::Words, "what the model is told"),
-        may(
-            "context_layers",
-            Shape::List(&LAYER),
-            "what comes before the prompt"
-        ),
-        may("model", Shape::Words, "the model; the agent's own without it"),
-        may(
-            "mode",
-            Shape::Choice(&["generate", "json_output"]),
-            "text, or JSON of a schema [generate]"
-        ),
-        may(
-            "output_schema",
-            Shape::Schema,
-            "the JSON Schema of the answer; needed for `json_output`"
-        ),
-    ]
-);
+pub(crate) static GENERATOR_TOOL: Table = tool!("tool_generator", [
+    must("prompt", Shape::Words, "what the model is told"),
+    may("context_layers", Shape::List(&LAYER), "what comes before the prompt"),
+    may("model", Shape::Words, "the model; the agent's own without it"),
+    may("mode", Shape::Choice(&["generate", "json_output"]), "text, or JSON of a schema [generate]"),
+    may("output_schema", Shape::Schema, "the JSON Schema of the answer; needed for `json_output`"),
+]);
 
 static STEP: Table = table(
     "step",
     &[
         must("id", Shape::Name, "what later steps call its output: `.steps.ID`"),
         must("tool", TOOL_OR_REF, "which tool"),
-        may(
-            "input_jq",
-            Shape::Jq,
-            "makes its arguments from `{input, steps}`; without it they are `.input`",
-        ),
+        may("input_jq", Shape::Jq, "makes its arguments from `{input, steps}`; without it they are `.input`"),
     ],
 );
 
 /// Tools in a row.
-pub(crate) static COMPOSITE: Table = tool!(
-    "tool_composite",
-    [
-        may("mode", Shape::Choice(&["seq"]), "one after the other"),
-        must(
-            "steps",
-            Shape::Some(&Shape::Map(&STEP)),
-            "what is done, in order; the last output is the result"
-        ),
-    ]
-);
+pub(crate) static COMPOSITE: Table = tool!("tool_composite", [
+    may("mode", Shape::Choice(&["seq"]), "one after the other"),
+    must("steps", Shape::Some(&Shape::Map(&STEP)), "what is done, in order; the last output is the result"),
+]);
 
 /// A model call that works on a text.
-pub(crate) static TEXT_PROCESSOR: Table = tool!(
-    "tool_text_processor",
-    [
-        must("prompt", Shape::Words, "what is to be done with the text"),
-        may("model", Shape::Words, "the model; the agent's own without it"),
-        may(
-            "output_mode",
-            Shape::Choice(&["text", "json"]),
-            "text, or JSON of a schema [text]"
-        ),
-        may(
-            "output_schema",
-            Shape::Schema,
-            "the JSON Schema of the answer; needed for `json`"
-        ),
-    ]
-);
+pub(crate) static TEXT_PROCESSOR: Table = tool!("tool_text_processor", [
+    must("prompt", Shape::Words, "what is to be done with the text"),
+    may("model", Shape::Words, "the model; the agent's own without it"),
+    may("output_mode", Shape::Choice(&["text", "json"]), "text, or JSON of a schema [text]"),
+    may("output_schema", Shape::Schema, "the JSON Schema of the answer; needed for `json`"),
+]);
 
 static TOOL_REF: Table = table(
     "tool_reference",
     &[
-        must(
-            "$ref",
-            Shape::Ref(RefKind::Tool),
-            "`tool:NAME`, or the path of a tool file",
-        ),
+        must("$ref", Shape::Ref(RefKind::Tool), "`tool:NAME`, or the path of a tool file"),
         may("quit", Shape::Bool, "whether a successful call ends the agent"),
     ],
 )
@@ -244,71 +139,37 @@ const TOOL_OR_REF: Shape = Shape::Either(&[Shape::Map(&TOOL_REF), Shape::Tool]);
 
 static AGENT_REF: Table = table(
     "agent_reference",
-    &[must(
-        "$ref",
-        Shape::Ref(RefKind::Agent),
-        "`agent:NAME`, or the path of an agent file",
-    )],
+    &[must("$ref", Shape::Ref(RefKind::Agent), "`agent:NAME`, or the path of an agent file")],
 )
 .marker("$ref");
 
-const AGENT_OR_REF: Shape =
-    Shape::Either(&[Shape::Ref(RefKind::Agent), Shape::Map(&AGENT_REF), Shape::Agent]);
+const AGENT_OR_REF: Shape = Shape::Either(&[Shape::Ref(RefKind::Agent), Shape::Map(&AGENT_REF), Shape::Agent]);
 
 static RULE_REF: Table = table(
     "rule_reference",
-    &[must(
-        "$ref",
-        Shape::Ref(RefKind::Rule),
-        "`rule:NAME`, or the path of a rule file",
-    )],
+    &[must("$ref", Shape::Ref(RefKind::Rule), "`rule:NAME`, or the path of a rule file")],
 )
 .marker("$ref");
 
-static LAYER_THIS: Table = table(
-    "layer_this",
-    &[must(
-        "$this",
-        Shape::This,
-        "a key of this file, such as `.prompt`",
-    )],
-)
-.marker("$this");
+static LAYER_THIS: Table =
+    table("layer_this", &[must("$this", Shape::This, "a key of this file, such as `.prompt`")]).marker("$this");
 static LAYER_REF: Table = table(
     "layer_ref",
-    &[must(
-        "$ref",
-        Shape::Ref(RefKind::Context),
-        "a text: `NAME` or `KIND:NAME` below `context/`, or a path",
-    )],
+    &[must("$ref", Shape::Ref(RefKind::Context), "a text: `NAME` or `KIND:NAME` below `context/`, or a path")],
 )
 .marker("$ref");
-static LAYER_ENV: Table = table(
-    "layer_env",
-    &[must(
-        "$env",
-        Shape::Variable,
-        "the environment variable that holds it",
-    )],
-)
-.marker("$env");
+static LAYER_ENV: Table =
+    table("layer_env", &[must("$env", Shape::Variable, "the environment variable that holds it")]).marker("$env");
 static MEM: Table = table(
     "memory",
     &[
         may("summary", Shape::Bool, "the summary of what was said"),
         may("query", Shape::Bool, "what fits the input"),
-        may(
-            "recent",
-            Shape::Count(0, 100_000),
-            "how many of the last messages",
-        ),
+        may("recent", Shape::Count(0, 100_000), "how many of the last messages"),
     ],
 );
-static LAYER_MEM: Table = table(
-    "layer_mem",
-    &[must("$mem", Shape::Map(&MEM), "what the agent remembers")],
-)
-.marker("$mem");
+static LAYER_MEM: Table =
+    table("layer_mem", &[must("$mem", Shape::Map(&MEM), "what the agent remembers")]).marker("$mem");
 
 /// A layer of the context.
 pub(crate) const LAYER: Shape = Shape::Either(&[
@@ -334,31 +195,15 @@ macro_rules! parameters {
 pub(crate) static GENERATOR: Table = table(
     "generator",
     parameters![
-        may(
-            "$schema",
-            Shape::Text,
-            "where an editor finds the schema of this file"
-        ),
-        may(
-            "name",
-            Shape::Name,
-            "what others call it; the file's name without it"
-        ),
-        must(
-            "model",
-            Shape::Words,
-            "the model: an id, an alias, or `provider/id`"
-        ),
+        may("$schema", Shape::Text, "where an editor finds the schema of this file"),
+        may("name", Shape::Name, "what others call it; the file's name without it"),
+        must("model", Shape::Words, "the model: an id, an alias, or `provider/id`"),
     ],
 );
 
 static GENERATOR_REF: Table = table(
     "generator_reference",
-    parameters![must(
-        "$ref",
-        Shape::Ref(RefKind::Generator),
-        "`generator:NAME`, or the path of a generator file"
-    )],
+    parameters![must("$ref", Shape::Ref(RefKind::Generator), "`generator:NAME`, or the path of a generator file")],
 )
 .marker("$ref");
 
@@ -367,32 +212,12 @@ const GENERATORS: Shape = Shape::Either(&[Shape::Words, Shape::Map(&GENERATOR_RE
 static AGENT_LIMITS: Table = table(
     "limits",
     &[
-        may(
-            "max_iterations",
-            Shape::Count(0, u32::MAX as u64),
-            "how many times in one run the model may be answered with tool results",
-        ),
-        may(
-            "max_tokens",
-            Shape::Count(0, u64::MAX),
-            "tokens in one run, read and written",
-        ),
+        may("max_iterations", Shape::Count(0, u32::MAX as u64), "how many times in one run the model may be answered with tool results"),
+        may("max_tokens", Shape::Count(0, u64::MAX), "tokens in one run, read and written"),
         may("max_cost", Shape::Money, "US dollars in one run"),
-        may(
-            "timeout",
-            Shape::Duration,
-            "time from the start of a run to its end",
-        ),
-        may(
-            "max_agents",
-            Shape::Count(0, 10_000),
-            "how many agents it may make in all",
-        ),
-        may(
-            "max_depth",
-            Shape::Count(0, 64),
-            "how deep agents may make agents",
-        ),
+        may("timeout", Shape::Duration, "time from the start of a run to its end"),
+        may("max_agents", Shape::Count(0, 10_000), "how many agents it may make in all"),
+        may("max_depth", Shape::Count(0, 64), "how deep agents may make agents"),
     ],
 );
 
@@ -402,11 +227,7 @@ static APPROVAL_RULE: Table = table(
     "approval_rule",
     &[
         must("effect", Shape::Choice(&["allow", "ask", "deny"]), "what it says"),
-        must(
-            "tool",
-            Shape::Words,
-            "the tool's name; `*` stands for any run of characters",
-        ),
+        must("tool", Shape::Words, "the tool's name; `*` stands for any run of characters"),
         may("argument", Shape::Text, "the command line or the arguments"),
         may("path", Shape::Text, "the path that the call names"),
     ],
@@ -416,11 +237,7 @@ static APPROVAL: Table = table(
     "approval",
     &[
         may("mode", MODES, "who decides about a call that no rule decides"),
-        may(
-            "rules",
-            Shape::List(&Shape::Map(&APPROVAL_RULE)),
-            "deny beats ask beats allow",
-        ),
+        may("rules", Shape::List(&Shape::Map(&APPROVAL_RULE)), "deny beats ask beats allow"),
     ],
 );
 
@@ -443,43 +260,21 @@ macro_rules! agent {
 }
 
 /// An agent that thinks and calls tools.
-pub(crate) static REACT: Table = agent!(
-    "agent_react",
-    [
-        may("tools", Shape::List(&TOOL_USE), "what it can do"),
-        may(
-            "agents",
-            Shape::List(&AGENT_OR_REF),
-            "agents that it may make with its tool `delegate`"
-        ),
-    ]
-);
+pub(crate) static REACT: Table = agent!("agent_react", [
+    may("tools", Shape::List(&TOOL_USE), "what it can do"),
+    may("agents", Shape::List(&AGENT_OR_REF), "agents that it may make with its tool `delegate`"),
+]);
 
 /// An agent that routes what is said.
-pub(crate) static MATCH: Table = agent!(
-    "agent_match",
-    [
-        must("rules", Shape::Some(&RULE_OR_REF), "intents that it knows"),
-        must(
-            "route",
-            Shape::Some(&Shape::Map(&ROUTE)),
-            "which agent gets which intents"
-        ),
-        may(
-            "default",
-            AGENT_OR_REF,
-            "the agent that gets what nothing matched"
-        ),
-    ]
-);
+pub(crate) static MATCH: Table = agent!("agent_match", [
+    must("rules", Shape::Some(&RULE_OR_REF), "intents that it knows"),
+    must("route", Shape::Some(&Shape::Map(&ROUTE)), "which agent gets which intents"),
+    may("default", AGENT_OR_REF, "the agent that gets what nothing matched"),
+]);
 
 /// Where an agent lists a tool that it brings along, the tool may say `quit`.
 const TOOL_USE: Shape = TOOL_OR_REF;
-const RULE_OR_REF: Shape = Shape::Either(&[
-    Shape::Ref(RefKind::Rule),
-    Shape::Map(&RULE_REF),
-    Shape::Map(&RULE),
-]);
+const RULE_OR_REF: Shape = Shape::Either(&[Shape::Ref(RefKind::Rule), Shape::Map(&RULE_REF), Shape::Map(&RULE)]);
 
 static ROUTE: Table = table(
     "route",
@@ -493,11 +288,7 @@ static VARIABLE: Table = table(
     "variable",
     &[
         must("label", Shape::Words, "what it is, in words; without brackets"),
-        may(
-            "type",
-            Shape::Choice(&["string", "int", "float", "bool"]),
-            "how its value is read [string]",
-        ),
+        may("type", Shape::Choice(&["string", "int", "float", "bool"]), "how its value is read [string]"),
     ],
 );
 
@@ -513,37 +304,13 @@ static RULE_TEST: Table = table(
 pub(crate) static RULE: Table = table(
     "rule",
     &[
-        may(
-            "$schema",
-            Shape::Text,
-            "where an editor finds the schema of this file",
-        ),
+        may("$schema", Shape::Text, "where an editor finds the schema of this file"),
         must("name", Shape::Name, "what answers and routes call it"),
-        may(
-            "references",
-            Shape::MapOf(&Shape::Text),
-            "facts that the model should know",
-        ),
-        may(
-            "vars",
-            Shape::MapOf(&Shape::Map(&VARIABLE)),
-            "what `[var]` in patterns stands for",
-        ),
-        may(
-            "patterns",
-            Shape::List(&Shape::Pattern),
-            "what a person says, or that and the answer's line",
-        ),
-        may(
-            "examples",
-            Shape::List(&Shape::Example),
-            "subject, what a person says, the answer's lines",
-        ),
-        may(
-            "tests",
-            Shape::List(&Shape::Map(&RULE_TEST)),
-            "inputs and the values that must come out",
-        ),
+        may("references", Shape::MapOf(&Shape::Text), "facts that the model should know"),
+        may("vars", Shape::MapOf(&Shape::Map(&VARIABLE)), "what `[var]` in patterns stands for"),
+        may("patterns", Shape::List(&Shape::Pattern), "what a person says, or that and the answer's line"),
+        may("examples", Shape::List(&Shape::Example), "subject, what a person says, the answer's lines"),
+        may("tests", Shape::List(&Shape::Map(&RULE_TEST)), "inputs and the values that must come out"),
     ],
 );
 
@@ -580,43 +347,21 @@ macro_rules! state {
 }
 
 /// The state of an agent that thinks and calls tools.
-pub(crate) static REACT_STATE: Table = state!(
-    "state_react",
-    [
-        may("phase", Shape::Text, "what it does"),
-        may(
-            "tool_results",
-            Shape::List(&Shape::Map(&TOOL_RESULT)),
-            "results that the model has not seen"
-        ),
-        may("finished", Shape::Bool, "whether a tool with `quit` was called"),
-    ]
-);
+pub(crate) static REACT_STATE: Table = state!("state_react", [
+    may("phase", Shape::Text, "what it does"),
+    may("tool_results", Shape::List(&Shape::Map(&TOOL_RESULT)), "results that the model has not seen"),
+    may("finished", Shape::Bool, "whether a tool with `quit` was called"),
+]);
 
 /// The state of an agent that routes.
-pub(crate) static MATCH_STATE: Table = state!(
-    "state_match",
-    [
-        may("phase", Shape::Text, "what it does"),
-        may("input", Shape::Text, "what is being matched"),
-        may(
-            "matches",
-            Shape::List(&Shape::Map(&MATCHED)),
-            "what matched, in order"
-        ),
-        may(
-            "current_index",
-            Shape::Count(0, 1_000_000),
-            "which of them is under way"
-        ),
-        may("matched", Shape::Bool, "whether matching has ended"),
-        may(
-            "calling_state",
-            Shape::State,
-            "the state of the agent that is called"
-        ),
-    ]
-);
+pub(crate) static MATCH_STATE: Table = state!("state_match", [
+    may("phase", Shape::Text, "what it does"),
+    may("input", Shape::Text, "what is being matched"),
+    may("matches", Shape::List(&Shape::Map(&MATCHED)), "what matched, in order"),
+    may("current_index", Shape::Count(0, 1_000_000), "which of them is under way"),
+    may("matched", Shape::Bool, "whether matching has ended"),
+    may("calling_state", Shape::State, "the state of the agent that is called"),
+]);
 
 /// A message: all keys of all roles.
 pub(crate) static MESSAGE: Table = table(
@@ -627,11 +372,7 @@ pub(crate) static MESSAGE: Table = table(
         may("tool_call_id", Shape::Words, "a call that the model makes"),
         may("tool_call_name", Shape::Words, "which tool it calls"),
         may("tool_call_args", Shape::Text, "its arguments, as JSON"),
-        may(
-            "tool_result_id",
-            Shape::Words,
-            "the call that this is the result of",
-        ),
+        may("tool_result_id", Shape::Words, "the call that this is the result of"),
     ],
 );
 

@@ -8,7 +8,7 @@ use agentx_agent_files::{Mistake, parse_agent, parse_rule, parse_tool};
 
 /// What is wrong with a text, a line each.
 fn wrong<T: std::fmt::Debug>(parsed: Result<T, Vec<Mistake>>) -> String {
-    let mistakes = parsed.expect_err("it is wrong");
+    let mistakes = parsed.unwrap_err();
     mistakes
         .iter()
         .map(Mistake::to_string)
@@ -105,6 +105,14 @@ fn agents_are_refused_for_their_reason() {
     }
 }
 
+fn refused(cases: &[(String, &str)]) {
+    for (text, wanted) in cases {
+        let shown = tool(text);
+        assert!(shown.contains(wanted), "{text}\n{shown}");
+        assert!(!shown.contains("very-secret"), "{shown}");
+    }
+}
+
 #[test]
 fn tools_are_refused_for_their_reason() {
     let http = "type: http\nname: t\nmethod: GET\nendpoint: https://h\n";
@@ -149,6 +157,13 @@ fn tools_are_refused_for_their_reason() {
             "type: http\nname: t\nmethod: GET\nendpoint: https://me:sk-very-secret@h\n".into(),
             "t.yaml:4:11: `endpoint`: an address cannot hold a user or a password",
         ),
+    ];
+    refused(&cases);
+}
+
+#[test]
+fn tools_of_other_kinds_are_refused_for_their_reason() {
+    let cases = [
         (
             "type: generator\nname: t\nprompt: p\nmode: json_output\n".into(),
             "t.yaml:4:7: `mode: json_output` needs `output_schema`",
@@ -199,11 +214,7 @@ fn tools_are_refused_for_their_reason() {
             "t.yaml:3:23: `http`: expected a host",
         ),
     ];
-    for (text, wanted) in cases {
-        let shown = tool(&text);
-        assert!(shown.contains(wanted), "{text}\n{shown}");
-        assert!(!shown.contains("very-secret"), "{shown}");
-    }
+    refused(&cases);
 }
 
 #[test]
