@@ -202,10 +202,20 @@ export interface Subscribe {
   after_seq?: number;
   /** Which events. */
   view?: WireView;
+  /** Only events of these agents, and those of no agent; all where it is empty. */
+  agents?: AgentStateId[];
+  /** Of what agents stream, only these media; all where it is empty. */
+  media?: Medium[];
 }
 
 /** Which events a subscriber gets. */
 export type WireView = "environment" | "runtime" | "ui";
+
+/** One living agent instance in a session. */
+export type AgentStateId = string;
+
+/** What an agent's output stream is made of. On the wire it is its name. */
+export type Medium = string;
 
 /** Wants them no more. */
 export interface Unsubscribe {
@@ -374,6 +384,16 @@ export type WheelReason = "taken" | "handed_over" | "released" | "timed_out";
 export interface HeartbeatNotice {
   /** The server's time: microseconds since 1970. */
   at: number;
+  /** How far subscriptions have come that want only a part of their session. */
+  seen?: Seen[];
+}
+
+/** How far a subscription has come. */
+export interface Seen {
+  /** To which session. */
+  session_id: SessionId;
+  /** All that is wanted of the events up to this one has been sent. */
+  seq: number;
 }
 
 /** The connection ends. */
@@ -408,9 +428,6 @@ export type Timestamp = number;
 
 /** Where an event comes from. */
 export type Source = "user" | "agent" | "environment" | "system";
-
-/** One living agent instance in a session. */
-export type AgentStateId = string;
 
 /** One input of the user until its last answer: `run_` and the `seq` of that input. */
 export type RunId = string;
@@ -1250,6 +1267,10 @@ export interface ConversationInterrupted {
 export interface AgentStarted {
   /** What people call it. */
   name: string;
+  /** The agent that made it; absent for the one that people talk to. */
+  parent?: AgentStateId | null;
+  /** Whether it gives each input to one of its agents. */
+  routes?: boolean;
 }
 
 /** An agent takes input. */
@@ -1395,10 +1416,9 @@ export interface Chunk {
   text: string;
   /** What a script emitted, where it is more than words. */
   data?: unknown;
+  /** The call whose tool says it; absent where the agent itself does. */
+  tool_call_id?: ToolCallId | null;
 }
-
-/** What an agent's output stream is made of. On the wire it is its name. */
-export type Medium = string;
 
 /** Nothing more to say to this input. */
 export interface Eof {

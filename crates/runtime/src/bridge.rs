@@ -14,12 +14,16 @@ use crate::Projection;
 pub fn meaning(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
         AgentOutput::Stream(StreamOutput::Emitted {
-            medium, text, data, ..
+            medium,
+            text,
+            data,
+            tool_call_id,
         }) => out.push(
             Chunk {
                 medium: medium.clone(),
                 text: text.clone(),
                 data: data.clone(),
+                tool_call_id: Some(tool_call_id.clone()),
             }
             .into(),
         ),
@@ -162,8 +166,15 @@ fn chunk(part: &ContentPart) -> Option<RuntimeEvent> {
         ContentPart::Thinking(part) => (Medium::Thinking, part.text.clone()),
         _ => return None,
     };
-    let data = None;
-    Some(Chunk { medium, text, data }.into())
+    Some(
+        Chunk {
+            medium,
+            text,
+            data: None,
+            tool_call_id: None,
+        }
+        .into(),
+    )
 }
 
 fn call_id(part: &ContentPart) -> Option<ToolCallId> {

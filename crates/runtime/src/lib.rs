@@ -20,6 +20,7 @@ mod problem;
 pub mod receptors;
 mod session;
 mod sharing;
+pub mod streams;
 mod system_bus;
 mod tool;
 mod tree;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Auth;
 use crate::counts::Counts;
-use crate::feed::{Place, Reader, Start};
+use crate::feed::{Only, Place, Reader, Start};
 use crate::options::ServerOptions;
 use crate::outbox::Ear;
 use crate::rooms::{Membership, Room, Rooms};
@@ -238,7 +238,7 @@ impl ServerState {
         &self,
         caller: &Caller,
         session: &SessionId,
-        (after, view): (Place, WireView),
+        (after, view, only): (Place, WireView, Option<Only>),
         ear: Option<Arc<dyn Ear>>,
     ) -> Result<Following, RuntimeError> {
         let access = self.access(caller, session).await?;
@@ -256,6 +256,7 @@ impl ServerState {
             view,
             after,
             head,
+            only,
         };
         let reader = Reader::new(feed, room.source(), start);
         let membership = room.join(&caller.seat, access.role, reader.slot().clone(), ear);

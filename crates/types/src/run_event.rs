@@ -113,6 +113,9 @@ payloads! {
             skip_serializing_if = "Option::is_none"
         )]
         data: Option<Value>,
+        /// The call whose tool says it; absent where the agent itself does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<ToolCallId>,
     }
     /// Nothing more to say to this input.
     Eof {

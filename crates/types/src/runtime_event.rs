@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, Eof, MessageId, OutputChannel,
-    RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded,
-    ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage, UserMessageAdded,
+    AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, Eof, MessageId,
+    OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId,
+    ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
+    UserMessageAdded,
 };
 
 vocabulary! {
@@ -265,6 +266,12 @@ payloads! {
     AgentStarted {
         /// What people call it.
         name: String,
+        /// The agent that made it; absent for the one that people talk to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<AgentStateId>,
+        /// Whether it gives each input to one of its agents.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        routes: bool,
     }
     /// An agent takes input.
     AgentReady {}

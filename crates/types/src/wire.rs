@@ -13,8 +13,8 @@ pub use frame::ClientFrame;
 
 use crate::vocabulary::{payloads, vocabulary};
 use crate::{
-    ApprovalDecision, ContentPart, InputMode, OwnerId, Rule, Seat, SessionId, SessionRole, ToolCallId,
-    WheelReason,
+    AgentStateId, ApprovalDecision, ContentPart, InputMode, Medium, OwnerId, Rule, Seat, SessionId,
+    SessionRole, ToolCallId, WheelReason,
 };
 
 /// The version of the protocol, in the first frame of a server.
@@ -191,6 +191,12 @@ payloads! {
         /// Which events.
         #[serde(default)]
         view: WireView,
+        /// Only events of these agents, and those of no agent; all where it is empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        agents: Vec<AgentStateId>,
+        /// Of what agents stream, only these media; all where it is empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        media: Vec<Medium>,
     }
     /// Wants them no more.
     Unsubscribe {
@@ -307,6 +313,16 @@ payloads! {
     Heartbeat {
         /// The server's time: microseconds since 1970.
         at: i64,
+        /// How far subscriptions have come that want only a part of their session.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<Seen>,
+    }
+    /// How far a subscription has come.
+    Seen {
+        /// To which session.
+        session_id: SessionId,
+        /// All that is wanted of the events up to this one has been sent.
+        seq: u64,
     }
     /// The connection ends.
     Bye {

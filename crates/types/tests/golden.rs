@@ -144,6 +144,8 @@ fn what_a_client_leaves_out_is_the_usual() {
         session_id: "ses_1".into(),
         after_seq: 0,
         view: WireView::Runtime,
+        agents: vec![],
+        media: vec![],
     };
     assert_eq!(subscribe.unwrap().request, all.into());
     let command =

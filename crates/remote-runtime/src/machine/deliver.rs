@@ -240,6 +240,9 @@ impl Machine {
         wanted.wire = Wire::Asked { until };
         self.asks.insert(number, session.clone());
         let subscribe = Subscribe {
+            // A mirror has everything.
+            agents: Vec::new(),
+            media: Vec::new(),
             session_id: session.clone(),
             after_seq: wanted.applied,
             view: WireView::Environment,

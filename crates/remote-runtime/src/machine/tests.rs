@@ -274,7 +274,13 @@ fn silence_is_a_loss_and_the_client_is_not_silent_itself() {
     assert_eq!(machine.wake_at(), Some(15_000));
     machine.tick(at(15_000));
     assert_eq!(sent(&mut machine), ["ping ping"]);
-    machine.received(at(20_000), notice(Heartbeat { at: 0 }));
+    machine.received(
+        at(20_000),
+        notice(Heartbeat {
+            at: 0,
+            seen: Vec::new(),
+        }),
+    );
     machine.tick(at(30_000));
     assert_eq!(sent(&mut machine), ["ping ping"]);
     machine.tick(at(45_000));

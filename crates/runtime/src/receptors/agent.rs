@@ -1,7 +1,10 @@
 //! AgentReceptor: agents come into being and go. What it says of an agent is said in that agent's name: the fold names the one
 //! that `agent_spawned` and `agent_closed` speak of, whoever they are addressed to.
 
-use agentx_types::{AgentDestroyed, AgentReady, AgentStarted, Envelope, EnvironmentEvent, RuntimeEvent};
+use agentx_types::{
+    AgentConfig, AgentDestroyed, AgentReady, AgentStarted, AgentStateId, Envelope, EnvironmentEvent,
+    RuntimeEvent,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Receptor;
@@ -13,8 +16,10 @@ pub struct AgentReceptor {}
 impl Receptor for AgentReceptor {
     fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match &fact.event {
-            EnvironmentEvent::SessionOpened(opened) => started(&opened.config.name, out),
-            EnvironmentEvent::AgentSpawned(spawned) => started(&spawned.config.name, out),
+            EnvironmentEvent::SessionOpened(opened) => started(&opened.config, None, out),
+            EnvironmentEvent::AgentSpawned(spawned) => {
+                started(&spawned.config, Some(&spawned.parent), out);
+            }
             EnvironmentEvent::AgentClosed(closed) => out.push(
                 AgentDestroyed {
                     reason: closed.reason.clone(),
@@ -27,10 +32,12 @@ impl Receptor for AgentReceptor {
 }
 
 /// An agent is built whole from its configuration, so it is ready when it has started.
-fn started(name: &str, out: &mut Vec<RuntimeEvent>) {
+fn started(config: &AgentConfig, parent: Option<&AgentStateId>, out: &mut Vec<RuntimeEvent>) {
     out.push(
         AgentStarted {
-            name: name.to_owned(),
+            name: config.name.clone(),
+            parent: parent.cloned(),
+            routes: config.routing.is_some(),
         }
         .into(),
     );
@@ -39,10 +46,19 @@ fn started(name: &str, out: &mut Vec<RuntimeEvent>) {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{AgentClosed, AgentSpawned, AgentStateId};
+    use agentx_types::{AgentClosed, AgentSpawned};
 
     use super::super::testing::{AGENT, check, config, session_opened};
     use super::*;
+
+    fn appeared(name: &str, parent: Option<&str>) -> RuntimeEvent {
+        AgentStarted {
+            name: name.into(),
+            parent: parent.map(AgentStateId::new),
+            routes: false,
+        }
+        .into()
+    }
 
     #[test]
     fn agents_come_and_go() {
@@ -50,7 +66,7 @@ mod tests {
         let spawned = AgentSpawned {
             agent_state_id: child.clone(),
             parent: AgentStateId::new(AGENT),
-            config: Box::new(agentx_types::AgentConfig {
+            config: Box::new(AgentConfig {
                 name: "scout".into(),
                 ..config()
             }),
@@ -60,11 +76,11 @@ mod tests {
             vec![
                 (
                     session_opened(),
-                    vec![AgentStarted { name: "main".into() }.into(), AgentReady {}.into()],
+                    vec![appeared("main", None), AgentReady {}.into()],
                 ),
                 (
                     spawned.into(),
-                    vec![AgentStarted { name: "scout".into() }.into(), AgentReady {}.into()],
+                    vec![appeared("scout", Some(AGENT)), AgentReady {}.into()],
                 ),
                 (
                     AgentClosed {

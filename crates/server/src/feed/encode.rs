@@ -8,7 +8,7 @@ use agentx_types::{Envelope, Vocabulary};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::Value;
 
-use super::{Feed, Frame, Lens, Source};
+use super::{Feed, Frame, Lens, Source, Spoken};
 
 /// How many deliveries are taken at once.
 const AT_ONCE: usize = 256;
@@ -29,7 +29,7 @@ pub struct Encoder {
 
 impl Encoder {
     /// The frame of an event. `None` for what cannot be written as JSON, which no event is.
-    pub fn frame<E: Vocabulary>(&mut self, event: &Envelope<E>) -> Option<Frame> {
+    pub fn frame<E: Vocabulary + Spoken>(&mut self, event: &Envelope<E>) -> Option<Frame> {
         self.scratch.clear();
         if let Err(error) = serde_json::to_writer(&mut self.scratch, event) {
             tracing::error!(session = %event.session_id, seq = event.seq, %error, "an event cannot be encoded");
@@ -39,6 +39,8 @@ impl Encoder {
         let frame = Frame {
             place: (event.seq, event.index.unwrap_or(0)),
             text: Utf8Bytes::from(text),
+            agent: event.agent_state_id.clone(),
+            medium: event.event.medium(),
         };
         if self.scratch.capacity() > SCRATCH {
             self.scratch = Vec::new();

@@ -6,6 +6,7 @@
 
 mod encode;
 mod lens;
+mod only;
 mod reader;
 mod slot;
 #[cfg(test)]
@@ -15,11 +16,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentx_types::wire::Problem;
+use agentx_types::{AgentStateId, Medium};
 use axum::extract::ws::Utf8Bytes;
 
 pub use encode::Encoder;
 pub(crate) use encode::Pump;
 pub use lens::Lens;
+pub use only::{Only, Spoken};
 pub use reader::{Reader, Source, Start, Step};
 pub use slot::Slot;
 
@@ -38,6 +41,10 @@ pub struct Frame {
     pub place: Place,
     /// Its JSON.
     pub text: Utf8Bytes,
+    /// The agent that it is of.
+    pub agent: Option<AgentStateId>,
+    /// The medium that it is a piece of.
+    pub medium: Option<Medium>,
 }
 
 impl Frame {
@@ -155,10 +162,10 @@ impl Feed {
         Ok(())
     }
 
-    /// Moves up to `limit` frames after `has`, of about `bytes` bytes, into `out`.
+    /// Moves up to `limit` frames after `has` that are wanted, of about `bytes` bytes, into `out`.
     pub(crate) fn take(
         &self,
-        slot: &Slot,
+        (slot, only): (&Slot, Option<&Only>),
         has: &mut Place,
         (limit, bytes): (usize, usize),
         out: &mut Vec<Frame>,
@@ -175,9 +182,11 @@ impl Feed {
             }
             taken += 1;
             if frame.place > *has {
-                size += frame.text.len();
                 *has = frame.place;
-                out.push(frame.clone());
+                if only.is_none_or(|only| only.wants(frame)) {
+                    size += frame.text.len();
+                    out.push(frame.clone());
+                }
             }
         }
         slot.set_next(ring.first + (skip + taken) as u64);

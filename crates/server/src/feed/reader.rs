@@ -6,9 +6,9 @@ use std::task::{Context, Poll, ready};
 
 use agentx_runtime::{BoxFuture, Fact, LogError, RuntimeError};
 use agentx_types::SessionId;
-use agentx_types::wire::{Problem, WireView};
+use agentx_types::wire::{Problem, Seen, WireView};
 
-use super::{Encoder, Feed, Frame, Lens, Place, Slot, Taken};
+use super::{Encoder, Feed, Frame, Lens, Only, Place, Slot, Taken};
 
 /// How many facts are read at once, where they are small.
 const PAGE: usize = 1024;
@@ -40,6 +40,8 @@ pub struct Start {
     pub after: Place,
     /// The last event of the session; up to here is what was there when it began.
     pub head: u64,
+    /// What is wanted of it; `None` for all.
+    pub only: Option<Only>,
 }
 
 /// What a reader has to hand on.
@@ -90,6 +92,15 @@ impl Reader {
         &self.slot
     }
 
+    /// How far it has come, where it is handed only a part and has come further than where it began.
+    pub fn seen(&self) -> Option<Seen> {
+        let is_news = self.start.only.is_some() && self.through > self.start.after.0;
+        is_news.then(|| Seen {
+            session_id: self.start.session.clone(),
+            seq: self.through,
+        })
+    }
+
     /// Where it began.
     pub fn start(&self) -> &Start {
         &self.start
@@ -116,7 +127,7 @@ impl Reader {
                     None => continue,
                 }
             };
-            match ready!(replay.poll(cx, &mut self.has, limits.1, out)) {
+            match ready!(replay.poll(cx, (&mut self.has, self.start.only.as_ref()), limits.1, out)) {
                 Err(error) => return Poll::Ready(Step::Ended(Problem::from(&error))),
                 Ok(true) => return Poll::Ready(Step::Frames),
                 Ok(false) if self.through < replay.at() => self.through = replay.at(),
@@ -161,7 +172,9 @@ impl Reader {
             return Poll::Pending;
         }
         let before = out.len();
-        let taken = self.feed.take(&self.slot, &mut self.has, limits, out);
+        let taken = self
+            .feed
+            .take((&self.slot, self.start.only.as_ref()), &mut self.has, limits, out);
         let step = (out.len() > before).then_some(Step::Frames);
         Poll::Ready(match taken {
             Taken::Some => {
@@ -248,7 +261,7 @@ impl Replay {
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        has: &mut Place,
+        (has, only): (&mut Place, Option<&Only>),
         bytes: usize,
         out: &mut Vec<Frame>,
     ) -> Poll<Result<bool, RuntimeError>> {
@@ -269,7 +282,7 @@ impl Replay {
         {
             self.next = Some(Box::pin(std::future::ready(facts)));
         }
-        self.look(has, bytes, out);
+        self.look((has, only), bytes, out);
         if out.len() > before {
             return Poll::Ready(Ok(true));
         }
@@ -297,7 +310,7 @@ impl Replay {
     }
 
     /// Looks at a turn's worth of facts.
-    fn look(&mut self, has: &mut Place, bytes: usize, out: &mut Vec<Frame>) {
+    fn look(&mut self, (has, only): (&mut Place, Option<&Only>), bytes: usize, out: &mut Vec<Frame>) {
         let mut size = 0;
         for _ in 0..TURN {
             if size >= bytes {
@@ -311,8 +324,10 @@ impl Replay {
             self.lens.look(&fact, &mut self.encoder, |frame| {
                 if frame.place > *has {
                     *has = frame.place;
-                    size += frame.text.len();
-                    out.push(frame);
+                    if only.is_none_or(|only| only.wants(&frame)) {
+                        size += frame.text.len();
+                        out.push(frame);
+                    }
                 }
             });
         }

@@ -94,6 +94,7 @@ impl World {
             view: WireView::Environment,
             after: (after, u32::MAX),
             head: self.log.len(),
+            only: None,
         };
         Reader::new(self.feed.clone(), self.log.clone(), start)
     }
@@ -174,6 +175,7 @@ fn who_comes_back_soon_is_served_without_the_log() {
             view: WireView::Environment,
             after: (15, u32::MAX),
             head: 30,
+            only: None,
         },
     );
     let (seen, steps) = read_all(&mut reader);
@@ -258,9 +260,79 @@ fn a_part_of_an_event_is_gone_on_with() {
         view: WireView::Environment,
         after,
         head: 20,
+        only: None,
     };
     let mut reader = Reader::new(world.feed.clone(), world.log.clone(), start((15, 0)));
     assert_eq!(read_all(&mut reader).0, (16..=20).collect::<Vec<_>>());
+}
+
+fn said(seq: u64, agent: Option<&str>, event: impl Into<EnvironmentEvent>) -> Frame {
+    let draft: Draft<EnvironmentEvent> = Draft::new(From::Environment, agent.map(Into::into), event);
+    let envelope = draft.into_envelope(session(), seq, Timestamp(1));
+    Encoder::default().frame(&envelope).unwrap()
+}
+
+#[test]
+fn a_part_is_handed_on_and_what_is_left_out_was_seen() {
+    let text = |text: &str| TextChunk { text: text.into() };
+    let thought = || agentx_types::ThinkingChunk { text: "hm".into() };
+    let title = agentx_types::SessionTitled {
+        title: "Lunch".into(),
+    };
+    let feed = Arc::new(Feed::new(0, BOUNDS));
+    let reader = |agents: &[&str], media: &[&str]| {
+        let agents = agents.iter().map(|agent| (*agent).into()).collect();
+        let media = media.iter().map(|medium| (*medium).to_owned().into()).collect();
+        let start = Start {
+            session: session(),
+            view: WireView::Environment,
+            after: (0, u32::MAX),
+            head: 0,
+            only: Only::of(agents, media).unwrap(),
+        };
+        Reader::new(feed.clone(), Arc::new(Log::default()), start)
+    };
+    let mut readers = [
+        reader(&[], &[]),
+        reader(&["agt_1"], &[]),
+        reader(&[], &["thinking"]),
+        reader(&["agt_2"], &["text"]),
+    ];
+    let mut frames = vec![
+        said(1, Some("agt_1"), text("one")),
+        said(2, Some("agt_2"), text("two")),
+        said(3, Some("agt_1"), thought()),
+        said(4, None, title),
+    ];
+    feed.publish(&mut frames, 5);
+    let seen = readers.each_mut().map(|reader| read_all(reader).0);
+    assert_eq!(seen, [vec![1, 2, 3, 4], vec![1, 3, 4], vec![3, 4], vec![2, 4]]);
+    let through = readers
+        .each_ref()
+        .map(|reader| reader.seen().map(|seen| seen.seq));
+    assert_eq!(
+        through,
+        [None, Some(5), Some(5), Some(5)],
+        "also past what is in no view"
+    );
+    assert!(Only::of(vec!["agt".into(); 257], vec![]).is_err());
+}
+
+#[test]
+fn a_part_is_chosen_from_the_log_too() {
+    let world = World::new(1500, BOUNDS);
+    let mut start = world.reader(0).start().clone();
+    start.only = Only::of(Vec::new(), vec![Medium::Audio]).unwrap();
+    let mut reader = Reader::new(world.feed.clone(), world.log.clone(), start);
+    let mut steps = Vec::new();
+    // Each turn without a frame is a wake-up more.
+    for _ in 0..20 {
+        let mut seen = Vec::new();
+        steps.extend(read(&mut reader, &mut seen, 100));
+        assert_eq!(seen, [0; 0], "it is all text");
+    }
+    assert_eq!(steps, [Step::CaughtUp(1500)]);
+    assert_eq!(reader.seen().map(|seen| seen.seq), Some(1500));
 }
 
 #[derive(Clone, Debug)]

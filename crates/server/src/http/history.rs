@@ -6,7 +6,7 @@ use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{Delivery, Runtime as _, View};
 use agentx_types::wire::WireView;
 use agentx_types::{
-    AgentStateId, Envelope, EnvironmentEvent, Message, RuntimeEvent, SessionId, Timestamp, UiEvent,
+    AgentStateId, Envelope, EnvironmentEvent, Medium, Message, RuntimeEvent, SessionId, Timestamp, UiEvent,
 };
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::HeaderValue;
@@ -20,9 +20,9 @@ use serde_json::json;
 use super::answer::Body;
 use super::describe::{Answer, Operation};
 use super::extract::{In, Query, Stream, Watching};
-use super::query::Limit;
+use super::query::{Limit, List};
 use super::{Failure, Shared, stream as live};
-use crate::feed::{Encoder, Lens};
+use crate::feed::{Encoder, Lens, Only};
 
 /// How many facts are read at once, where they are small.
 const PAGE: usize = 512;
@@ -78,6 +78,21 @@ pub(crate) struct EventsQuery {
     /// For pages: at most about so many; the events of one fact stay together.
     #[serde(default)]
     limit: Limit<1000, 10_000>,
+    /// Only events of these agents, and those of no agent: ids, with commas between them.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    agents: List<AgentStateId>,
+    /// Of what agents stream, only these media: names, with commas between them.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    media: List<Medium>,
+}
+
+impl EventsQuery {
+    /// What of the session is wanted.
+    pub(crate) fn only(&self) -> Result<Option<Only>, Failure> {
+        Ok(Only::of(self.agents.0.clone(), self.media.0.clone())?)
+    }
 }
 
 /// A page of events.
@@ -192,6 +207,7 @@ async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<
     let known = front.lenses.before(session, query.view, after);
     let mut lens = known.unwrap_or_else(|| Lens::new(session, &at.access.owner, query.view));
     lens.skip_to(after);
+    let only = query.only()?;
     let mut encoder = Encoder::default();
     let mut out = b"{\"items\":[".to_vec();
     let (mut count, mut at_once) = (0, PAGE);
@@ -208,6 +224,9 @@ async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<
                 continue;
             }
             lens.look(fact, &mut encoder, |frame| {
+                if only.as_ref().is_some_and(|only| !only.wants(&frame)) {
+                    return;
+                }
                 if count > 0 {
                     out.push(b',');
                 }

@@ -1,9 +1,11 @@
-//! Bounded numbers in queries: what is beyond the bound is a mistake, and the description says the bound.
+//! What queries are made of: bounded numbers (what is beyond the bound is a mistake, and the description says the bound), and
+//! lists.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
+use serde::{Deserialize, Deserializer};
 
 /// How many items are wanted: 1 to `MOST`, and `USUAL` where nobody says.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -46,5 +48,39 @@ impl<const USUAL: u64, const MOST: u64> JsonSchema for Limit<USUAL, MOST> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL, "description": "How many are wanted."})
+    }
+}
+
+/// Values with commas between them; nothing between two of them is no value.
+#[derive(Clone, Debug)]
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let values = text.split(',').filter(|value| !value.is_empty());
+        let values = values.map(|value| T::deserialize(value.into_deserializer()));
+        values.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_list_has_commas_between_its_values() {
+        let list = |text: &str| serde_json::from_value::<List<String>>(text.into()).unwrap().0;
+        assert_eq!(list("a,b"), ["a", "b"]);
+        assert_eq!(list("a,,"), ["a"]);
+        assert_eq!(list(""), [""; 0]);
     }
 }

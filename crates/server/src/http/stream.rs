@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_types::wire::{Bye, CaughtUp, Heartbeat, Problem, ServerNotice, Unsubscribed, WireView};
+use agentx_types::wire::{Bye, CaughtUp, Heartbeat, Problem, Seen, ServerNotice, Unsubscribed, WireView};
 use agentx_types::{SessionId, UiConnectionState, UiEvent, Vocabulary as _};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
@@ -39,7 +39,7 @@ pub(crate) async fn events(
         Failure::new("too_many", many).retry_after(1000)
     })?;
     let following = state
-        .follow(&at.caller, &at.session, (after, query.view), None)
+        .follow(&at.caller, &at.session, (after, query.view, query.only()?), None)
         .await?;
     let mut begin = RETRY.to_owned();
     if query.view == WireView::Ui {
@@ -204,14 +204,20 @@ impl Live {
     /// A sign of life, to those who may still be here.
     fn beat(&mut self) -> String {
         match self.state.caller_of(&self.headers) {
-            Ok(_) => notice(
-                &Heartbeat {
-                    at: self.state.now().0,
-                }
-                .into(),
-            ),
+            Ok(_) => self.heartbeat(),
             Err(problem) => self.end(*problem),
         }
+    }
+
+    fn heartbeat(&self) -> String {
+        let seen: Vec<Seen> = self.following.reader.seen().into_iter().collect();
+        // Whoever wants a part comes back after what they were not sent, too.
+        let id = seen
+            .first()
+            .map(|seen| format!("id: {}\n", seen.seq))
+            .unwrap_or_default();
+        let at = self.state.now().0;
+        id + &notice(&Heartbeat { at, seen }.into())
     }
 
     fn end(&mut self, problem: Problem) -> String {
@@ -242,7 +248,7 @@ impl Drop for Live {
     }
 }
 
-/// What is no event: it has no id, so that nobody comes back to it.
+/// What is no event: it has no id of its own, so that nobody comes back to it.
 fn notice(notice: &ServerNotice) -> String {
     let json = serde_json::to_string(notice).unwrap_or_default();
     format!("event: {}\ndata: {json}\n\n", notice.tag())

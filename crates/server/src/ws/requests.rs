@@ -12,6 +12,7 @@ use super::reading::Reading;
 use super::writing::{Subscription, Task};
 use crate::auth::problem;
 use crate::control::told;
+use crate::feed::Only;
 use crate::state::Caller;
 
 /// The event that something became, and what came of it.
@@ -63,11 +64,14 @@ impl Reading {
             session_id,
             after_seq,
             view,
+            agents,
+            media,
         } = wanted;
+        let only = Only::of(agents, media)?;
         self.may_subscribe(&session_id)?;
         let state = &self.shared.state;
         let following = state
-            .follow(caller, &session_id, ((after_seq, u32::MAX), view), None)
+            .follow(caller, &session_id, ((after_seq, u32::MAX), view, only), None)
             .await
             .map_err(|error| told(&error))?;
         self.shared.subscriptions().insert(session_id.clone(), view);

@@ -243,7 +243,10 @@ impl Writing {
             self.look_again(identity);
         }
         drop(identity);
-        batch.text(&encode(&Heartbeat { at: state.now().0 }.into()));
+        let at = state.now().0;
+        let readers = self.subscriptions.iter().map(|subscription| &subscription.reader);
+        let seen = readers.filter_map(Reader::seen).collect();
+        batch.text(&encode(&Heartbeat { at, seen }.into()));
         batch.ping();
         Ok(())
     }

@@ -139,7 +139,12 @@ fn session() -> Vec<RuntimeEvent> {
         }
     }
     let mut events = vec![
-        AgentStarted { name: "main".into() }.into(),
+        AgentStarted {
+            name: "main".into(),
+            parent: Some("agt_1".into()),
+            routes: true,
+        }
+        .into(),
         AgentReady {}.into(),
         AgentDestroyed {
             reason: "done".into(),
@@ -225,6 +230,7 @@ fn runs() -> Vec<RuntimeEvent> {
             medium: Medium::Named("chapters".into()),
             data: Some(serde_json::json!({"type": "chapter_start"})),
             text: "你好".into(),
+            tool_call_id: Some("call_1".into()),
         }
         .into(),
         Eof { run_id }.into(),
@@ -303,6 +309,19 @@ fn small_forms() -> Vec<RuntimeEvent> {
         }
         .into(),
         error.into(),
+        AgentStarted {
+            name: "main".into(),
+            parent: None,
+            routes: false,
+        }
+        .into(),
+        Chunk {
+            medium: Medium::Text,
+            data: None,
+            text: "hi".into(),
+            tool_call_id: None,
+        }
+        .into(),
         RunFinished {
             run_id,
             status: RunStatus::Completed,

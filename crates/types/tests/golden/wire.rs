@@ -70,6 +70,16 @@ fn readings() -> Vec<ClientRequest> {
             session_id: "ses_1".into(),
             after_seq: 17,
             view: WireView::Environment,
+            agents: vec![],
+            media: vec![],
+        }
+        .into(),
+        Subscribe {
+            session_id: "ses_1".into(),
+            after_seq: 0,
+            view: WireView::Runtime,
+            agents: vec!["agt_1".into()],
+            media: vec![Medium::Text, Medium::Named("chapters".into())],
         }
         .into(),
         Unsubscribe {
@@ -224,6 +234,10 @@ fn following() -> Vec<ServerNotice> {
         }
         .into(),
         Heartbeat {
+            seen: vec![Seen {
+                session_id: "ses_1".into(),
+                seq: 17,
+            }],
             at: 1_763_629_200_123_456,
         }
         .into(),

@@ -1,0 +1,175 @@
+//! What a stream of an agent is made of: one kind of event for words, tools and ends alike, with the agent's name and what it was
+//! doing.
+
+use std::sync::Arc;
+
+use agentx_types::{AgentStateId, ContentPart, Medium, MessageId, RunId, Timestamp, ToolCallId, ToolStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What an agent was doing when it said something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Nothing yet; one that sorts inputs: nothing.
+    #[default]
+    #[serde(rename = "")]
+    Idle,
+    /// Its model is asked.
+    Thinking,
+    /// Its tools run, or wait for a person to decide.
+    Tool,
+    /// It waits for agents that it made.
+    Agent,
+    /// The last run has ended.
+    Finished,
+    /// It sorts an input.
+    Matching,
+    /// An agent to which it gave an input works.
+    Executing,
+}
+
+impl Phase {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "",
+            Self::Thinking => "thinking",
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::Finished => "finished",
+            Self::Matching => "matching",
+            Self::Executing => "executing",
+        }
+    }
+}
+
+/// Something that an agent says to whoever listens to it. Each follows from one RuntimeEvent and has its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamEvent {
+    /// The fact that it follows from.
+    pub seq: u64,
+    /// The place of the RuntimeEvent that it follows from among those of this fact.
+    pub index: u32,
+    /// When.
+    pub at: Timestamp,
+    /// What people call the agent.
+    pub agent_def: Arc<str>,
+    /// Which agent.
+    pub agent_state_id: AgentStateId,
+    /// In which run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// What the agent was doing.
+    pub phase: Phase,
+    /// What it says.
+    #[serde(flatten)]
+    pub body: StreamBody,
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum StreamBody {
+    /// A piece of what it says, as it comes: each piece once.
+    Chunk(StreamChunk),
+    /// Nothing more to say to this input: the run has ended.
+    Eof,
+    /// The agent is gone.
+    Closed {
+        /// Why.
+        reason: String,
+    },
+    /// A tool is about to run, or an agent to which work was given.
+    ToolStart {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// With these arguments.
+        input: Value,
+    },
+    /// A tool did what was asked.
+    ToolDone(ToolEnd),
+    /// A tool did not do what was asked. One that never ran (denied, invalid, …) had no `tool_start`.
+    ToolError {
+        /// How it ended.
+        status: ToolStatus,
+        /// What the model is told, in short.
+        error: String,
+        /// Which call, and what the model is told.
+        #[serde(flatten)]
+        end: ToolEnd,
+    },
+    /// The run was stopped from outside.
+    Interrupted {
+        /// By what.
+        reason: String,
+    },
+}
+
+/// A piece of what an agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamChunk {
+    /// Of which medium. What tools print is of the medium `tool`.
+    pub medium: Medium,
+    /// The words; where a script emitted something else, its JSON text.
+    pub text: String,
+    /// What a script emitted, where it is more than words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// The answer that it is a piece of. A model that is asked again begins another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// The call whose tool says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolEnd {
+    /// Which call.
+    pub tool_call_id: ToolCallId,
+    /// Which tool.
+    pub name: String,
+    /// What the model reads about it.
+    pub result: Vec<ContentPart>,
+    /// Milliseconds that it ran; 0 where it never ran.
+    pub duration_ms: u64,
+    /// For people and programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
+impl StreamEvent {
+    /// Where it stands in its session.
+    pub fn place(&self) -> (u64, u32) {
+        (self.seq, self.index)
+    }
+
+    /// The medium that it belongs to: that of a chunk, and `tool` for the life of calls. `None` for what every stream of the
+    /// agent is told: `eof`, `closed`, `interrupted`.
+    pub fn medium(&self) -> Option<&Medium> {
+        match &self.body {
+            StreamBody::Chunk(chunk) => Some(&chunk.medium),
+            StreamBody::ToolStart { .. } | StreamBody::ToolDone(_) | StreamBody::ToolError { .. } => {
+                Some(&Medium::Tool)
+            }
+            StreamBody::Eof | StreamBody::Closed { .. } | StreamBody::Interrupted { .. } => None,
+        }
+    }
+
+    /// Its kind, as it is written.
+    pub fn kind(&self) -> &'static str {
+        match &self.body {
+            StreamBody::Chunk(_) => "chunk",
+            StreamBody::Eof => "eof",
+            StreamBody::Closed { .. } => "closed",
+            StreamBody::ToolStart { .. } => "tool_start",
+            StreamBody::ToolDone(_) => "tool_done",
+            StreamBody::ToolError { .. } => "tool_error",
+            StreamBody::Interrupted { .. } => "interrupted",
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! One session as many streams: one for each agent, each medium, or both.
+//!
+//! What agents say ([`StreamEvent`]) follows from RuntimeEvents alone ([`StreamFold`]), so a session that runs elsewhere, one that
+//! is only watched and one that is replayed have the same streams. [`Streams`] reads the session once for all of them. Each
+//! stream has a bound and a [`Policy`] of its own, can be opened before or after its agent exists, and from any `seq`; a slow
+//! reader holds up nobody.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use agentx_runtime::streams::{Policy, Select, StreamBody, session_streams};
+//! use agentx_runtime::{RuntimeError, Session};
+//! use agentx_types::Medium;
+//!
+//! async fn listen(session: Arc<dyn Session>) -> Result<(), RuntimeError> {
+//!     let streams = session_streams(session, 0).await?;
+//!     // Every word of every agent; and what a narrator says aloud, as soon as there is one.
+//!     let mut words = streams.open(Select::all().medium(Medium::Text), Policy::Lossless(256));
+//!     let mut voice = streams.open(Select::named("narrator").medium(Medium::Audio), Policy::Latest(8));
+//!     tokio::spawn(async move { while voice.next().await.is_some() {} });
+//!     while let Some(event) = words.next().await {
+//!         if let StreamBody::Chunk(chunk) = &event.body {
+//!             println!("{} ({}): {}", event.agent_def, event.phase.as_str(), chunk.text);
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
+
+mod event;
+mod fold;
+mod hub;
+mod queue;
+mod reader;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use agentx_types::{AgentStateId, SessionId};
+use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use event::{Phase, StreamBody, StreamChunk, StreamEvent, ToolEnd};
+pub use fold::{AgentEntry, StreamFold};
+pub use reader::AgentStream;
+pub use select::{From, Policy, Select};
+
+use crate::{BoxFuture, Runtime, RuntimeError, Session, Subscription, View};
+use hub::{Hub, Pump};
+use queue::Slot;
+use reader::CatchUp;
+
+/// Where an event stands: its `seq`, and its index there.
+type Place = (u64, u32);
+
+/// Where the events of a session come from, as often as somebody has to read them again.
+pub trait StreamSource: Send + Sync {
+    /// The RuntimeEvents after `after_seq`, then what happens.
+    ///
+    /// # Errors
+    /// Where the session cannot be read.
+    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
+}
+
+/// A session that this process writes.
+struct Written(Arc<dyn Session>);
+
+impl StreamSource for Written {
+    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        self.0.subscribe(after_seq, View::Runtime)
+    }
+}
+
+/// A session that is only looked at.
+struct Watched(Arc<dyn Runtime>, SessionId);
+
+impl StreamSource for Watched {
+    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        self.0.watch(&self.1, after_seq, View::Runtime, true)
+    }
+}
+
+/// Why a stream ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// Its agent is gone.
+    AgentClosed,
+    /// The session was closed.
+    SessionEnded,
+    /// The session cannot be read any more.
+    Failed(String),
+}
+
+/// The streams of a session that this process has open, from after `after_seq`.
+///
+/// # Errors
+/// Where the session cannot be read.
+pub async fn session_streams(session: Arc<dyn Session>, after_seq: u64) -> Result<Streams, RuntimeError> {
+    Streams::of(Arc::new(Written(session)), after_seq).await
+}
+
+/// The streams of a session that is only looked at, from after `after_seq`.
+///
+/// # Errors
+/// Where the session cannot be read.
+pub async fn watched_streams(
+    runtime: Arc<dyn Runtime>,
+    session: SessionId,
+    after_seq: u64,
+) -> Result<Streams, RuntimeError> {
+    Streams::of(Arc::new(Watched(runtime, session)), after_seq).await
+}
+
+/// One session as many streams. Clones are the same multiplexer; it stops reading when they and all streams are gone.
+#[derive(Clone)]
+pub struct Streams {
+    shared: Arc<Shared>,
+}
+
+/// What the handles and the readers share.
+struct Shared {
+    hub: Arc<Hub>,
+    source: Arc<dyn StreamSource>,
+    _stop: DropGuard,
+}
+
+impl Streams {
+    /// The streams of a session, from after `after_seq`. When it returns, all agents that are there are known. Names and what
+    /// agents are doing come from the beginning of the session, which is read once for that.
+    ///
+    /// # Errors
+    /// Where the session cannot be read.
+    pub async fn of(source: Arc<dyn StreamSource>, after_seq: u64) -> Result<Self, RuntimeError> {
+        let subscription = source.subscribe(0).await?;
+        let hub = Arc::new(Hub::new(after_seq));
+        let stop = CancellationToken::new();
+        let (ready, is_ready) = oneshot::channel();
+        let pump = Pump {
+            hub: hub.clone(),
+            source: source.clone(),
+            stop: stop.clone(),
+            ready: Some(ready),
+        };
+        let shared = Arc::new(Shared {
+            hub,
+            source,
+            _stop: stop.drop_guard(),
+        });
+        tokio::spawn(pump.run(subscription));
+        // It says so by letting go of its end.
+        let _ = is_ready.await;
+        Ok(Self { shared })
+    }
+
+    /// Opens a stream from where the streams begin.
+    pub fn open(&self, select: Select, policy: Policy) -> AgentStream {
+        self.open_from(select, policy, From::Start)
+    }
+
+    /// Opens a stream from anywhere. What is there already is read from the log, for this stream alone, until it is where the
+    /// others are.
+    pub fn open_from(&self, select: Select, policy: Policy, from: From) -> AgentStream {
+        let slot = Arc::new(Slot::new(select, policy));
+        let mut state = self.shared.hub.lock();
+        let (known, wanted) = match from {
+            From::Now => (state.place, state.place),
+            From::Start => (state.begin, state.begin),
+            From::After(seq) => ((seq, u32::MAX), (seq, u32::MAX)),
+        };
+        let behind = state.join(&slot, known).is_err().then(|| {
+            let (fold, known) = match &state.at_begin {
+                (fold, at) if *at <= wanted => (fold.clone(), *at),
+                _ => (StreamFold::default(), (0, u32::MAX)),
+            };
+            Box::new(CatchUp {
+                fold,
+                known,
+                from: wanted,
+                subscription: None,
+                progressed: true,
+            })
+        });
+        drop(state);
+        AgentStream {
+            shared: self.shared.clone(),
+            slot,
+            behind,
+            ended: None,
+        }
+    }
+
+    /// The agents that there are, in the order in which they came, and those that are gone.
+    pub fn agents(&self) -> Vec<AgentEntry> {
+        self.shared.hub.lock().fold.agents().collect()
+    }
+
+    /// The agents of this name that are there.
+    pub fn named(&self, name: &str) -> Vec<AgentStateId> {
+        let mut agents = self.agents();
+        agents.retain(|agent| !agent.closed && &*agent.name == name);
+        agents.into_iter().map(|agent| agent.agent_state_id).collect()
+    }
+}

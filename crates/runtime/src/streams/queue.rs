@@ -1,0 +1,137 @@
+//! What waits for the reader of one stream, within its bound.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::event::{StreamBody, StreamEvent};
+use super::fold::StreamFold;
+use super::select::{Policy, Select, Who};
+use super::{Place, StreamEnd};
+
+/// One stream, between the multiplexer and its reader.
+pub(super) struct Slot {
+    pub(super) select: Select,
+    pub(super) policy: Policy,
+    pub(super) news: Notify,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Arc<StreamEvent>>,
+    /// What is not after this is known to the reader.
+    skip: Place,
+    /// How many were dropped, as the reader wants only what is new.
+    dropped: u64,
+    behind: Option<Box<Behind>>,
+    ended: Option<StreamEnd>,
+}
+
+/// Where a stream was cut off.
+pub(super) struct Behind {
+    /// The event that did not fit.
+    pub(super) first: Arc<StreamEvent>,
+    /// As it was after this event.
+    pub(super) fold: StreamFold,
+}
+
+/// What a reader found.
+pub(super) enum Taken {
+    Event(Arc<StreamEvent>),
+    Behind(Box<Behind>),
+    Ended(StreamEnd),
+    Nothing,
+}
+
+impl Slot {
+    pub(super) fn new(select: Select, policy: Policy) -> Self {
+        Self {
+            select,
+            policy,
+            news: Notify::new(),
+            queue: Mutex::default(),
+        }
+    }
+
+    /// The reader knows everything up to here.
+    pub(super) fn skip_to(&self, place: Place) {
+        self.lock().skip = place;
+    }
+
+    /// Takes in an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or over.
+    pub(super) fn push(&self, event: &Arc<StreamEvent>, fold: &StreamFold) -> bool {
+        let mut queue = self.lock();
+        if event.place() <= queue.skip {
+            return true;
+        }
+        let mut goes_on = true;
+        if queue.waiting.len() < self.policy.bound() {
+            queue.waiting.push_back(event.clone());
+        } else if let Policy::Latest(_) = self.policy {
+            queue.waiting.pop_front();
+            queue.dropped += 1;
+            queue.waiting.push_back(event.clone());
+        } else {
+            queue.behind = Some(Box::new(Behind {
+                first: event.clone(),
+                fold: fold.clone(),
+            }));
+            goes_on = false;
+        }
+        if goes_on && let Some(end) = self.end_with(event) {
+            queue.ended = Some(end);
+            goes_on = false;
+        }
+        drop(queue);
+        self.news.notify_one();
+        goes_on
+    }
+
+    /// The end of the stream, if this event is it.
+    pub(super) fn end_with(&self, event: &StreamEvent) -> Option<StreamEnd> {
+        match (&self.select.agent, &event.body) {
+            (Who::Id(id), StreamBody::Closed { .. }) if *id == event.agent_state_id => {
+                Some(StreamEnd::AgentClosed)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn end(&self, end: StreamEnd) {
+        self.lock().ended.get_or_insert(end);
+        self.news.notify_one();
+    }
+
+    pub(super) fn take(&self) -> Taken {
+        let mut queue = self.lock();
+        if let Some(event) = queue.waiting.pop_front() {
+            return Taken::Event(event);
+        }
+        if let Some(behind) = queue.behind.take() {
+            return Taken::Behind(behind);
+        }
+        queue.ended.clone().map_or(Taken::Nothing, Taken::Ended)
+    }
+
+    /// Moves up to `limit` of what waits to the end of `out`.
+    pub(super) fn take_many(&self, out: &mut Vec<Arc<StreamEvent>>, limit: usize) -> usize {
+        let mut queue = self.lock();
+        let count = queue.waiting.len().min(limit);
+        out.extend(queue.waiting.drain(..count));
+        count
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().waiting.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,101 @@
+//! Which stream is wanted, and what happens where its reader is slow.
+
+use std::sync::Arc;
+
+use agentx_types::{AgentStateId, Medium};
+
+use super::event::StreamEvent;
+
+/// Whose streams, and what of them. Everything, where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Select {
+    pub(super) agent: Who,
+    pub(super) medium: Option<Medium>,
+}
+
+/// Whose streams.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Who {
+    /// Of all agents.
+    #[default]
+    All,
+    /// Of this one.
+    Id(AgentStateId),
+    /// Of all agents of this name, one after another or at once.
+    Name(Arc<str>),
+}
+
+impl Select {
+    /// Everything that agents of the session say.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// What this agent says. The agent may come later.
+    pub fn agent(id: impl Into<AgentStateId>) -> Self {
+        Self {
+            agent: Who::Id(id.into()),
+            medium: None,
+        }
+    }
+
+    /// What agents of this name say, whichever they are.
+    pub fn named(name: impl AsRef<str>) -> Self {
+        Self {
+            agent: Who::Name(Arc::from(name.as_ref())),
+            medium: None,
+        }
+    }
+
+    /// Only this medium of it, and the ends: `eof`, `closed` and `interrupted` belong to every medium.
+    #[must_use]
+    pub fn medium(mut self, medium: Medium) -> Self {
+        self.medium = Some(medium);
+        self
+    }
+
+    /// Whether it is wanted.
+    pub fn wants(&self, event: &StreamEvent) -> bool {
+        let whose = match &self.agent {
+            Who::All => true,
+            Who::Id(id) => *id == event.agent_state_id,
+            Who::Name(name) => *name == event.agent_def,
+        };
+        whose && self.wants_medium(event)
+    }
+
+    pub(super) fn wants_medium(&self, event: &StreamEvent) -> bool {
+        let Some(wanted) = &self.medium else { return true };
+        event.medium().is_none_or(|medium| medium == wanted)
+    }
+}
+
+/// What happens where the reader of a stream is slow. It never holds up anybody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Nothing is lost. So many events are kept; who is further behind reads the rest from the log.
+    Lossless(usize),
+    /// Only what is new counts. So many events are kept; older ones are dropped, and counted.
+    Latest(usize),
+}
+
+impl Policy {
+    /// How many events are kept: one at least.
+    pub fn bound(self) -> usize {
+        match self {
+            Self::Lossless(bound) | Self::Latest(bound) => bound.max(1),
+        }
+    }
+}
+
+/// Where a stream begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum From {
+    /// Where all of the [`Streams`](super::Streams) begin.
+    #[default]
+    Start,
+    /// After this fact.
+    After(u64),
+    /// With what comes next.
+    Now,
+}
