@@ -1,6 +1,6 @@
 //! A VM that holds runs of one script. Between runs it is frozen: what a run writes is in globals of its own.
 //!
-//! A VM of Luau takes 150 to 190 KiB whatever runs in it, a run in it a few. So runs of one [`Script`](crate::Script) share VMs,
+//! A VM takes about 200 KiB whatever runs in it, a run in it about 16. So runs of one [`Script`](crate::Script) share VMs,
 //! at most [`MOST_RUNS`] each, and runs of different scripts never do: a script is compiled for one owner, so nobody shares
 //! a VM with somebody else. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
 
