@@ -39,6 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["types", "bus", "runtime", "node-runtime", "config", "identity"],
     ),
     ("luau-tools", &["types", "runtime"]),
+    ("macros", &[]),
     (
         "flows",
         &["types", "runtime", "luau-tools", "agent-files"],
@@ -51,6 +52,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// What the facade re-exports: every library.
 const LIBRARIES: &[&str] = &[
+    "macros",
     "types",
     "bus",
     "agent",

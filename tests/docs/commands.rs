@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentx_tests::workspace_root;
 
 use crate::console::Sandbox;
-use crate::markdown::{blocks, prose, quoted, read, rows, section};
+use crate::markdown::{blocks, quoted, read, rows, section};
 use crate::none;
 
 /// The names below `Commands:` of a help.
@@ -167,29 +167,9 @@ fn packages_and_scripts_that_are_named_exist() {
 #[test]
 fn the_library_example_is_the_one_that_is_tested() {
     let readme = read("README.md");
-    let tested: String = read("crates/agentx/src/lib.rs")
-        .lines()
-        .filter_map(|line| line.strip_prefix("//!"))
-        .map(|line| format!("{}\n", line.trim()))
-        .collect();
-    let example = blocks(&readme)
-        .into_iter()
-        .find(|block| block.language == "rust")
-        .map(|block| block.text)
-        .unwrap_or_default();
-    let own = [
-        "#[tokio", "async fn", "let here", "let env", "println!", "Ok(())", "}",
-    ];
-    let missing: Vec<String> = example
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !own.iter().any(|own| line.starts_with(own)))
-        .filter(|line| !tested.contains(&format!("{line}\n")))
-        .map(str::to_owned)
-        .collect();
-    assert!(!example.is_empty() && prose(&readme).contains("library"));
-    none(
-        &missing,
-        "lines of the README's example that the facade's own example does not have",
-    );
+    let tested = read("crates/agentx/examples/weather.rs");
+    let code = tested.split_once("\n\n").map(|(_, code)| code);
+    let shown = blocks(section(&readme, "## As a library"));
+    let shown = shown.iter().find(|block| block.language == "rust");
+    assert_eq!(shown.map(|block| block.text.as_str()), code);
 }

@@ -1,7 +1,39 @@
 //! AgentX: an event-driven runtime for LLM agents.
 //!
 //! An agent is a pure state machine; everything outside it is its environment and speaks to it in events; the events, in
-//! order, are the session. This crate re-exports the parts, so that one dependency is enough.
+//! order, are the session. This crate is the one to add: the shortest way to an agent of one's own, and all the parts.
+//!
+//! ```
+//! /// Says what the weather is like.
+//! #[agentx::tool]
+//! async fn weather(#[arg("The city.")] city: String) -> Result<String, String> {
+//!     Ok(format!("sunny in {city}"))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), agentx::AgentError> {
+//! let agent = agentx::agent("You help travellers.").model("scripted").tool(weather).start().await?;
+//! let answer = agent.ask("weather in Paris?").await?;
+//! assert!(answer.text.contains("sunny in Paris"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Models, keys and rules are those of the program `agentx`: its files and the environment, or [`AgentBuilder::settings`].
+//! Without a key, or with the model `scripted`, the offline demo answers, which asks for a tool that is named in the words. A
+//! session is kept where [`AgentBuilder::data_dir`] says; without that it goes with its last handle.
+//!
+//! | to | see | example |
+//! | --- | --- | --- |
+//! | make a tool of a function | [`tool`] | `examples/weather.rs` |
+//! | hear the answer as it comes | [`AgentHandle::stream`] | `examples/stream.rs` |
+//! | hand a value to the tools of one run | [`Ask::with`] | `examples/context.rs` |
+//! | stop a run | drop what was asked, [`Ask::cancelled_by`], [`AgentHandle::interrupt`] | `examples/cancel.rs` |
+//! | say something in mid-run | [`AgentHandle::steer`] | `examples/steer.rs` |
+//! | decide tomorrow, in another process | [`AgentHandle::pending`], [`AgentBuilder::resume`] | `examples/approve_later.rs` |
+//! | branch a session | [`AgentHandle::fork`], [`AgentHandle::fork_at`] | `examples/fork.rs` |
+//!
+//! The same by hand, from the parts:
 //!
 //! ```
 //! use agentx::config::{Places, Request, load};
@@ -28,7 +60,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`types`] | ids, the three event vocabularies, envelopes, messages, actions, configuration |
-//! | [`agent`] | the pure machines |
+//! | [`agent`](mod@agent) | the pure machines |
 //! | [`bus`] | the event bus and its reactors |
 //! | [`llm`] | wire codecs of the model APIs and the model catalog, without I/O |
 //! | [`runtime`] | the traits, receptors, bridge, the fold of a session and its driver |
@@ -38,6 +70,16 @@
 //! | [`agent_files`], [`assembly`] | agents and tools described in files, and what sessions are opened with |
 //! | [`luau_tools`] | sandboxed Luau |
 //! | [`sqlite_log`], [`tools`], [`config`] | the log, the built-in tools, the configuration |
+
+mod answering;
+mod ask;
+mod builder;
+mod error;
+mod handle;
+#[doc(hidden)]
+pub mod support;
+mod tool;
+mod update;
 
 pub use agentx_agent as agent;
 pub use agentx_agent_files as agent_files;
@@ -56,8 +98,119 @@ pub use agentx_types as types;
 
 pub use agentx_node_runtime::NodeRuntime;
 pub use agentx_runtime::{
-    ApprovalInput, Delivery, OpenRequest, Runtime, RuntimeError, Session, Subscription, UserInput, View,
+    ApprovalInput, Delivery, OpenRequest, PendingApproval, Runtime, RuntimeError, Session, Subscription,
+    ToolContext, UserInput, View,
 };
+pub use answering::Answering;
+pub use ask::Ask;
+pub use builder::{AgentBuilder, agent};
+pub use error::AgentError;
+pub use handle::AgentHandle;
+pub use tool::{IntoTool, OfFunction, OfShared, OfTool, OfType};
+pub use update::{Answer, Update};
+
+/// Makes a tool of an async function.
+///
+/// The model reads what is written here anyway: the function's name, its documentation, and what stands before each
+/// parameter. The function of this name then makes the tool; give the name to [`AgentBuilder::tool`].
+///
+/// ```
+/// use agentx::ToolContext;
+/// use agentx::runtime::Tool as _;
+///
+/// /// Finds trains between two cities.
+/// #[agentx::tool(name = "find-trains", idempotent)]
+/// async fn trains(
+///     /// Where the journey begins.
+///     from: String,
+///     /// Where it ends.
+///     to: String,
+///     /// At most so many.
+///     #[arg(default = 3_u8)]
+///     limit: u8,
+///     /// Only after this hour.
+///     after: Option<u8>,
+///     context: &ToolContext,
+/// ) -> Result<Vec<String>, String> {
+///     let _ = (context.get::<String>(), after);
+///     Ok((0..limit).map(|n| format!("{from} – {to}, {n} o'clock")).collect())
+/// }
+///
+/// let spec = trains().spec();
+/// assert_eq!((spec.name.as_str(), spec.idempotent), ("find-trains", true));
+/// assert_eq!(spec.description, "Finds trains between two cities.");
+/// assert_eq!(spec.input_schema["properties"]["from"]["description"], "Where the journey begins.");
+/// assert_eq!(spec.input_schema["properties"]["limit"]["default"], 3);
+/// assert_eq!(spec.input_schema["required"], serde_json::json!(["from", "to"]));
+/// ```
+///
+/// It returns `Result<T, E>`: a `T` that is text is read as it is, any other as JSON; an `E` is shown, and the model reads it as
+/// a failure. When the run is stopped, the function is dropped where it waits.
+///
+/// | attribute | says |
+/// | --- | --- |
+/// | `name = "…"` | its name, where it is not the function's |
+/// | `read`, `change`, `run` | it reads files, changes things, runs programs: what is changed and run is asked about. Without one it touches nothing, and is never asked about |
+/// | `path = p`, `command = c` | the parameter that holds a path, or a command line, for approval rules |
+/// | `idempotent` | after a crash it may be called again |
+/// | `quit` | a call that works ends the run |
+///
+/// A parameter is a name with a type that is [`Deserialize`](serde::Deserialize) and [`JsonSchema`](schemars::JsonSchema);
+/// an `Option` may be left out. `#[arg(default)]` and `#[arg(default = …)]` say what it is where it is left out, `#[arg(name = "…")]`
+/// what the model calls it, `#[arg("…")]` what a doc comment would. `&ToolContext` is the call's context and no
+/// argument: which session and workspace, output while it runs, cancellation, and [values](Ask::with).
+///
+/// A parameter that nothing is said about does not compile:
+///
+/// ```compile_fail
+/// /// Shouts.
+/// #[agentx::tool]
+/// async fn shout(words: String) -> Result<String, String> {
+///     Ok(words.to_uppercase())
+/// }
+/// ```
+///
+/// ```
+/// /// Shouts.
+/// #[agentx::tool]
+/// async fn shout(#[arg("What is shouted.")] words: String) -> Result<String, String> {
+///     Ok(words.to_uppercase())
+/// }
+/// ```
+///
+/// Nor does a tool of which nothing is said, one that is not `async`, borrows its arguments, or returns no `Result`:
+///
+/// ```compile_fail
+/// #[agentx::tool]
+/// async fn shout(#[arg("What is shouted.")] words: String) -> Result<String, String> {
+///     Ok(words.to_uppercase())
+/// }
+/// ```
+///
+/// ```compile_fail
+/// /// Shouts.
+/// #[agentx::tool]
+/// fn shout(#[arg("What is shouted.")] words: String) -> Result<String, String> {
+///     Ok(words.to_uppercase())
+/// }
+/// ```
+///
+/// ```compile_fail
+/// /// Shouts.
+/// #[agentx::tool]
+/// async fn shout(#[arg("What is shouted.")] words: &str) -> Result<String, String> {
+///     Ok(words.to_uppercase())
+/// }
+/// ```
+///
+/// ```compile_fail
+/// /// Shouts.
+/// #[agentx::tool]
+/// async fn shout(#[arg("What is shouted.")] words: String) -> String {
+///     words.to_uppercase()
+/// }
+/// ```
+pub use agentx_macros::tool;
 
 use agentx_types::{ContentPart, RunStatus, RuntimeEvent};
 

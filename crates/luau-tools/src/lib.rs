@@ -10,7 +10,6 @@ mod lanes;
 mod libraries;
 mod limits;
 mod natives;
-mod prelude;
 mod random;
 mod run;
 mod script;

@@ -190,7 +190,7 @@ fn bytecode(source: &str) -> Result<Vec<u8>, Mistake> {
             message: format!("the text nests deeper than {DEEPEST} brackets"),
         });
     }
-    crate::prelude::flags();
+    crate::vm::flags();
     compiler().compile(source).map_err(|error| mistake(&error))
 }
 

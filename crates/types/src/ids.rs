@@ -107,6 +107,11 @@ impl RunId {
     pub fn of_input(seq: u64) -> Self {
         Self::with_suffix(seq)
     }
+
+    /// The `seq` of the input that it answers; `None` for a name that is not one of ours.
+    pub fn input(&self) -> Option<u64> {
+        self.as_str().strip_prefix(Self::PREFIX)?.parse().ok()
+    }
 }
 
 impl ToolCallId {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::intent::{Intent, ToolWish, plan};
 use super::phrase::is_chinese;
-use super::{summary, words};
+use super::{named, summary, words};
 
 /// What the demo answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +31,13 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
     let mut answer = Answer::default();
     for result in last_results(since) {
         add_paragraph(&mut answer.text, &summary::summary(result, chinese));
+    }
+    let named = named::calls(&input, &request.tools);
+    if !named.is_empty() {
+        if done_steps == 0 {
+            ask_for(named, chinese, &mut answer);
+        }
+        return answer;
     }
     let steps = plan(&input);
     for step in steps.get(done_steps..).unwrap_or_default() {
@@ -97,6 +104,14 @@ fn carry_out(intent: &Intent, request: &ModelRequest, chinese: bool, answer: &mu
         },
     };
     add_paragraph(&mut answer.text, &said);
+}
+
+/// Asks for tools that were named.
+fn ask_for(calls: Vec<(String, Value)>, chinese: bool, answer: &mut Answer) {
+    for call in calls {
+        add_paragraph(&mut answer.text, &announcement(&call.0, chinese));
+        answer.calls.push(call);
+    }
 }
 
 fn announcement(tool: &str, chinese: bool) -> String {

@@ -2,7 +2,8 @@
 //!
 //! It performs `call_model` with no network: it says plainly that it is a script, answers a few phrases in English and
 //! Chinese, asks for tools when asked in plain words, and sums up their real results. Everything around it (approvals,
-//! interrupts, the log, replay) works as with a real model. The same request always gives the same events.
+//! interrupts, the log, replay) works as with a real model. The same request always gives the same events. A tool that is not
+//! the program's own is asked for where an input names it.
 //!
 //! Where it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an agent with tools of
 //! its own, or a whole flow, runs the same way every time.
@@ -13,6 +14,7 @@
 mod answer;
 mod cues;
 mod intent;
+mod named;
 mod phrase;
 mod player;
 mod summary;

@@ -1,0 +1,343 @@
+//! An agent that is answering: one stream of updates, and the answer as its end. Whoever awaits the answer folds the same
+//! stream.
+
+use std::collections::BTreeMap;
+use std::future::{Future as _, IntoFuture, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use agentx_runtime::{
+    BoxFuture, Delivery, PendingApproval, RequestValues, RuntimeError, Session, Subscription,
+};
+use agentx_types::{
+    AgentStateId, ContentPart, Envelope, RunFinished, RunId, RunStatus, RuntimeEvent, ToolCallId, ToolStatus,
+};
+use futures_core::Stream;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use crate::{AgentError, AgentHandle, Answer, Update};
+
+/// An agent that is answering. Read it with [`Answering::next`] or as a [`Stream`]; await it for the answer alone.
+///
+/// Whoever drops it stops the run, with its model call, its tools and the agents that it made. A run that waits for a decision
+/// goes on waiting, and [`AgentHandle::answer`] takes it up again.
+pub struct Answering {
+    agent: AgentHandle,
+    run: RunId,
+    events: Option<Subscription>,
+    cancel: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    phase: Phase,
+    heard: Heard,
+}
+
+/// Where the run stands, as far as it was heard.
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    /// Its input waits.
+    Waiting,
+    /// It is under way.
+    Running,
+    /// It waits for a decision.
+    Undecided,
+    /// It has ended, or cannot be heard any more.
+    Over,
+}
+
+/// What later updates are put together from.
+#[derive(Default)]
+struct Heard {
+    /// The agent that was asked, once the run has begun.
+    root: Option<AgentStateId>,
+    /// What was said in the answer that the model is giving.
+    text: String,
+    /// What models read about their calls.
+    results: BTreeMap<ToolCallId, String>,
+    answer: Option<Answer>,
+}
+
+impl Answering {
+    pub(crate) fn new(agent: AgentHandle, run: RunId, events: Subscription) -> Self {
+        Self {
+            agent,
+            run,
+            events: Some(events),
+            cancel: None,
+            phase: Phase::Waiting,
+            heard: Heard::default(),
+        }
+    }
+
+    /// Stops the run when `token` fires.
+    #[must_use]
+    pub fn cancelled_by(mut self, token: CancellationToken) -> Self {
+        self.cancel = Some(Box::pin(token.cancelled_owned()));
+        self
+    }
+
+    /// A value for the tools of this run from here on, as [`Ask::with`](crate::Ask::with): what a process that goes on with a
+    /// run after another has to give again.
+    pub async fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
+        let values = RequestValues::default().with(value);
+        self.agent.asks().keep(self.agent.id(), &self.run, values).await;
+        self
+    }
+
+    /// The run that gives the answer.
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The next update; `None` after [`Update::Answered`] or an error.
+    pub async fn next(&mut self) -> Option<Result<Update, AgentError>> {
+        poll_fn(|context| self.poll_update(context)).await
+    }
+
+    fn poll_update(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Update, AgentError>>> {
+        if let Some(cancel) = &mut self.cancel
+            && cancel.as_mut().poll(context).is_ready()
+        {
+            self.cancel = None;
+            self.stop();
+        }
+        while let Some(events) = &mut self.events {
+            let Poll::Ready(delivery) = events.deliveries.poll_recv(context) else {
+                return Poll::Pending;
+            };
+            let update = match delivery {
+                Some(Delivery::Runtime(event)) => self.hear(&event),
+                Some(Delivery::Environment(_) | Delivery::CaughtUp(_)) => None,
+                Some(Delivery::CutOff(why)) => Some(Err(self.gone(why))),
+                None => Some(Err(self.gone("it ended before the answer".into()))),
+            };
+            if update.is_some() {
+                return Poll::Ready(update);
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    /// Nobody listens any more, and the run waits for a decision.
+    fn leave_undecided(&mut self) {
+        self.phase = Phase::Undecided;
+    }
+
+    fn gone(&mut self, why: String) -> AgentError {
+        self.phase = Phase::Over;
+        self.events = None;
+        let session = self.agent.id().clone();
+        RuntimeError::Gone { session, why }.into()
+    }
+
+    fn hear(&mut self, event: &Envelope<RuntimeEvent>) -> Option<Result<Update, AgentError>> {
+        let of_run = event.run_id.as_ref() == Some(&self.run);
+        match &event.event {
+            RuntimeEvent::RunStarted(started) if started.run_id == self.run => {
+                self.phase = Phase::Running;
+                self.heard.root.clone_from(&event.agent_state_id);
+                None
+            }
+            RuntimeEvent::RunStatusChanged(changed) if changed.run_id == self.run => {
+                self.phase = match changed.status {
+                    RunStatus::AwaitingApproval => Phase::Undecided,
+                    _ => Phase::Running,
+                };
+                None
+            }
+            RuntimeEvent::TurnResponse(turn) if turn.run_id == self.run => {
+                self.heard.answer = Some(Answer::of(turn));
+                None
+            }
+            RuntimeEvent::RunFinished(finished) if finished.run_id == self.run => Some(self.finish(finished)),
+            event if of_run => self.heard.update(event).map(Ok),
+            other => {
+                let child = event.agent_state_id.clone();
+                let agent =
+                    child.filter(|agent| self.heard.root.as_ref().is_some_and(|root| root != agent))?;
+                let update = Box::new(self.heard.update_of_child(other)?);
+                Some(Ok(Update::Child { agent, update }))
+            }
+        }
+    }
+
+    fn finish(&mut self, finished: &RunFinished) -> Result<Update, AgentError> {
+        self.phase = Phase::Over;
+        self.events = None;
+        self.forget();
+        match (finished.status, self.heard.answer.take()) {
+            (RunStatus::Completed, Some(answer)) => Ok(Update::Answered(answer)),
+            (status, _) => Err(AgentError::Ended {
+                status,
+                reason: finished.reason.clone(),
+                text: std::mem::take(&mut self.heard.text),
+            }),
+        }
+    }
+
+    /// The values of the run are given to nobody any more.
+    fn forget(&self) {
+        let (asks, session, run) = (
+            self.agent.asks().clone(),
+            self.agent.id().clone(),
+            self.run.clone(),
+        );
+        if let Ok(tokio) = tokio::runtime::Handle::try_current() {
+            tokio.spawn(async move { asks.forget(&session, &run).await });
+        }
+    }
+
+    /// Has the run stopped, at once or as soon as its turn comes. What it still says is heard.
+    fn stop(&self) {
+        let (session, run) = (self.agent.session().clone(), self.run.clone());
+        if let Ok(tokio) = tokio::runtime::Handle::try_current() {
+            tokio.spawn(async move {
+                // A session that has ended has nothing to stop.
+                let _ = stop_run(session, run).await;
+            });
+        }
+    }
+}
+
+/// Interrupts the run as soon as it is the one under way.
+async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeError> {
+    let state = session.state().await?;
+    let mut events = session
+        .subscribe(state.last_seq, agentx_runtime::View::Runtime)
+        .await?;
+    match state.run {
+        Some(now) if now.run_id == run && now.status.is_final() => return Ok(()),
+        Some(now) if now.run_id == run => {}
+        // Runs are numbered by their inputs: this one is over.
+        Some(now) if now.run_id.input() > run.input() => return Ok(()),
+        _ => {
+            let begins = |delivery: &Delivery| match delivery {
+                Delivery::Runtime(event) => {
+                    matches!(&event.event, RuntimeEvent::RunStarted(started) if started.run_id == run)
+                }
+                _ => false,
+            };
+            while let Some(delivery) = events.next().await {
+                if begins(&delivery) {
+                    break;
+                }
+            }
+        }
+    }
+    session
+        .interrupt(Some("nobody waits for the answer any more".into()))
+        .await?;
+    Ok(())
+}
+
+impl Heard {
+    /// What an event of the run comes to.
+    fn update(&mut self, event: &RuntimeEvent) -> Option<Update> {
+        match event {
+            RuntimeEvent::MessageStart(_) => self.text.clear(),
+            RuntimeEvent::TextDelta(delta) => self.text.push_str(&delta.text),
+            _ => {}
+        }
+        self.update_of_child(event)
+    }
+
+    /// The same, where what is said is no part of the answer.
+    fn update_of_child(&mut self, event: &RuntimeEvent) -> Option<Update> {
+        Some(match event {
+            RuntimeEvent::TextDelta(delta) => Update::Text(delta.text.clone()),
+            RuntimeEvent::ThinkingDelta(delta) => Update::Thinking(delta.text.clone()),
+            RuntimeEvent::ToolExecuting(call) => Update::ToolStarted {
+                id: call.tool_call_id.clone(),
+                name: call.name.clone(),
+                input: call.input.clone(),
+            },
+            RuntimeEvent::ToolOutput(output) => Update::ToolOutput {
+                id: output.tool_call_id.clone(),
+                text: output.text.clone(),
+            },
+            RuntimeEvent::ToolCallAnswered(answered) => {
+                let text = answered.result.iter().filter_map(ContentPart::as_text).collect();
+                self.results.insert(answered.tool_call_id.clone(), text);
+                return None;
+            }
+            RuntimeEvent::ToolCompleted(done) => {
+                self.ended(&done.tool_call_id, &done.name, ToolStatus::Success)
+            }
+            RuntimeEvent::ToolFailed(failed) => self.ended(&failed.tool_call_id, &failed.name, failed.status),
+            RuntimeEvent::ApprovalRequested(asked) => Update::Undecided(PendingApproval {
+                tool_call_id: asked.tool_call_id.clone(),
+                name: asked.name.clone(),
+                input: asked.input.clone(),
+                reason: asked.reason.clone(),
+                suggested: asked.suggested.clone(),
+            }),
+            _ => return None,
+        })
+    }
+
+    fn ended(&mut self, id: &ToolCallId, name: &str, status: ToolStatus) -> Update {
+        Update::ToolEnded {
+            id: id.clone(),
+            name: name.to_owned(),
+            status,
+            text: self.results.remove(id).unwrap_or_default(),
+        }
+    }
+}
+
+impl Stream for Answering {
+    type Item = Result<Update, AgentError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_update(context)
+    }
+}
+
+impl IntoFuture for Answering {
+    type Output = Result<Answer, AgentError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            while let Some(update) = self.next().await {
+                match update? {
+                    Update::Answered(answer) => return Ok(answer),
+                    update if asks(&update) => {
+                        // What is heard may be over: the question may have been answered since.
+                        let calls = self.agent.pending().await?;
+                        if !calls.is_empty() {
+                            self.leave_undecided();
+                            return Err(AgentError::Undecided { calls });
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Err(self.gone("it ended before the answer".into()))
+        })
+    }
+}
+
+fn asks(update: &Update) -> bool {
+    match update {
+        Update::Undecided(_) => true,
+        Update::Child { update, .. } => asks(update),
+        _ => false,
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if matches!(self.phase, Phase::Waiting | Phase::Running) {
+            self.stop();
+            self.forget();
+        }
+    }
+}
+
+impl std::fmt::Debug for Answering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answering")
+            .field("run", &self.run)
+            .finish_non_exhaustive()
+    }
+}

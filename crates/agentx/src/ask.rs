@@ -1,0 +1,74 @@
+//! One thing that is asked: what goes with it, and how it is begun.
+
+use std::future::IntoFuture;
+
+use agentx_runtime::{BoxFuture, RequestValues};
+use agentx_types::{InputMode, RunId};
+use tokio_util::sync::CancellationToken;
+
+use crate::{AgentError, AgentHandle, Answer, Answering};
+
+/// Something that is about to be asked. Await it for the [`Answer`], or [stream](Ask::stream) it.
+///
+/// Whoever stops waiting stops the run, with its model call, its tools and the agents that it made, unless it waits for a
+/// decision: then it goes on waiting.
+#[must_use = "nothing is asked before it is awaited or streamed"]
+pub struct Ask {
+    agent: AgentHandle,
+    text: String,
+    values: RequestValues,
+    cancel: Option<CancellationToken>,
+}
+
+impl Ask {
+    pub(crate) fn new(agent: AgentHandle, text: String) -> Self {
+        Self {
+            agent,
+            text,
+            values: RequestValues::default(),
+            cancel: None,
+        }
+    }
+
+    /// A value for the tools of this run, and of no other: they have it with `context.get::<T>()`. It is in no log and does
+    /// not outlive the process; helpers do not get it.
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.values = self.values.with(value);
+        self
+    }
+
+    /// Stops the run when `token` fires.
+    pub fn cancelled_by(mut self, token: CancellationToken) -> Self {
+        self.cancel = Some(token);
+        self
+    }
+
+    /// Asks, and hears what the agent says and does on the way. When this returns the input is in the log.
+    ///
+    /// # Errors
+    /// Where the input cannot be committed.
+    pub async fn stream(self) -> Result<Answering, AgentError> {
+        let Self {
+            agent,
+            text,
+            values,
+            cancel,
+        } = self;
+        let say = Box::pin(agent.say(text, InputMode::Queue));
+        let seq = agent.asks().begin(agent.session().as_ref(), values, say).await?;
+        let answering = agent.listen(RunId::of_input(seq)).await?;
+        Ok(match cancel {
+            Some(token) => answering.cancelled_by(token),
+            None => answering,
+        })
+    }
+}
+
+impl IntoFuture for Ask {
+    type Output = Result<Answer, AgentError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.stream().await?.await })
+    }
+}

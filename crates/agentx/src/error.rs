@@ -1,0 +1,64 @@
+//! What can go wrong between a program and its agent.
+
+use agentx_config::ConfigError;
+use agentx_runtime::{LogError, PendingApproval, RuntimeError};
+use agentx_tools::DuplicateTool;
+use agentx_types::RunStatus;
+
+/// What can go wrong between a program and its agent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The configuration has mistakes.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Two tools have one name.
+    #[error(transparent)]
+    Tool(#[from] DuplicateTool),
+    /// Sessions cannot be kept.
+    #[error("sessions cannot be kept: {0}")]
+    Place(#[from] std::io::Error),
+    /// What the runtime says: an unknown model, a missing key, a session that is not there, …
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or [`deny`](crate::AgentHandle::deny), then
+    /// [`answer`](crate::AgentHandle::answer). It goes on waiting, also when this process is gone.
+    #[error("{}", undecided(.calls))]
+    Undecided {
+        /// The calls to decide about.
+        calls: Vec<PendingApproval>,
+    },
+    /// The run ended without an answer.
+    #[error("the run is {}{}", name(*.status), reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
+    Ended {
+        /// How.
+        status: RunStatus,
+        /// Why.
+        reason: Option<String>,
+        /// What was said until then.
+        text: String,
+    },
+}
+
+impl From<LogError> for AgentError {
+    fn from(error: LogError) -> Self {
+        Self::Runtime(error.into())
+    }
+}
+
+fn undecided(calls: &[PendingApproval]) -> String {
+    let calls: Vec<String> = calls
+        .iter()
+        .map(|call| format!("{} {}", call.name, call.input))
+        .collect();
+    format!("a decision is awaited: {}", calls.join(", "))
+}
+
+fn name(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::TimedOut => "timed out",
+        RunStatus::Completed => "completed",
+        _ => "failed",
+    }
+}

@@ -1,0 +1,247 @@
+//! An agent that one can talk to: its session, and the runtime that the session is written by.
+
+use std::sync::Arc;
+
+use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{
+    ApprovalInput, OpenRequest, PendingApproval, Runtime as _, RuntimeError, Session, SessionState,
+    UserInput, View,
+};
+use agentx_types::{ApprovalDecision, ContentPart, InputMode, RunId, SessionId, ToolCallId};
+use tempfile::TempDir;
+
+use crate::tool::Asks;
+use crate::{AgentError, Answer, Answering, Ask};
+
+/// An agent that one can talk to. Clones are the same agent.
+///
+/// With the last clone the session is left [as it stands](AgentHandle::suspend); [`AgentHandle::close`] stops what runs first.
+#[derive(Clone)]
+pub struct AgentHandle {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    session: Arc<dyn Session>,
+    runtime: Arc<NodeRuntime>,
+    asks: Arc<Asks>,
+    kept: Option<Arc<TempDir>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let (session, kept) = (self.session.clone(), self.kept.take());
+        // Without a tokio runtime the process is about to end, which comes to the same.
+        if let Ok(tokio) = tokio::runtime::Handle::try_current() {
+            tokio.spawn(async move {
+                session.suspend().await;
+                drop(kept);
+            });
+        }
+    }
+}
+
+impl AgentHandle {
+    pub(crate) fn new(
+        session: Arc<dyn Session>,
+        runtime: Arc<NodeRuntime>,
+        asks: Arc<Asks>,
+        kept: Option<Arc<TempDir>>,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                session,
+                runtime,
+                asks,
+                kept,
+            }),
+        }
+    }
+
+    /// The session's id, by which another process [resumes](crate::AgentBuilder::resume) it.
+    pub fn id(&self) -> &SessionId {
+        self.inner.session.id()
+    }
+
+    /// The session itself, for what is not here.
+    pub fn session(&self) -> &Arc<dyn Session> {
+        &self.inner.session
+    }
+
+    /// The runtime that has the session: its log, its list of sessions, its models.
+    pub fn runtime(&self) -> &Arc<NodeRuntime> {
+        &self.inner.runtime
+    }
+
+    /// Says `text` to the agent. Nothing happens before the result is awaited, for the answer, or
+    /// [streamed](Ask::stream). While the agent is busy the input waits for its turn.
+    pub fn ask(&self, text: impl Into<String>) -> Ask {
+        Ask::new(self.clone(), text.into())
+    }
+
+    /// Says `text` to the agent and hears what it says and does on the way.
+    ///
+    /// # Errors
+    /// Where the input cannot be committed.
+    pub async fn stream(&self, text: impl Into<String>) -> Result<Answering, AgentError> {
+        self.ask(text).stream().await
+    }
+
+    /// Says `text` in the middle of the run that is under way: the model reads it before its next answer. Where nothing is
+    /// under way it is an input like any other. Returns its `seq`.
+    ///
+    /// # Errors
+    /// Where it cannot be committed.
+    pub async fn steer(&self, text: impl Into<String>) -> Result<u64, AgentError> {
+        Ok(self.say(text.into(), InputMode::Steer).await?)
+    }
+
+    pub(crate) async fn say(&self, text: String, mode: InputMode) -> Result<u64, RuntimeError> {
+        let input = UserInput {
+            content: vec![ContentPart::text(text)],
+            mode,
+            ..UserInput::default()
+        };
+        self.inner.session.send(input).await
+    }
+
+    pub(crate) fn asks(&self) -> &Arc<Asks> {
+        &self.inner.asks
+    }
+
+    /// Stops what runs: the model, tools, and the agents that this one made. The session goes on.
+    ///
+    /// # Errors
+    /// Where it cannot be committed.
+    pub async fn interrupt(&self) -> Result<(), AgentError> {
+        self.inner.session.interrupt(None).await?;
+        Ok(())
+    }
+
+    /// How the session stands.
+    ///
+    /// # Errors
+    /// Where the session has ended.
+    pub async fn state(&self) -> Result<SessionState, AgentError> {
+        Ok(self.inner.session.state().await?)
+    }
+
+    /// The calls that wait for a decision.
+    ///
+    /// # Errors
+    /// Where the session has ended.
+    pub async fn pending(&self) -> Result<Vec<PendingApproval>, AgentError> {
+        Ok(self.state().await?.pending_approvals)
+    }
+
+    /// Lets a call be made, this once.
+    ///
+    /// # Errors
+    /// Where no decision about it is awaited.
+    pub async fn approve(&self, call: &ToolCallId) -> Result<(), AgentError> {
+        self.decide(call, ApprovalDecision::Once, None).await
+    }
+
+    /// Refuses a call; the model reads why.
+    ///
+    /// # Errors
+    /// Where no decision about it is awaited.
+    pub async fn deny(&self, call: &ToolCallId, why: impl Into<String>) -> Result<(), AgentError> {
+        self.decide(call, ApprovalDecision::Deny, Some(why.into())).await
+    }
+
+    async fn decide(
+        &self,
+        call: &ToolCallId,
+        decision: ApprovalDecision,
+        note: Option<String>,
+    ) -> Result<(), AgentError> {
+        let decision = ApprovalInput {
+            tool_call_id: call.clone(),
+            decision,
+            note,
+            rule: None,
+            by: None,
+        };
+        self.inner.session.approve(decision).await?;
+        Ok(())
+    }
+
+    /// The answer of the run that is under way, or of the last one: after a decision, or in a process that goes on with the
+    /// session after another.
+    ///
+    /// # Errors
+    /// As [`Ask`], and where nothing was ever asked.
+    pub async fn answer(&self) -> Result<Answer, AgentError> {
+        self.follow().await?.await
+    }
+
+    /// What the agent says and does in the run that is under way, or the last one, from its beginning.
+    ///
+    /// # Errors
+    /// Where nothing was ever asked.
+    pub async fn follow(&self) -> Result<Answering, AgentError> {
+        let run = self
+            .state()
+            .await?
+            .run
+            .ok_or_else(|| RuntimeError::Refused(format!("nothing was asked in {} yet", self.id())))?;
+        self.listen(run.run_id).await
+    }
+
+    /// Hears a run from its input on.
+    pub(crate) async fn listen(&self, run: RunId) -> Result<Answering, AgentError> {
+        let before = run.input().unwrap_or(1).saturating_sub(1);
+        let events = self.inner.session.subscribe(before, View::Runtime).await?;
+        Ok(Answering::new(self.clone(), run, events))
+    }
+
+    /// The `seq` of the last event: a point to [fork at](AgentHandle::fork_at).
+    ///
+    /// # Errors
+    /// Where the session has ended.
+    pub async fn seq(&self) -> Result<u64, AgentError> {
+        Ok(self.state().await?.last_seq)
+    }
+
+    /// Another session that begins with all of this one. Both go on by themselves.
+    ///
+    /// # Errors
+    /// Where the log says no.
+    pub async fn fork(&self) -> Result<Self, AgentError> {
+        self.branch(None).await
+    }
+
+    /// Another session that begins with this one up to the event `seq`. What was under way there is not taken over.
+    ///
+    /// # Errors
+    /// Where there is no such event, or the log says no.
+    pub async fn fork_at(&self, seq: u64) -> Result<Self, AgentError> {
+        self.branch(Some(seq)).await
+    }
+
+    async fn branch(&self, at: Option<u64>) -> Result<Self, AgentError> {
+        let inner = &self.inner;
+        let id = inner.runtime.fork(self.id(), at).await?;
+        let session = inner.runtime.open(OpenRequest::Resume(id, Vec::new())).await?;
+        let (runtime, asks, kept) = (inner.runtime.clone(), inner.asks.clone(), inner.kept.clone());
+        Ok(Self::new(session, runtime, asks, kept))
+    }
+
+    /// Gives the session back as it stands, as if the process had died: whoever resumes it goes on with the run that was under
+    /// way, and a question that was asked is still asked.
+    pub async fn suspend(self) {
+        self.inner.session.suspend().await;
+    }
+
+    /// Stops what runs and gives the session back.
+    pub async fn close(self) {
+        self.inner.session.close().await;
+    }
+}
+
+impl std::fmt::Debug for AgentHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AgentHandle").field(self.id()).finish()
+    }
+}

@@ -1,0 +1,132 @@
+//! What can be given to an agent as a tool, and how the values of one ask reach it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_runtime::{BoxFuture, RequestValues, RuntimeError, Session, Tool, ToolContext, ToolOutcome};
+use agentx_tools::{Typed, TypedTool};
+use agentx_types::{RunId, SessionId, ToolSpec};
+use serde_json::Value;
+use tokio::sync::RwLock;
+
+/// What [`AgentBuilder::tool`](crate::AgentBuilder::tool) takes: the name of a function with `#[agentx::tool]`, a [`TypedTool`],
+/// or anything that is a [`Tool`] already. `Form` only keeps these apart; it is found by itself.
+pub trait IntoTool<Form> {
+    /// It as a tool.
+    fn into_tool(self) -> Arc<dyn Tool>;
+}
+
+/// The form of a function that makes a tool.
+#[derive(Debug)]
+pub struct OfFunction;
+
+/// The form of a [`TypedTool`].
+#[derive(Debug)]
+pub struct OfType;
+
+/// The form of a [`Tool`].
+#[derive(Debug)]
+pub struct OfTool;
+
+/// The form of a tool that is shared already.
+#[derive(Debug)]
+pub struct OfShared;
+
+impl<F, T> IntoTool<OfFunction> for F
+where
+    F: FnOnce() -> Typed<T>,
+    T: TypedTool,
+{
+    fn into_tool(self) -> Arc<dyn Tool> {
+        Arc::new(self())
+    }
+}
+
+impl<T: TypedTool> IntoTool<OfType> for T {
+    fn into_tool(self) -> Arc<dyn Tool> {
+        Arc::new(Typed::new(self))
+    }
+}
+
+impl<T: Tool + 'static> IntoTool<OfTool> for T {
+    fn into_tool(self) -> Arc<dyn Tool> {
+        Arc::new(self)
+    }
+}
+
+impl IntoTool<OfShared> for Arc<dyn Tool> {
+    fn into_tool(self) -> Arc<dyn Tool> {
+        self
+    }
+}
+
+/// The values that asks gave to the tools of their runs.
+#[derive(Default)]
+pub(crate) struct Asks {
+    values: RwLock<BTreeMap<(SessionId, RunId), RequestValues>>,
+}
+
+impl Asks {
+    /// Does what begins a run, and keeps `values` for it. No tool looks for values in between, so none of the run misses them.
+    pub(crate) async fn begin(
+        &self,
+        session: &dyn Session,
+        values: RequestValues,
+        begin: BoxFuture<'_, Result<u64, RuntimeError>>,
+    ) -> Result<u64, RuntimeError> {
+        if values.is_empty() {
+            return begin.await;
+        }
+        let mut all = self.values.write().await;
+        let seq = begin.await?;
+        all.insert((session.id().clone(), RunId::of_input(seq)), values);
+        Ok(seq)
+    }
+
+    /// Keeps `values` for a run that is there already.
+    pub(crate) async fn keep(&self, session: &SessionId, run: &RunId, values: RequestValues) {
+        if !values.is_empty() {
+            let mut all = self.values.write().await;
+            all.insert((session.clone(), run.clone()), values);
+        }
+    }
+
+    /// The run is over.
+    pub(crate) async fn forget(&self, session: &SessionId, run: &RunId) {
+        self.values.write().await.remove(&(session.clone(), run.clone()));
+    }
+
+    async fn of(&self, context: &ToolContext) -> RequestValues {
+        let Some(run) = context.journal.run() else {
+            return RequestValues::default();
+        };
+        let key = (context.session_id.clone(), run.clone());
+        self.values.read().await.get(&key).cloned().unwrap_or_default()
+    }
+}
+
+/// A tool that is given the values of the ask which its call belongs to.
+pub(crate) struct Given {
+    tool: Arc<dyn Tool>,
+    asks: Arc<Asks>,
+}
+
+impl Given {
+    pub(crate) fn new(tool: Arc<dyn Tool>, asks: Arc<Asks>) -> Self {
+        Self { tool, asks }
+    }
+}
+
+impl Tool for Given {
+    fn spec(&self) -> ToolSpec {
+        self.tool.spec()
+    }
+
+    fn call(&self, input: Value, mut context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let (tool, asks) = (self.tool.clone(), self.asks.clone());
+        Box::pin(async move {
+            context.values = asks.of(&context).await;
+            tool.call(input, context).await
+        })
+    }
+}

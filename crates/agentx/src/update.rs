@@ -1,0 +1,91 @@
+//! What is heard while an agent answers, and the answer.
+
+use std::time::Duration;
+
+use agentx_runtime::PendingApproval;
+use agentx_types::{AgentStateId, NanoUsd, RunId, ToolCallId, ToolStatus, TurnResponse, Usage};
+use serde_json::Value;
+
+/// Something that is heard while an agent answers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Update {
+    /// Words of the answer, as they come.
+    Text(String),
+    /// Words of the reasoning, as they come.
+    Thinking(String),
+    /// A tool runs.
+    ToolStarted {
+        /// Which call.
+        id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// Its arguments.
+        input: Value,
+    },
+    /// A tool says something while it runs.
+    ToolOutput {
+        /// Which call.
+        id: ToolCallId,
+        /// What.
+        text: String,
+    },
+    /// A call has its result.
+    ToolEnded {
+        /// Which call.
+        id: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// How it ended.
+        status: ToolStatus,
+        /// What the model reads about it, as text.
+        text: String,
+    },
+    /// A decision about a call is awaited.
+    Undecided(PendingApproval),
+    /// What an agent that this one made says or does.
+    Child {
+        /// Which.
+        agent: AgentStateId,
+        /// What.
+        update: Box<Self>,
+    },
+    /// The answer; nothing comes after it.
+    Answered(Answer),
+}
+
+/// The answer to what was asked. It shows as its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The last answer of the model, as text.
+    pub text: String,
+    /// The run that it is the answer of.
+    pub run_id: RunId,
+    /// Tokens of all model calls of the run.
+    pub usage: Usage,
+    /// Money of all model calls of the run.
+    pub cost: NanoUsd,
+    /// From the input to the answer.
+    pub duration: Duration,
+    /// How often a model was asked.
+    pub model_calls: u32,
+}
+
+impl Answer {
+    pub(crate) fn of(turn: &TurnResponse) -> Self {
+        Self {
+            text: turn.text.clone(),
+            run_id: turn.run_id.clone(),
+            usage: turn.usage,
+            cost: turn.cost,
+            duration: Duration::from_millis(turn.duration_ms),
+            model_calls: turn.model_calls,
+        }
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}

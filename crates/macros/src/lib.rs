@@ -1,0 +1,19 @@
+//! `#[agentx::tool]`: an async function as a tool. What the model reads is the function's own documentation, so a parameter
+//! without a word about it does not compile.
+//!
+//! The facade re-exports the macro and has its documentation, with examples; the code that it writes names the facade.
+
+mod attribute;
+mod docs;
+mod expand;
+mod parameter;
+
+use proc_macro::TokenStream;
+
+/// Makes a tool of an async function. See `agentx::tool`.
+#[proc_macro_attribute]
+pub fn tool(arguments: TokenStream, function: TokenStream) -> TokenStream {
+    expand::expand(arguments.into(), function.into())
+        .unwrap_or_else(|error| error.into_compile_error())
+        .into()
+}
