@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx_bus::{Ended, Filter, Queue, Subscription};
-use agentx_types::{AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, SessionId};
+use agentx_types::{AgentStateId, Envelope, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId};
 
 use crate::{Derived, LogError, SessionFold, SessionLog, SystemBus, SystemEvent};
 
@@ -52,6 +52,14 @@ impl Listener {
             past: behind.then(|| Past::new(&self.session)),
             waiting: std::collections::VecDeque::new(),
         })
+    }
+
+    /// Whose session it is.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub async fn owner(&self) -> Result<OwnerId, LogError> {
+        Ok(self.log.info(&self.session).await?.owner)
     }
 
     /// The `seq` of the first fact that `is_it` says yes to.

@@ -1,0 +1,64 @@
+//! What is said where a run does not do again what it did.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+/// How much of a request is shown.
+const SHOWN_CHARS: usize = 300;
+
+/// A run that is run again does something else than what is on record. Nothing is guessed: it ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Divergence {
+    /// The first step that differs.
+    pub step: u64,
+    /// What is on record: kind and request.
+    pub recorded: (String, Value),
+    /// What was asked now; `None` where the run ended before this step.
+    pub asked: Option<(String, Value)>,
+}
+
+impl Divergence {
+    /// For programs.
+    pub fn to_value(&self) -> Value {
+        let side = |(kind, request): &(String, Value)| json!({"kind": kind, "request": request});
+        json!({
+            "code": "diverged",
+            "step": self.step,
+            "recorded": side(&self.recorded),
+            "asked": self.asked.as_ref().map(side),
+        })
+    }
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.step == 0 {
+            return f.write_str(
+                "The script is not the one that began this call: it was changed since. What it did is on record, but a changed \
+                 script cannot go on from there; put it back and resume, or call the tool anew.",
+            );
+        }
+        write!(
+            f,
+            "The script does not do again what it did. Step {} is on record as ",
+            self.step
+        )?;
+        shown(f, &self.recorded)?;
+        match &self.asked {
+            Some(asked) => {
+                f.write_str("; now it is ")?;
+                shown(f, asked)?;
+            }
+            None => f.write_str("; now the script ended before it")?,
+        }
+        f.write_str(". Everything that a script decides by has to come from its arguments and its effects.")
+    }
+}
+
+fn shown(f: &mut fmt::Formatter<'_>, (kind, request): &(String, Value)) -> fmt::Result {
+    let text = request.to_string();
+    let short: String = text.chars().take(SHOWN_CHARS).collect();
+    let more = if short.len() < text.len() { "…" } else { "" };
+    write!(f, "`{kind}` {short}{more}")
+}

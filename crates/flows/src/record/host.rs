@@ -1,0 +1,364 @@
+//! The host that records: between a run and the world.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentx_luau_tools::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
+use agentx_runtime::Journal;
+use agentx_types::{EffectBill, EffectOutcome, RecordedEffect};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::Divergence;
+use super::manner::{Manner, milliseconds};
+use super::writer::{Finish, Recorder};
+use crate::Secrets;
+
+/// What an effect came to in the world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// For the run.
+    pub outcome: Outcome,
+    /// What it cost, where it asked a model.
+    pub bill: Option<EffectBill>,
+}
+
+impl From<Outcome> for Done {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, bill: None }
+    }
+}
+
+/// Performs effects for real. Every effect comes here at most once in the life of its call, but for one that a crash cut off
+/// and that is harmless to repeat.
+pub trait World: Send + Sync + 'static {
+    /// Performs an effect. It is called in the order of the steps; the future is polled when the effect may begin. `again` says
+    /// that a crash cut it off and it is done anew.
+    fn perform(&self, effect: Effect, again: bool) -> BoxFuture<'static, Done>;
+
+    /// What comes of an effect that is over at once: `emit`, `log`, `state_get`, `state_set`, `now`, `random`, `uuid`, `env`.
+    fn at_once(&self, effect: &Effect) -> Outcome;
+
+    /// Takes note of an effect that is not performed, because its outcome is on record.
+    fn remember(&self, effect: &Effect, outcome: Option<&EffectOutcome>);
+
+    /// Whether a tool may be called twice.
+    fn repeatable(&self, tool: &str) -> bool;
+}
+
+/// Records what a run does, and hands back what it did before. Clones are the same host.
+pub struct RecordingHost<W> {
+    shared: Arc<Shared<W>>,
+}
+
+impl<W> Clone for RecordingHost<W> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+struct Shared<W> {
+    journal: Journal,
+    recorder: Recorder,
+    world: W,
+    stop: CancellationToken,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The last step that the run began.
+    step: u64,
+    diverged: Option<Divergence>,
+}
+
+/// What is on record of a step.
+enum Prior {
+    Nothing,
+    Began(Value),
+    Ended(Outcome),
+    Diverged,
+}
+
+impl<W: World> RecordingHost<W> {
+    /// A host over `world` for the script with this hash. `stop` fires where the run must not go on. Must be called inside a
+    /// tokio runtime.
+    ///
+    /// # Errors
+    /// Where another script is on record.
+    pub fn open(
+        journal: Journal,
+        secrets: Secrets,
+        hash: &str,
+        stop: CancellationToken,
+        world: impl FnOnce(&RecorderHandle) -> W,
+    ) -> Result<(Self, Finish), Divergence> {
+        let input = json!({"hash": hash});
+        let prior = journal.recorded(0);
+        if let Some(prior) = prior.filter(|prior| prior.kind != SCRIPT || prior.input != input) {
+            return Err(Divergence {
+                step: 0,
+                recorded: (prior.kind.clone(), prior.input.clone()),
+                asked: Some((SCRIPT.to_owned(), input)),
+            });
+        }
+        let is_new = prior.is_none();
+        let (recorder, finish) = Recorder::new(journal.clone(), secrets);
+        if is_new {
+            drop(recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), None));
+        }
+        let handle = RecorderHandle(recorder);
+        let world = world(&handle);
+        let shared = Shared {
+            journal,
+            recorder: handle.0,
+            world,
+            stop,
+            seen: Mutex::default(),
+        };
+        Ok((
+            Self {
+                shared: Arc::new(shared),
+            },
+            finish,
+        ))
+    }
+
+    /// What the world is made of.
+    pub fn world(&self) -> &W {
+        &self.shared.world
+    }
+
+    /// Why the run was stopped, where it did not do again what it did.
+    pub fn diverged(&self) -> Option<Divergence> {
+        self.shared.lock().diverged.clone()
+    }
+
+    /// The run came to its end by itself: whether all that is on record was done again.
+    ///
+    /// # Errors
+    /// Where there is more on record.
+    pub fn check_end(&self) -> Result<(), Divergence> {
+        if let Some(divergence) = self.diverged() {
+            return Err(divergence);
+        }
+        let step = self.shared.lock().step;
+        let next = self.shared.journal.all().steps.range(step + 1..).next();
+        match next {
+            Some((step, effect)) => Err(Divergence {
+                step: *step,
+                recorded: (effect.kind.clone(), effect.input.clone()),
+                asked: None,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The kind of step 0.
+const SCRIPT: &str = "script";
+
+/// Lets a world put on record what comes after an effect's outcome.
+#[derive(Clone)]
+pub struct RecorderHandle(pub(crate) Recorder);
+
+impl<W: World> Host for RecordingHost<W> {
+    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+        let shared = self.shared.clone();
+        let asked = shared.recorder.secrets.hide_all(&effect.request);
+        let manner = Manner::of(&effect, |tool| shared.world.repeatable(tool));
+        match shared.prior(&effect, &asked) {
+            Prior::Diverged => Box::pin(std::future::pending()),
+            Prior::Ended(outcome) => Box::pin(std::future::ready(outcome)),
+            Prior::Began(recorded) => shared.again(effect, manner, &recorded),
+            Prior::Nothing => shared.anew(effect, manner, asked),
+        }
+    }
+
+    fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+        let shared = self.shared.clone();
+        match shared.prior(&effect, &effect.request) {
+            Prior::Diverged => Box::pin(std::future::pending()),
+            Prior::Ended(outcome) => Box::pin(std::future::ready(outcome)),
+            Prior::Began(_) | Prior::Nothing => Box::pin(async move {
+                let outcome = Ok(seen.await);
+                let input = Some(effect.request);
+                let ends = shared
+                    .recorder
+                    .ends(effect.step, effect.kind.as_str(), input, &outcome, None);
+                shared.written(ends.await, outcome).await
+            }),
+        }
+    }
+}
+
+impl<W: World> Shared<W> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is on record of a step that is asked for now.
+    fn prior(&self, effect: &Effect, asked: &Value) -> Prior {
+        let mut seen = self.lock();
+        seen.step = seen.step.max(effect.step);
+        if seen.diverged.is_some() {
+            return Prior::Diverged;
+        }
+        let Some(recorded) = self.journal.recorded(effect.step) else {
+            return Prior::Nothing;
+        };
+        if recorded.kind != effect.kind.as_str() || !same(effect.kind, &recorded.input, asked) {
+            seen.diverged = Some(Divergence {
+                step: effect.step,
+                recorded: (recorded.kind.clone(), recorded.input.clone()),
+                asked: Some((effect.kind.as_str().to_owned(), asked.clone())),
+            });
+            self.stop.cancel();
+            return Prior::Diverged;
+        }
+        drop(seen);
+        self.ended(effect, recorded)
+    }
+
+    fn ended(&self, effect: &Effect, recorded: &RecordedEffect) -> Prior {
+        let stream = effect.kind == EffectKind::GenerateStream;
+        if stream || recorded.outcome.is_some() {
+            self.world.remember(effect, recorded.outcome.as_ref());
+        }
+        if stream {
+            return Prior::Ended(Ok(stream_of(effect)));
+        }
+        match &recorded.outcome {
+            None => Prior::Began(recorded.input.clone()),
+            // What the environment says is never on record.
+            Some(EffectOutcome::Done(_)) if effect.kind == EffectKind::Env => {
+                Prior::Ended(self.world.at_once(effect))
+            }
+            Some(EffectOutcome::Done(value)) => Prior::Ended(Ok(self.recorder.secrets.show_all(value))),
+            Some(EffectOutcome::Failed(failure)) => Prior::Ended(Err(EffectError::new(
+                failure.code.clone(),
+                self.recorder.secrets.show(&failure.message),
+            ))),
+        }
+    }
+
+    /// Performs a step that is not on record.
+    fn anew(self: Arc<Self>, effect: Effect, manner: Manner, asked: Value) -> BoxFuture<'static, Outcome> {
+        let (step, kind) = (effect.step, effect.kind.as_str());
+        match manner {
+            Manner::AtOnce => {
+                let outcome = self.world.at_once(&effect);
+                let recorded = match (&outcome, effect.kind) {
+                    (Ok(_), EffectKind::Env) => Ok(Value::Null),
+                    _ => outcome.clone(),
+                };
+                let ends = self.recorder.ends(step, kind, Some(asked), &recorded, None);
+                Box::pin(async move { self.written(ends.await, outcome).await })
+            }
+            Manner::Noted => {
+                let performed = self.world.perform(effect, false);
+                Box::pin(self.to_its_end(step, kind, Some(asked), performed))
+            }
+            Manner::Announced | Manner::Once | Manner::Stream => {
+                let input = announced(&effect, asked);
+                let begins = self.recorder.begins(step, kind, input);
+                let performed = self.world.perform(effect, false);
+                Box::pin(async move {
+                    if !begins.await {
+                        return self.gone().await;
+                    }
+                    if manner == Manner::Stream {
+                        return performed.await.outcome;
+                    }
+                    self.to_its_end(step, kind, None, performed).await
+                })
+            }
+        }
+    }
+
+    /// Performs a step that a crash cut off, if that is harmless.
+    fn again(
+        self: Arc<Self>,
+        effect: Effect,
+        manner: Manner,
+        recorded: &Value,
+    ) -> BoxFuture<'static, Outcome> {
+        let (step, kind) = (effect.step, effect.kind.as_str());
+        if manner == Manner::Once {
+            let outcome = Err(EffectError::new(
+                "unknown_outcome",
+                format!(
+                    "{kind}: the program stopped while this was under way; it may or may not have had its effect, and is not \
+                     done twice"
+                ),
+            ));
+            let ends = self.recorder.ends(step, kind, None, &outcome, None);
+            return Box::pin(async move { self.written(ends.await, outcome).await });
+        }
+        let performed = self.world.perform(left(effect, recorded), true);
+        Box::pin(self.to_its_end(step, kind, None, performed))
+    }
+
+    async fn to_its_end(
+        self: Arc<Self>,
+        step: u64,
+        kind: &'static str,
+        input: Option<Value>,
+        performed: BoxFuture<'static, Done>,
+    ) -> Outcome {
+        let Done { outcome, bill } = performed.await;
+        let ends = self.recorder.ends(step, kind, input, &outcome, bill);
+        self.written(ends.await, outcome).await
+    }
+
+    async fn written(&self, written: bool, outcome: Outcome) -> Outcome {
+        if written { outcome } else { self.gone().await }
+    }
+
+    /// The session is gone: nothing is done any more.
+    async fn gone(&self) -> Outcome {
+        self.stop.cancel();
+        std::future::pending().await
+    }
+}
+
+/// What a script is given for a stream: it is known by its step.
+pub(crate) fn stream_of(effect: &Effect) -> Value {
+    json!({"stream": effect.step})
+}
+
+/// Where a step's announcement says more than its request.
+const UNTIL: &str = "until_ms";
+
+/// What is written before a step begins.
+fn announced(effect: &Effect, mut asked: Value) -> Value {
+    if let (EffectKind::Sleep, Value::Object(entries)) = (effect.kind, &mut asked) {
+        entries.insert(UNTIL.to_owned(), (now_ms() + milliseconds(effect)).into());
+    }
+    asked
+}
+
+fn same(kind: EffectKind, recorded: &Value, asked: &Value) -> bool {
+    match (kind, recorded) {
+        (EffectKind::Sleep, Value::Object(entries)) if entries.contains_key(UNTIL) => {
+            let mut entries = entries.clone();
+            entries.shift_remove(UNTIL);
+            Value::Object(entries) == *asked
+        }
+        _ => recorded == asked,
+    }
+}
+
+/// What is left to do of a step that was cut off.
+fn left(mut effect: Effect, recorded: &Value) -> Effect {
+    if let Some(until) = recorded.get(UNTIL).and_then(Value::as_u64) {
+        effect.request = json!({"ms": until.saturating_sub(now_ms()).min(milliseconds(&effect))});
+    }
+    effect
+}
+
+fn now_ms() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}

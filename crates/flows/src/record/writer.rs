@@ -1,0 +1,154 @@
+//! Writes the record of one run, in the order in which steps take their places in it.
+
+use agentx_luau_tools::Outcome;
+use agentx_runtime::{Begun, Journal};
+use agentx_types::{EffectBill, EffectFailure, EffectOutcome};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::Secrets;
+
+/// A line of the record.
+enum Line {
+    Begins {
+        step: u64,
+        kind: &'static str,
+        input: Value,
+        done: oneshot::Sender<Begun>,
+    },
+    Ends(Box<End>),
+    /// The run is over; what comes later is not written.
+    Over,
+}
+
+struct End {
+    step: u64,
+    kind: &'static str,
+    input: Option<Value>,
+    outcome: EffectOutcome,
+    bill: Option<EffectBill>,
+    done: oneshot::Sender<()>,
+}
+
+/// Takes lines; what is not secret goes into the journal. The queue is as long as a run has effects that wait, which its
+/// limits bound.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    lines: mpsc::UnboundedSender<Line>,
+    pub(crate) secrets: Secrets,
+}
+
+/// The end of a record.
+pub struct Finish {
+    lines: mpsc::UnboundedSender<Line>,
+    writer: JoinHandle<()>,
+}
+
+impl Finish {
+    /// The run is over: waits until everything that took its place before is on record. What takes its place later is not.
+    pub async fn written(self) {
+        let _ = self.lines.send(Line::Over);
+        // It only fails where the runtime is being shut down.
+        let _ = self.writer.await;
+    }
+}
+
+impl Recorder {
+    /// A recorder into `journal`. Must be called inside a tokio runtime.
+    pub(crate) fn new(journal: Journal, secrets: Secrets) -> (Self, Finish) {
+        let (lines, queue) = mpsc::unbounded_channel();
+        let writer = tokio::spawn(write(journal, queue));
+        let finish = Finish {
+            lines: lines.clone(),
+            writer,
+        };
+        (Self { lines, secrets }, finish)
+    }
+
+    /// A step begins: it has its place in the record now, and may begin when the future says true. `input` is written as
+    /// it is.
+    pub(crate) fn begins(
+        &self,
+        step: u64,
+        kind: &'static str,
+        input: Value,
+    ) -> impl Future<Output = bool> + Send + use<> {
+        let (done, begun) = oneshot::channel();
+        // Where the session is gone the line is dropped, and so the step never begins.
+        let _ = self.lines.send(Line::Begins {
+            step,
+            kind,
+            input,
+            done,
+        });
+        async move {
+            match begun.await {
+                Ok(begun) => begun.committed().await,
+                Err(_) => false,
+            }
+        }
+    }
+
+    /// A step has ended: it has its place in the record now. The future ends when the session has taken it, which is
+    /// how a slow disk slows the run. `input` is written as it is.
+    pub(crate) fn ends(
+        &self,
+        step: u64,
+        kind: &'static str,
+        input: Option<Value>,
+        outcome: &Outcome,
+        bill: Option<EffectBill>,
+    ) -> impl Future<Output = bool> + Send + use<> {
+        let (done, written) = oneshot::channel();
+        let end = End {
+            step,
+            kind,
+            input,
+            outcome: self.recorded(outcome),
+            bill,
+            done,
+        };
+        let _ = self.lines.send(Line::Ends(Box::new(end)));
+        async move { written.await.is_ok() }
+    }
+
+    fn recorded(&self, outcome: &Outcome) -> EffectOutcome {
+        match outcome {
+            Ok(value) => EffectOutcome::Done(self.secrets.hide_all(value)),
+            Err(error) => EffectOutcome::Failed(EffectFailure {
+                code: error.code.clone(),
+                message: self.secrets.hide(&error.message),
+            }),
+        }
+    }
+}
+
+async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<Line>) {
+    while let Some(line) = lines.recv().await {
+        match line {
+            Line::Over => return,
+            Line::Begins {
+                step,
+                kind,
+                input,
+                done,
+            } => {
+                let Some(begun) = journal.begin_later(step, kind, input).await else {
+                    return;
+                };
+                // The run may be over by now.
+                let _ = done.send(begun);
+            }
+            Line::Ends(end) => {
+                if !journal
+                    .end(end.step, end.kind, end.input, end.outcome, end.bill)
+                    .await
+                {
+                    return;
+                }
+                let _ = end.done.send(());
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Tools in a row as a tool: what one gives, the later ones can take.
+
+use std::sync::Arc;
+
+use agentx_agent_files::definition::{Composite, ToolDefinition, ToolUse};
+use agentx_agent_files::jq::Filter;
+use agentx_luau_tools::{EffectError, EffectKind};
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_types::ToolSpec;
+use serde_json::{Map, Value, json};
+
+use super::http::{hash, run};
+use super::run::{Ground, Running, failed};
+use super::{Flows, spec};
+use crate::grants::Grants;
+use crate::world::Network;
+use crate::world::network::{Hosts, MAX_ANSWER};
+
+struct Row {
+    spec: ToolSpec,
+    steps: Arc<[Step]>,
+    ground: Arc<Ground>,
+}
+
+struct Step {
+    id: String,
+    tool: String,
+    makes_input: Option<Filter>,
+    /// A tool that is written in the row lives as long as the row.
+    _inline: Option<Arc<dyn Tool>>,
+}
+
+pub(super) fn tool(
+    flows: &Flows,
+    definition: &ToolDefinition,
+    composite: &Composite,
+) -> Result<Arc<dyn Tool>, String> {
+    let mut steps = Vec::new();
+    for step in &composite.steps {
+        let inline = match &step.tool {
+            ToolUse::Ref { .. } => None,
+            ToolUse::Inline(inline) => Some(flows.tool(inline).map_err(|unusable| unusable.to_string())?),
+        };
+        let filter = step.input_jq.as_deref().map(Filter::compile).transpose();
+        steps.push(Step {
+            id: step.id.clone(),
+            tool: step.tool.name().to_owned(),
+            makes_input: filter.map_err(|error| format!("step {}: input_jq: {error}", step.id))?,
+            _inline: inline,
+        });
+    }
+    let shared = &flows.shared;
+    let ground = Ground {
+        name: definition.name.clone(),
+        hash: hash(definition),
+        grants: Arc::new(Grants {
+            tools: steps.iter().map(|step| step.tool.clone()).collect(),
+            ..Grants::default()
+        }),
+        network: Arc::new(Network::new(
+            Hosts::default(),
+            shared.parts.lookup.clone(),
+            MAX_ANSWER,
+        )),
+        shared: shared.clone(),
+    };
+    Ok(Arc::new(Row {
+        spec: spec(definition),
+        steps: steps.into(),
+        ground: Arc::new(ground),
+    }))
+}
+
+impl Tool for Row {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let (ground, steps) = (self.ground.clone(), self.steps.clone());
+        Box::pin(async move {
+            let mut running = match ground.begin(&context) {
+                Ok(running) => running,
+                Err(outcome) => return outcome,
+            };
+            let came_to = perform(&steps, input, &mut running).await;
+            let came_to = came_to.map_err(|error| failed(&ground.name, &error));
+            running.end(&context, came_to).await
+        })
+    }
+}
+
+async fn perform(steps: &[Step], input: Value, running: &mut Running) -> Result<Value, EffectError> {
+    let mut seen = json!({"input": input, "steps": Map::new()});
+    let mut last = Value::Null;
+    for step in steps {
+        let args = match &step.makes_input {
+            Some(filter) => run(filter, seen.clone(), "input_jq").await,
+            None => Ok(seen["input"].clone()),
+        };
+        let in_step =
+            |error: EffectError| EffectError::new(error.code, format!("step {}: {}", step.id, error.message));
+        let asked = json!({"tool": step.tool, "args": args.map_err(in_step)?});
+        last = running
+            .perform(EffectKind::Invoke, asked)
+            .await
+            .map_err(in_step)?;
+        seen["steps"][&step.id] = last.clone();
+    }
+    Ok(last)
+}

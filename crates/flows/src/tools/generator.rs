@@ -1,0 +1,189 @@
+//! A model call as a tool: one that writes, and one that works on a text.
+
+use std::sync::Arc;
+
+use agentx_agent_files::definition::{
+    GeneratorMode, GeneratorTool, Layer, OutputMode, TextProcessor, ToolDefinition,
+};
+use agentx_luau_tools::{EffectError, EffectKind};
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_types::ToolSpec;
+use serde_json::{Value, json};
+
+use super::http::hash;
+use super::run::{Ground, failed};
+use super::{Shared, spec};
+use crate::grants::Grants;
+use crate::world::Network;
+use crate::world::network::{Hosts, MAX_ANSWER};
+
+struct Generator {
+    spec: ToolSpec,
+    what: Arc<What>,
+    ground: Arc<Ground>,
+}
+
+struct What {
+    prompt: String,
+    description: Option<String>,
+    layers: Vec<Layer>,
+    model: Option<String>,
+    schema: Option<Value>,
+}
+
+pub(super) fn tool(
+    shared: &Arc<Shared>,
+    definition: &ToolDefinition,
+    generator: &GeneratorTool,
+) -> Result<Arc<dyn Tool>, String> {
+    let json = generator.mode == GeneratorMode::JsonOutput;
+    let what = What {
+        prompt: generator.prompt.clone(),
+        description: definition.description.clone(),
+        layers: generator.context_layers.clone(),
+        model: generator.model.clone(),
+        schema: schema(json, generator.output_schema.as_ref())?,
+    };
+    Ok(made(shared, definition, what))
+}
+
+pub(super) fn processor(
+    shared: &Arc<Shared>,
+    definition: &ToolDefinition,
+    processor: &TextProcessor,
+) -> Result<Arc<dyn Tool>, String> {
+    let json = processor.output_mode == OutputMode::Json;
+    let what = What {
+        prompt: processor.prompt.clone(),
+        description: definition.description.clone(),
+        layers: Vec::new(),
+        model: processor.model.clone(),
+        schema: schema(json, processor.output_schema.as_ref())?,
+    };
+    let mut definition = definition.clone();
+    definition.params.get_or_insert_with(|| {
+        json!({
+            "type": "object",
+            "properties": {"text": {"type": "string", "description": "The text to work on."}},
+            "required": ["text"],
+        })
+    });
+    Ok(made(shared, &definition, what))
+}
+
+fn schema(json: bool, schema: Option<&Value>) -> Result<Option<Value>, String> {
+    match (json, schema) {
+        (false, _) => Ok(None),
+        (true, Some(schema)) => Ok(Some(schema.clone())),
+        (true, None) => Err("its answer is JSON, and it has no output_schema".to_owned()),
+    }
+}
+
+fn made(shared: &Arc<Shared>, definition: &ToolDefinition, what: What) -> Arc<dyn Tool> {
+    let env = what.layers.iter().filter_map(|layer| match layer {
+        Layer::Env(name) => Some(name.clone()),
+        _ => None,
+    });
+    let ground = Ground {
+        name: definition.name.clone(),
+        hash: hash(definition),
+        grants: Arc::new(Grants {
+            env: env.collect(),
+            models: what.model.iter().cloned().collect(),
+            ..Grants::default()
+        }),
+        network: Arc::new(Network::new(
+            Hosts::default(),
+            shared.parts.lookup.clone(),
+            MAX_ANSWER,
+        )),
+        shared: shared.clone(),
+    };
+    Arc::new(Generator {
+        spec: spec(definition),
+        what: Arc::new(what),
+        ground: Arc::new(ground),
+    })
+}
+
+impl Tool for Generator {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let (ground, what) = (self.ground.clone(), self.what.clone());
+        Box::pin(async move {
+            let mut running = match ground.begin(&context) {
+                Ok(running) => running,
+                Err(outcome) => return outcome,
+            };
+            let came_to = match what.asked(&input, &ground.shared) {
+                Ok(asked) => {
+                    let kind = match what.schema {
+                        Some(_) => EffectKind::GenerateJson,
+                        None => EffectKind::Generate,
+                    };
+                    running.perform(kind, asked).await
+                }
+                Err(error) => Err(error),
+            };
+            let came_to = came_to.map_err(|error| failed(&ground.name, &error));
+            running.end(&context, came_to).await
+        })
+    }
+}
+
+impl What {
+    /// The layers and the prompt stand first; what the call is about is the message.
+    fn asked(&self, input: &Value, shared: &Shared) -> Result<Value, EffectError> {
+        let mut system = Vec::new();
+        for layer in &self.layers {
+            system.extend(self.layer(layer, shared)?);
+        }
+        system.push(self.prompt.clone());
+        let text = input
+            .get("text")
+            .and_then(Value::as_str)
+            .filter(|_| is_lone(input));
+        let message = text.map_or_else(|| input.to_string(), str::to_owned);
+        let mut asked = json!({
+            "model": self.model.as_deref().unwrap_or_default(),
+            "system": system.join("\n\n"),
+            "prompt": message,
+        });
+        if let Some(schema) = &self.schema {
+            asked["schema"] = schema.clone();
+        }
+        Ok(asked)
+    }
+
+    fn layer(&self, layer: &Layer, shared: &Shared) -> Result<Option<String>, EffectError> {
+        let missing = |what: String| EffectError::new("not_found", what);
+        match layer {
+            Layer::Text(text) => Ok(Some(text.clone())),
+            Layer::This(key) => match key.trim_start_matches('.') {
+                // It stands at the end anyway.
+                "prompt" => Ok(None),
+                "description" => Ok(self.description.clone()),
+                other => Err(missing(format!("the layer {other:?} of this file holds no text"))),
+            },
+            Layer::Ref(name) => {
+                let text = shared.parts.known.context(name);
+                text.map(Some)
+                    .ok_or_else(|| missing(format!("there is no context {name:?}")))
+            }
+            Layer::Env(name) => {
+                let text = shared.parts.known.env(name);
+                text.map(Some)
+                    .ok_or_else(|| missing(format!("the environment variable {name} is not set")))
+            }
+            // A tool has no memory; its agent has.
+            Layer::Mem(_) => Ok(None),
+        }
+    }
+}
+
+fn is_lone(input: &Value) -> bool {
+    input.as_object().is_some_and(|entries| entries.len() == 1)
+}

@@ -1,0 +1,113 @@
+//! A script as a tool.
+
+use std::sync::Arc;
+
+use agentx_agent_files::definition::{LuauTool, ToolDefinition, ToolLimits};
+use agentx_luau_tools::{Limits, Reason, Script, ScriptError};
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_types::{ToolSpec, ToolStatus};
+use serde_json::{Value, json};
+
+use super::run::Ground;
+use super::{Shared, spec};
+use crate::grants::Grants;
+use crate::world::Network;
+use crate::world::network::{Hosts, MAX_ANSWER};
+
+struct Luau {
+    spec: ToolSpec,
+    script: Script,
+    limits: Limits,
+    ground: Arc<Ground>,
+}
+
+pub(super) fn tool(
+    shared: &Arc<Shared>,
+    definition: &ToolDefinition,
+    luau: &LuauTool,
+) -> Result<Arc<dyn Tool>, String> {
+    let source = luau.lua.as_deref().ok_or("its script was not read")?;
+    let name = luau.lua_file.as_deref().unwrap_or(&definition.name);
+    let script =
+        Script::compile(name, source, shared.parts.libraries.clone()).map_err(|error| error.to_string())?;
+    let may = &luau.capabilities;
+    let ground = Ground {
+        name: definition.name.clone(),
+        hash: script.hash().to_owned(),
+        grants: Arc::new(Grants {
+            http: may.http.clone(),
+            env: may.env.clone(),
+            models: may.models.clone(),
+            tools: may.tools.clone(),
+            kv: may.kv.clone(),
+            agents: may.agents.clone(),
+        }),
+        network: Arc::new(Network::new(
+            Hosts::new(&may.http),
+            shared.parts.lookup.clone(),
+            MAX_ANSWER,
+        )),
+        shared: shared.clone(),
+    };
+    Ok(Arc::new(Luau {
+        spec: spec(definition),
+        script,
+        limits: limits(luau.limits),
+        ground: Arc::new(ground),
+    }))
+}
+
+fn limits(set: ToolLimits) -> Limits {
+    let usual = Limits::default();
+    let size =
+        |set: Option<u64>, usual: usize| set.map_or(usual, |set| usize::try_from(set).unwrap_or(usize::MAX));
+    Limits {
+        memory: size(set.memory, usual.memory),
+        cpu: set.cpu_time.map_or(usual.cpu, |time| time.duration()),
+        wall: set.wall_time.map_or(usual.wall, |time| time.duration()),
+        output: size(set.output, usual.output),
+        requests: set.requests.unwrap_or(usual.requests),
+        agents: set.agents.unwrap_or(usual.agents),
+        depth: set
+            .depth
+            .map_or(usual.depth, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+        ..usual
+    }
+}
+
+impl Tool for Luau {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let (ground, script) = (self.ground.clone(), self.script.clone());
+        let limits = Limits {
+            at_depth: context.journal.depth(),
+            ..self.limits.clone()
+        };
+        Box::pin(async move {
+            let running = match ground.begin(&context) {
+                Ok(running) => running,
+                Err(outcome) => return outcome,
+            };
+            let host = Arc::new(running.host.clone());
+            let came_to = script.invoke(input, host, limits, running.stop.clone()).await;
+            running
+                .end(&context, came_to.map_err(|error| failed(&error)))
+                .await
+        })
+    }
+}
+
+/// What a script came to that failed: the script, the line, the limit.
+fn failed(error: &ScriptError) -> ToolOutcome {
+    let status = match &error.reason {
+        Reason::Cancelled => ToolStatus::Interrupted,
+        Reason::Limit(agentx_luau_tools::Limit::Wall(_)) => ToolStatus::TimedOut,
+        Reason::Arguments(_) => ToolStatus::Invalid,
+        _ => ToolStatus::Failed,
+    };
+    let details = json!({"code": error.code(), "script": error.script, "line": error.line});
+    ToolOutcome::failed(status, error.to_string()).with_details(details)
+}

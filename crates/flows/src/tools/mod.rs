@@ -1,0 +1,176 @@
+//! Definitions become tools.
+
+mod composite;
+mod generator;
+mod http;
+mod luau;
+mod run;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use agentx_agent_files::definition::{ToolBody, ToolDefinition};
+use agentx_luau_tools::Libraries;
+use agentx_runtime::{Effector, Tool};
+use agentx_types::{Access, AgentConfig, ModelSpec, ToolSpec};
+
+use crate::world::Store;
+use crate::world::network::{Lookup, SystemLookup};
+
+/// The file of the keys that tools keep.
+const DATABASE: &str = "flows.db";
+
+/// What tools from files know of their surroundings, by name.
+pub trait Known: Send + Sync + 'static {
+    /// The model that files and scripts call so.
+    fn model(&self, name: &str) -> Option<ModelSpec>;
+
+    /// The agent that files and scripts call so.
+    fn agent(&self, name: &str) -> Option<AgentConfig> {
+        let _ = name;
+        None
+    }
+
+    /// The text that context layers call so.
+    fn context(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
+
+    /// An environment variable.
+    fn env(&self, name: &str) -> Option<String>;
+}
+
+/// What [`Flows`] are made of.
+#[derive(Clone)]
+pub struct FlowParts {
+    /// Asks models: performs `call_model`.
+    pub models: Arc<dyn Effector>,
+    /// What is known by name.
+    pub known: Arc<dyn Known>,
+    /// Tools that scripts and rows may call, beside those from files.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What scripts may `require`.
+    pub libraries: Libraries,
+    /// Where the keys that scripts keep are; in memory without it.
+    pub data_dir: Option<PathBuf>,
+    /// Finds the addresses of hosts.
+    pub lookup: Arc<dyn Lookup>,
+}
+
+impl FlowParts {
+    /// These, with nothing that scripts may call or require, keys in memory, and the system's name service.
+    pub fn new(models: Arc<dyn Effector>, known: Arc<dyn Known>) -> Self {
+        Self {
+            models,
+            known,
+            tools: Vec::new(),
+            libraries: Libraries::new(),
+            data_dir: None,
+            lookup: Arc::new(SystemLookup),
+        }
+    }
+}
+
+/// Makes tools of definitions. Those that it made can call each other.
+#[derive(Clone)]
+pub struct Flows {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) parts: FlowParts,
+    pub(crate) store: Arc<Store>,
+    /// Tools from files, by name. Whoever has them keeps them alive.
+    made: Mutex<BTreeMap<String, Weak<dyn Tool>>>,
+}
+
+/// A definition of which no tool can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// The tool's name.
+    pub tool: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the tool {} cannot be used: {}", self.tool, self.problem)
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+impl Flows {
+    /// Flows of these parts.
+    pub fn new(parts: FlowParts) -> Self {
+        let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
+        Self {
+            shared: Arc::new(Shared {
+                store: Arc::new(Store::new(database)),
+                parts,
+                made: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The tool that a definition describes.
+    ///
+    /// # Errors
+    /// Where the script is none, a filter is none, or nobody here can be the tool (`built-in`).
+    pub fn tool(&self, definition: &ToolDefinition) -> Result<Arc<dyn Tool>, Unusable> {
+        let shared = &self.shared;
+        let tool: Result<Arc<dyn Tool>, String> = match &definition.body {
+            ToolBody::Luau(luau) => luau::tool(shared, definition, luau),
+            ToolBody::Http(http) => http::tool(shared, definition, http),
+            ToolBody::Generator(generator) => generator::tool(shared, definition, generator),
+            ToolBody::TextProcessor(processor) => generator::processor(shared, definition, processor),
+            ToolBody::Composite(composite) => composite::tool(self, definition, composite),
+            ToolBody::BuiltIn => match shared.tool(&definition.name) {
+                Some(tool) => return Ok(tool),
+                None => Err("the program has no built-in tool of this name".to_owned()),
+            },
+        };
+        let tool = tool.map_err(|problem| Unusable {
+            tool: definition.name.clone(),
+            problem,
+        })?;
+        let mut made = shared.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.insert(definition.name.clone(), Arc::downgrade(&tool));
+        Ok(tool)
+    }
+}
+
+impl Shared {
+    /// The tool of this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let from_file = made.get(name).and_then(Weak::upgrade);
+        drop(made);
+        from_file.or_else(|| {
+            self.parts
+                .tools
+                .iter()
+                .find(|tool| tool.spec().name == name)
+                .cloned()
+        })
+    }
+}
+
+/// What models and approval rules see of a definition.
+fn spec(definition: &ToolDefinition) -> ToolSpec {
+    ToolSpec {
+        name: definition.name.clone(),
+        description: definition.description.clone().unwrap_or_default(),
+        input_schema: definition.input_schema(),
+        access: definition.access().unwrap_or(Access::Run),
+        path_argument: None,
+        command_argument: None,
+        // Its journal makes it so: a call that is run again does only what it has not done.
+        idempotent: true,
+        quit: definition.quit,
+    }
+}

@@ -1,0 +1,150 @@
+//! One call of a tool from a file: its world, its record, and its end.
+
+use std::sync::{Arc, Mutex};
+
+use agentx_luau_tools::{Effect, EffectError, EffectKind, Host, Outcome};
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_types::ToolStatus;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::Shared;
+use crate::grants::Grants;
+use crate::world::{Call, Children, Live, Network, Streams, end_all};
+use crate::{Divergence, Finish, RecordingHost, Secrets};
+
+/// What all calls of one tool share.
+pub(super) struct Ground {
+    pub(super) name: String,
+    /// Another hash is another tool: a call that it began cannot go on with this one.
+    pub(super) hash: String,
+    pub(super) grants: Arc<Grants>,
+    pub(super) network: Arc<Network>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// A call that runs.
+pub(super) struct Running {
+    pub(super) host: RecordingHost<Live>,
+    /// Fires where the run must not go on.
+    pub(super) stop: CancellationToken,
+    secrets: Secrets,
+    finish: Finish,
+    step: u64,
+}
+
+impl Ground {
+    /// Begins a call, or goes on with one.
+    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> Result<Running, ToolOutcome> {
+        let stop = context.cancel.child_token();
+        let known = &self.shared.parts.known;
+        let values = self
+            .grants
+            .env
+            .iter()
+            .filter_map(|name| Some((name, known.env(name)?)));
+        let secrets = Secrets::new(values);
+        let state = context.journal.caller().state.clone();
+        let opened = RecordingHost::open(
+            context.journal.clone(),
+            secrets.clone(),
+            &self.hash,
+            stop.clone(),
+            |recorder| Live {
+                call: Arc::new(Call {
+                    tool: self.name.clone(),
+                    shared: self.shared.clone(),
+                    grants: self.grants.clone(),
+                    network: self.network.clone(),
+                    context: context.clone(),
+                    recorder: recorder.clone(),
+                    state: Mutex::new(state),
+                    streams: Streams::default(),
+                    children: Children::default(),
+                }),
+            },
+        );
+        let (host, finish) = opened.map_err(|divergence| diverged(&divergence))?;
+        Ok(Running {
+            host,
+            stop,
+            secrets,
+            finish,
+            step: 0,
+        })
+    }
+}
+
+impl Running {
+    /// Performs the next effect, for tools that are no scripts.
+    pub(super) async fn perform(&mut self, kind: EffectKind, request: Value) -> Outcome {
+        self.step += 1;
+        let effect = Effect {
+            step: self.step,
+            kind,
+            request,
+        };
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => Err(EffectError::new("interrupted", "the call was stopped")),
+            outcome = self.host.perform(effect) => outcome,
+        }
+    }
+
+    /// Ends the call: what it made is ended, and its record is whole.
+    pub(super) async fn end(self, context: &ToolContext, came_to: Result<Value, ToolOutcome>) -> ToolOutcome {
+        let cancelled = context.cancel.is_cancelled();
+        let checked = match &came_to {
+            Ok(_) if !cancelled => self.host.check_end(),
+            _ => self.host.diverged().map_or(Ok(()), Err),
+        };
+        let call = self.host.world().call.clone();
+        call.streams.close_all();
+        if checked.is_ok() {
+            end_all(&call, cancelled).await;
+        }
+        drop((self.host, call));
+        self.finish.written().await;
+        match (checked, came_to) {
+            (Err(divergence), _) => diverged(&divergence),
+            (Ok(()), Ok(value)) => self.secrets.success(&value),
+            (Ok(()), Err(outcome)) => self.secrets.hidden(outcome),
+        }
+    }
+}
+
+impl Secrets {
+    fn success(&self, value: &Value) -> ToolOutcome {
+        match self.hide_all(value) {
+            Value::String(text) => ToolOutcome::success(text),
+            value => ToolOutcome::success(value.to_string()),
+        }
+    }
+
+    fn hidden(&self, outcome: ToolOutcome) -> ToolOutcome {
+        if self.is_empty() {
+            return outcome;
+        }
+        let words: Vec<&str> = outcome.content.iter().filter_map(|part| part.as_text()).collect();
+        ToolOutcome {
+            details: outcome.details.as_ref().map(|details| self.hide_all(details)),
+            ..ToolOutcome::failed(outcome.status, self.hide(&words.join("\n")))
+        }
+    }
+}
+
+/// How a call ends that does not do again what it did.
+fn diverged(divergence: &Divergence) -> ToolOutcome {
+    ToolOutcome::failed(ToolStatus::Failed, divergence.to_string()).with_details(divergence.to_value())
+}
+
+/// How a call ends one of whose effects came to nothing.
+pub(super) fn failed(name: &str, error: &EffectError) -> ToolOutcome {
+    let status = match error.code.as_str() {
+        "interrupted" => ToolStatus::Interrupted,
+        "denied" => ToolStatus::Denied,
+        "timeout" => ToolStatus::TimedOut,
+        _ => ToolStatus::Failed,
+    };
+    ToolOutcome::failed(status, format!("{name}: {error}")).with_details(json!({"code": error.code}))
+}

@@ -1,0 +1,398 @@
+//! Agents that a tool makes: children of the agent that calls it, in the same session, with models and tools of their own.
+//!
+//! Their ids follow from the call and the step, and so do the ids of what they are told: whoever does a step again after a
+//! crash makes no second agent and says nothing twice. What a child says is read from the session; each piece that a script was
+//! given is on record with its place there, so a script that is run again reads on behind it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentx_luau_tools::{Effect, EffectError, EffectKind, Outcome};
+use agentx_runtime::{Hearing, Journal};
+use agentx_types::{
+    AgentClosed, AgentConfig, AgentSpawned, AgentStateId, ContentPart, EffectOutcome, Envelope,
+    EnvironmentEvent, InputMode, InterruptRequested, Medium, MessageId, RunId, RunStatus, RuntimeEvent,
+    StopReason, ToolSpec, UserMessage,
+};
+use serde_json::{Value, json};
+
+use super::telling::{Piece, Telling};
+use super::{Call, text};
+
+/// Pieces that are there already are handed over together, up to so many bytes.
+const TOGETHER: usize = 4 << 10;
+
+/// The agents of one call.
+#[derive(Default)]
+pub(crate) struct Children {
+    all: Mutex<BTreeMap<String, Arc<Child>>>,
+}
+
+struct Child {
+    id: AgentStateId,
+    turn: tokio::sync::Mutex<Turn>,
+}
+
+/// One input and what comes of it.
+#[derive(Default)]
+struct Turn {
+    /// The `seq` of the input; `None` before the first.
+    input: Option<u64>,
+    ears: Option<Hearing>,
+    /// Up to here the script was told.
+    told: (u64, u32),
+    telling: Telling,
+    /// The last answer.
+    answer: String,
+    ended: Option<Result<(), EffectError>>,
+}
+
+impl Children {
+    fn add(&self, id: &AgentStateId) {
+        let child = Child {
+            id: id.clone(),
+            turn: tokio::sync::Mutex::default(),
+        };
+        self.lock()
+            .entry(id.to_string())
+            .or_insert_with(|| Arc::new(child));
+    }
+
+    fn find(&self, request: &Value) -> Result<Arc<Child>, EffectError> {
+        let id = text(request, "agent");
+        let found = self.lock().get(id).cloned();
+        found.ok_or_else(|| {
+            EffectError::new(
+                "not_found",
+                format!("this call has no agent {id:?}; it may have closed it"),
+            )
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Child>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a step that is on record.
+    pub(crate) fn remember(&self, effect: &Effect, outcome: Option<&EffectOutcome>) {
+        let Some(EffectOutcome::Done(value)) = outcome else {
+            return;
+        };
+        match effect.kind {
+            EffectKind::AgentCreate => return self.add(&AgentStateId::new(text(value, "agent"))),
+            EffectKind::AgentClose => {
+                self.lock().remove(text(&effect.request, "agent"));
+                return;
+            }
+            _ => {}
+        }
+        let Ok(child) = self.find(&effect.request) else {
+            return;
+        };
+        // Nobody waits while a step is handed back, so it is free.
+        let Ok(mut turn) = child.turn.try_lock() else {
+            return;
+        };
+        match effect.kind {
+            EffectKind::AgentInput => {
+                *turn = Turn {
+                    input: value.get("seq").and_then(Value::as_u64),
+                    ..Turn::default()
+                };
+            }
+            EffectKind::AgentNext if !value.is_null() => {
+                let at = value.get("at").cloned().unwrap_or_default();
+                turn.told = serde_json::from_value(at).unwrap_or_default();
+            }
+            _ => turn.ended = Some(Ok(())),
+        }
+    }
+}
+
+/// `create_agent`: one of the caller's own agents by its name, one that is known, or one like the caller, with what the
+/// script says about it.
+pub(crate) async fn create(call: Arc<Call>, step: u64, asked: Value) -> Outcome {
+    let name = text(&asked, "name");
+    call.grants.agent(name)?;
+    let journal = &call.context.journal;
+    let parent = journal
+        .agent()
+        .cloned()
+        .ok_or_else(|| EffectError::new("unavailable", "agents are made inside a session"))?;
+    let config = config(&call, name, asked.get("config").unwrap_or(&Value::Null))?;
+    let id = AgentStateId::with_suffix(format_args!("{}_{step}", journal.tool_call_id()));
+    let spawned = AgentSpawned {
+        agent_state_id: id.clone(),
+        parent,
+        config: Box::new(config),
+    };
+    say(journal, &id, spawned).await?;
+    call.children.add(&id);
+    Ok(json!({"agent": id}))
+}
+
+fn config(call: &Call, name: &str, asked: &Value) -> Result<AgentConfig, EffectError> {
+    let caller = call.context.journal.caller().config.as_ref();
+    let caller = caller.ok_or_else(|| EffectError::new("unavailable", "agents are made inside a session"))?;
+    let own = caller.agents.iter().find(|agent| agent.name == name).cloned();
+    let known = own.or_else(|| call.shared.parts.known.agent(name));
+    let mut config = known.unwrap_or_else(|| AgentConfig {
+        name: name.to_owned(),
+        system_prompt: "".into(),
+        instructions: Vec::new(),
+        tools: Arc::from([]),
+        agents: Vec::new(),
+        routing: None,
+        ..caller.clone()
+    });
+    config.workspace.clone_from(&caller.workspace);
+    if let Some(prompt) = asked.get("prompt").and_then(Value::as_str) {
+        config.system_prompt = prompt.into();
+    }
+    let model = text(asked, "model");
+    if !model.is_empty() {
+        let (spec, params) = super::prompt::model(call, model)?;
+        (config.model, config.params) = (spec, params);
+    }
+    if let Some(Value::Array(tools)) = asked.get("tools") {
+        let tools: Result<Vec<ToolSpec>, EffectError> =
+            tools.iter().map(|tool| granted(call, tool)).collect();
+        config.tools = tools?.into();
+    }
+    Ok(config)
+}
+
+fn granted(call: &Call, tool: &Value) -> Result<ToolSpec, EffectError> {
+    let name = tool.as_str().unwrap_or_default();
+    call.grants.tool(name)?;
+    let found = call.shared.tool(name).map(|tool| tool.spec());
+    found.ok_or_else(|| EffectError::new("not_found", format!("there is no tool {name:?}")))
+}
+
+async fn say(
+    journal: &Journal,
+    to: &AgentStateId,
+    event: impl Into<EnvironmentEvent>,
+) -> Result<u64, EffectError> {
+    let said = journal.say(to, event).await;
+    said.ok_or_else(|| EffectError::new("unavailable", "the session is gone"))
+}
+
+/// Tells an agent something. It is not told twice.
+pub(crate) async fn input(call: Arc<Call>, step: u64, asked: Value, again: bool) -> Outcome {
+    let child = call.children.find(&asked)?;
+    let journal = &call.context.journal;
+    let listener = journal
+        .listener()
+        .ok_or_else(|| EffectError::new("unavailable", "agents are heard inside a session"))?;
+    let words = match asked.get("input") {
+        Some(Value::String(words)) => words.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let message_id = MessageId::with_suffix(format_args!("{}_{step}", journal.tool_call_id()));
+    let mut turn = child.turn.lock().await;
+    let known = match again {
+        true => listener
+            .find(|fact| matches!(&fact.event, EnvironmentEvent::UserMessage(said) if said.message_id == message_id))
+            .await
+            .map_err(|error| EffectError::new("failed", format!("the session's log cannot be read: {error}")))?,
+        false => None,
+    };
+    // The ears are open before it is said, so that no answer is missed.
+    let ears = listener.from_now(&child.id);
+    let seq = match known {
+        Some(seq) => seq,
+        None => {
+            let message = UserMessage {
+                message_id: message_id.clone(),
+                content: vec![ContentPart::text(words)],
+                mode: InputMode::Queue,
+                idempotency_key: Some(message_id.to_string()),
+            };
+            say(journal, &child.id, message).await?
+        }
+    };
+    *turn = Turn {
+        input: Some(seq),
+        ears: ears.filter(|_| known.is_none()),
+        ..Turn::default()
+    };
+    Ok(json!({"seq": seq}))
+}
+
+/// The next piece of what an agent says, or null at the end of its turn.
+pub(crate) async fn next(call: &Call, asked: &Value) -> Outcome {
+    let child = call.children.find(asked)?;
+    let mut turn = child.turn.lock().await;
+    match turn.next(call, &child.id).await? {
+        Some((piece, at)) => {
+            let mut value = piece.to_value();
+            value["at"] = json!(at);
+            Ok(value)
+        }
+        None => Ok(Value::Null),
+    }
+}
+
+/// All that an agent says in its turn: its last answer.
+pub(crate) async fn collect(call: &Call, asked: &Value) -> Outcome {
+    let child = call.children.find(asked)?;
+    let mut turn = child.turn.lock().await;
+    while turn.next(call, &child.id).await?.is_some() {}
+    Ok(Value::String(turn.answer.clone()))
+}
+
+/// Stops what an agent does.
+pub(crate) async fn interrupt(call: &Call, asked: &Value) -> Outcome {
+    let child = call.children.find(asked)?;
+    let reason = Some("stopped by the tool that made it".to_owned());
+    say(&call.context.journal, &child.id, InterruptRequested { reason }).await?;
+    Ok(Value::Null)
+}
+
+/// Ends an agent.
+pub(crate) async fn close(call: &Call, asked: &Value) -> Outcome {
+    let child = call.children.find(asked)?;
+    call.children.lock().remove(child.id.as_str());
+    say_closed(&call.context.journal, &child.id).await?;
+    Ok(Value::Null)
+}
+
+async fn say_closed(journal: &Journal, child: &AgentStateId) -> Result<u64, EffectError> {
+    let closed = AgentClosed {
+        agent_state_id: child.clone(),
+        reason: "its work is done".into(),
+    };
+    say(journal, child, closed).await
+}
+
+/// The call is over: what it made and did not end is ended, and stopped before where the call was.
+pub(crate) async fn end_all(call: &Call, stopped: bool) {
+    let left: Vec<Arc<Child>> = std::mem::take(&mut *call.children.lock()).into_values().collect();
+    for child in left {
+        if stopped {
+            let reason = Some("the call that made it was stopped".to_owned());
+            let _ = say(&call.context.journal, &child.id, InterruptRequested { reason }).await;
+        }
+        // Where the session is gone, so are they.
+        let _ = say_closed(&call.context.journal, &child.id).await;
+    }
+}
+
+impl Turn {
+    /// The next piece with its place in the session; pieces that are there already come together.
+    async fn next(
+        &mut self,
+        call: &Call,
+        child: &AgentStateId,
+    ) -> Result<Option<(Piece, (u64, u32))>, EffectError> {
+        let Some(input) = self.input else {
+            return Err(EffectError::new(
+                "invalid",
+                "the agent was told nothing yet: call input first",
+            ));
+        };
+        let mut together: Option<(Piece, (u64, u32))> = None;
+        loop {
+            if let Some(ended) = &self.ended {
+                return match (together, ended) {
+                    (None, Err(problem)) => Err(problem.clone()),
+                    (together, _) => Ok(together),
+                };
+            }
+            let event = match &together {
+                None => Some(self.hear(call, child, input).await?),
+                Some((piece, _)) if piece.text.len() < TOGETHER => {
+                    self.ears.as_mut().and_then(Hearing::ready)
+                }
+                Some(_) => None,
+            };
+            let Some(event) = event else { return Ok(together) };
+            let at = (event.seq, event.index.unwrap_or(0));
+            let Some(piece) = self.takes(&event, input) else {
+                continue;
+            };
+            if at <= self.told {
+                continue;
+            }
+            self.told = at;
+            together = Some(match together {
+                Some((before, _)) if !piece.restarted => (
+                    Piece {
+                        text: before.text + &piece.text,
+                        restarted: before.restarted,
+                    },
+                    at,
+                ),
+                _ => (piece, at),
+            });
+        }
+    }
+
+    async fn hear(
+        &mut self,
+        call: &Call,
+        child: &AgentStateId,
+        input: u64,
+    ) -> Result<Arc<Envelope<RuntimeEvent>>, EffectError> {
+        let gone = || EffectError::new("unavailable", "the session is gone");
+        if self.ears.is_none() {
+            let listener = call.context.journal.listener().ok_or_else(gone)?;
+            self.ears = listener.after(child, (input, 0));
+        }
+        let ears = self.ears.as_mut().ok_or_else(gone)?;
+        ears.next().await.ok_or_else(gone)
+    }
+
+    /// What an event adds to what the script is told.
+    fn takes(&mut self, event: &Envelope<RuntimeEvent>, input: u64) -> Option<Piece> {
+        let run = RunId::of_input(input);
+        if event.seq < input || event.run_id.as_ref().is_some_and(|of| *of != run) {
+            return None;
+        }
+        match &event.event {
+            RuntimeEvent::MessageStart(_) => {
+                self.telling.begins();
+                None
+            }
+            RuntimeEvent::TextDelta(delta) => self.telling.hears(&delta.text),
+            RuntimeEvent::MessageStop(stop) => {
+                if stop.stop_reason == StopReason::Broken {
+                    return None;
+                }
+                let piece = self.telling.ends();
+                self.telling = Telling::default();
+                piece
+            }
+            // What its tools emit; its own words came already.
+            RuntimeEvent::Chunk(chunk) if !matches!(chunk.medium, Medium::Text | Medium::Thinking) => {
+                Some(Piece {
+                    text: chunk.text.clone(),
+                    restarted: false,
+                })
+            }
+            RuntimeEvent::TurnResponse(response) => {
+                self.answer.clone_from(&response.text);
+                None
+            }
+            RuntimeEvent::RunFinished(finished) => {
+                let failed = matches!(finished.status, RunStatus::Failed | RunStatus::TimedOut);
+                let why = finished.reason.clone().unwrap_or_default();
+                self.ended = Some(match failed {
+                    true => Err(EffectError::new(
+                        "agent_failed",
+                        format!("the agent could not go on: {why}"),
+                    )),
+                    false => Ok(()),
+                });
+                None
+            }
+            RuntimeEvent::Closed(_) | RuntimeEvent::AgentDestroyed(_) => {
+                self.ended = Some(Err(EffectError::new("closed", "the agent is gone")));
+                None
+            }
+            _ => None,
+        }
+    }
+}

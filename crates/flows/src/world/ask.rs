@@ -1,0 +1,184 @@
+//! Asking models: each time a call of the runtime's own effector, with a queue of its own.
+
+use std::sync::Arc;
+
+use agentx_luau_tools::{EffectError, Outcome};
+use agentx_runtime::{EventSink, Said};
+use agentx_types::{
+    Action, ActionBody, ActionId, AgentStateId, Assembler, CallModel, EffectBill, EnvironmentEvent,
+    ModelRequest, Role, StopReason, Usage,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::json::{instructions, read_answer};
+use super::prompt::{request, say};
+use super::{Call, text};
+use crate::Done;
+
+/// How many batches of events a call of a model may be ahead of whoever reads it.
+const AHEAD: usize = 64;
+
+/// What a model answered.
+pub(crate) struct Answered {
+    pub(crate) text: String,
+    pub(crate) usage: Usage,
+}
+
+/// What is heard while a model answers.
+pub(crate) enum Heard {
+    /// An attempt begins.
+    Begins,
+    /// It says this.
+    Says(String),
+    /// Nothing more is said.
+    Ends(Result<(), EffectError>),
+}
+
+/// Asks a model. Dropping the future stops the call.
+pub(crate) async fn ask(
+    call: &Call,
+    request: Arc<ModelRequest>,
+    hears: Option<&mpsc::Sender<Heard>>,
+) -> Result<Answered, EffectError> {
+    let journal = &call.context.journal;
+    let model = request.model.id.clone();
+    let action = Arc::new(Action {
+        action_id: ActionId::with_suffix(journal.tool_call_id()),
+        agent_state_id: journal.agent().cloned().unwrap_or_else(|| AgentStateId::new("")),
+        run_id: None,
+        body: ActionBody::CallModel(CallModel {
+            request,
+            taken: Arc::default(),
+        }),
+    });
+    let (queue, mut said) = mpsc::channel::<Said>(AHEAD);
+    let sink = EventSink::for_action(queue, &action);
+    let cancel = CancellationToken::new();
+    let _stops_with_us = cancel.clone().drop_guard();
+    let mut performing = std::pin::pin!(call.shared.parts.models.perform(action, sink, cancel));
+    let mut assembler = Assembler::default();
+    assembler.asks(&model);
+    let mut performed = false;
+    loop {
+        let batch = tokio::select! {
+            biased;
+            batch = said.recv() => batch,
+            () = &mut performing, if !performed => {
+                performed = true;
+                continue;
+            }
+        };
+        let Some(Said { drafts, committed }) = batch else {
+            return Err(EffectError::new(
+                "failed",
+                format!("{model} ended without an answer"),
+            ));
+        };
+        if let Some(committed) = committed {
+            // What is said here goes into no log of its own.
+            let _ = committed.send(0);
+        }
+        for draft in drafts {
+            match &draft.event {
+                EnvironmentEvent::StreamStart(_) => tell(hears, || Heard::Begins).await,
+                EnvironmentEvent::TextChunk(chunk) => tell(hears, || Heard::Says(chunk.text.clone())).await,
+                EnvironmentEvent::ErrorOccurred(error) => {
+                    return Err(EffectError::new(
+                        error.code.clone(),
+                        format!("{model}: {}", error.message),
+                    ));
+                }
+                _ => {}
+            }
+            assembler.feed(&draft.event);
+            if let EnvironmentEvent::StreamEnd(end) = &draft.event
+                && end.stop_reason != StopReason::Broken
+            {
+                return answered(&mut assembler, end.stop_reason, &model);
+            }
+        }
+    }
+}
+
+async fn tell(hears: Option<&mpsc::Sender<Heard>>, heard: impl FnOnce() -> Heard) {
+    if let Some(hears) = hears {
+        // Whoever went away hears no more; the answer goes on, for its record.
+        let _ = hears.send(heard()).await;
+    }
+}
+
+fn answered(assembler: &mut Assembler, reason: StopReason, model: &str) -> Result<Answered, EffectError> {
+    let answer = assembler.finish();
+    match reason {
+        StopReason::Interrupted => Err(EffectError::new("interrupted", format!("{model} was stopped"))),
+        StopReason::Refusal => Err(EffectError::new("refused", format!("{model} refuses to answer"))),
+        _ => Ok(Answered {
+            text: answer.message.map(|message| message.text()).unwrap_or_default(),
+            usage: answer.usage,
+        }),
+    }
+}
+
+/// What was paid.
+pub(crate) fn bill(request: &ModelRequest, usage: Usage) -> EffectBill {
+    EffectBill {
+        model: request.model.id.clone(),
+        usage,
+        cost: request.model.prices.cost(&usage),
+    }
+}
+
+/// `generate`: the text.
+pub(crate) async fn generate(call: Arc<Call>, asked: Value) -> Done {
+    let request = match request(&call, &asked) {
+        Ok(request) => Arc::new(request),
+        Err(error) => return Err(error).into(),
+    };
+    match ask(&call, request.clone(), None).await {
+        Ok(answered) => Done {
+            outcome: Ok(Value::String(answered.text)),
+            bill: Some(bill(&request, answered.usage)),
+        },
+        Err(error) => Err(error).into(),
+    }
+}
+
+/// `generate_json`: a value that fits the schema. An answer that does not is shown to the model once, with what is wrong.
+pub(crate) async fn generate_json(call: Arc<Call>, asked: Value) -> Done {
+    let schema = asked.get("schema").filter(|schema| !schema.is_null());
+    let mut request = match request(&call, &asked) {
+        Ok(request) => request,
+        Err(error) => return Err(error).into(),
+    };
+    request.system.push(instructions(schema).into());
+    let mut usage = Usage::default();
+    let mut outcome: Outcome = Err(EffectError::new("failed", text(&asked, "model")));
+    for _ in 0..2 {
+        let answered = match ask(&call, Arc::new(request.clone()), None).await {
+            Ok(answered) => answered,
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        };
+        usage += answered.usage;
+        outcome = read_answer(&answered.text, schema);
+        let Err(problem) = &outcome else { break };
+        if problem.code == "invalid" {
+            break;
+        }
+        say(Role::Assistant, &answered.text, &mut request.messages);
+        let correction = format!(
+            "This cannot be used: {}. Answer with the corrected JSON alone.",
+            problem.message
+        );
+        say(Role::User, &correction, &mut request.messages);
+    }
+    let paid = usage != Usage::default();
+    Done {
+        outcome,
+        bill: paid.then(|| bill(&request, usage)),
+    }
+}

@@ -1,0 +1,61 @@
+//! Other tools that a tool calls. What its file grants needs no further approval.
+
+use std::sync::Arc;
+
+use agentx_luau_tools::{EffectError, Outcome};
+use agentx_runtime::ToolOutcome;
+use agentx_types::{ContentPart, ToolStatus};
+use serde_json::{Map, Value};
+
+use super::{Call, text};
+
+/// How many calls may stand inside each other, whatever a tool's own limit says.
+const MAX_DEPTH: u32 = 16;
+
+/// `invoke`: what the tool gives; lists and objects as such, anything else as text.
+pub(crate) async fn invoke(call: Arc<Call>, step: u64, asked: Value) -> Outcome {
+    let name = text(&asked, "tool");
+    call.grants.tool(name)?;
+    let tool = call
+        .shared
+        .tool(name)
+        .ok_or_else(|| EffectError::new("not_found", format!("there is no tool {name:?}")))?;
+    let journal = call.context.journal.inner(step);
+    if journal.depth() > MAX_DEPTH {
+        let problem = format!("more than {MAX_DEPTH} tool calls stand inside each other");
+        return Err(EffectError::new("too_deep", problem));
+    }
+    let mut context = call.context.clone();
+    context.tool_call_id = journal.tool_call_id().clone();
+    context.journal = journal;
+    context.cancel = call.context.cancel.child_token();
+    // What runs is stopped when nobody waits for it any more.
+    let _stops_with_us = context.cancel.clone().drop_guard();
+    let args = match asked.get("args") {
+        // A table without entries may be either.
+        Some(Value::Array(items)) if items.is_empty() => Value::Object(Map::new()),
+        Some(args) => args.clone(),
+        None => Value::Object(Map::new()),
+    };
+    value(name, tool.call(args, context).await)
+}
+
+fn value(name: &str, outcome: ToolOutcome) -> Outcome {
+    let said: Vec<&str> = outcome.content.iter().filter_map(ContentPart::as_text).collect();
+    let said = said.join("\n");
+    if outcome.status != ToolStatus::Success {
+        let code = serde_json::to_value(outcome.status).ok();
+        let code = code
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or("failed")
+            .to_owned();
+        return Err(EffectError::new(code, format!("{name}: {said}")));
+    }
+    let parsed = said
+        .trim_start()
+        .starts_with(['{', '['])
+        .then(|| serde_json::from_str(&said).ok())
+        .flatten();
+    Ok(parsed.unwrap_or(Value::String(said)))
+}

@@ -1,0 +1,232 @@
+//! The world as a tool from a file may reach it.
+
+pub(crate) mod agents;
+pub(crate) mod ask;
+mod invoke;
+mod json;
+pub(crate) mod network;
+mod prompt;
+mod store;
+mod streams;
+mod telling;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentx_luau_tools::{BoxFuture, Effect, EffectError, EffectKind, Outcome};
+use agentx_runtime::ToolContext;
+use agentx_types::EffectOutcome;
+use serde_json::{Map, Value, json};
+
+use crate::grants::Grants;
+use crate::record::milliseconds;
+use crate::tools::Shared;
+use crate::{Done, RecorderHandle, World};
+pub(crate) use agents::{Children, end_all};
+pub(crate) use network::Network;
+pub(crate) use store::Store;
+pub(crate) use streams::Streams;
+
+/// What one call reaches. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Live {
+    pub(crate) call: Arc<Call>,
+}
+
+/// One call of a tool from a file.
+pub(crate) struct Call {
+    pub(crate) tool: String,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) network: Arc<Network>,
+    pub(crate) context: ToolContext,
+    pub(crate) recorder: RecorderHandle,
+    pub(crate) state: Mutex<Map<String, Value>>,
+    pub(crate) streams: Streams,
+    pub(crate) children: Children,
+}
+
+impl World for Live {
+    fn perform(&self, effect: Effect, again: bool) -> BoxFuture<'static, Done> {
+        let call = self.call.clone();
+        match effect.kind {
+            EffectKind::Generate => Box::pin(ask::generate(call, effect.request)),
+            EffectKind::GenerateJson => Box::pin(ask::generate_json(call, effect.request)),
+            EffectKind::GenerateStream => {
+                let opened = call.streams.open(&effect);
+                finish(async move {
+                    opened
+                        .map(|stream| stream.begin(&call))
+                        .map(|()| json!({"stream": effect.step}))
+                })
+            }
+            EffectKind::StreamRecv => finish(async move { streams::receive(&call, &effect.request).await }),
+            EffectKind::StreamClose => finish(std::future::ready(streams::close(&call, &effect.request))),
+            EffectKind::StreamOpen => finish(std::future::ready(streams::transformer(&effect.request))),
+            EffectKind::StreamSend | EffectKind::StreamCloseSend => {
+                finish(std::future::ready(Err(missing("stream that takes anything"))))
+            }
+            EffectKind::Http => {
+                finish(async move { call.network.request(&call.grants, &effect.request).await })
+            }
+            EffectKind::Invoke => finish(invoke::invoke(call, effect.step, effect.request)),
+            EffectKind::Sleep => {
+                let time = Duration::from_millis(milliseconds(&effect));
+                finish(async move {
+                    tokio::time::sleep(time).await;
+                    Ok(Value::Null)
+                })
+            }
+            EffectKind::KvGet | EffectKind::KvSet | EffectKind::KvDelete | EffectKind::KvList => {
+                finish(store::kept(call, effect.kind, effect.request))
+            }
+            EffectKind::CacheGet | EffectKind::CacheSet | EffectKind::CacheDelete => {
+                finish(store::cached(call, effect.kind, effect.request))
+            }
+            EffectKind::AgentCreate => finish(agents::create(call, effect.step, effect.request)),
+            EffectKind::AgentInput => finish(agents::input(call, effect.step, effect.request, again)),
+            EffectKind::AgentNext => finish(async move { agents::next(&call, &effect.request).await }),
+            EffectKind::AgentCollect => finish(async move { agents::collect(&call, &effect.request).await }),
+            EffectKind::AgentInterrupt => {
+                finish(async move { agents::interrupt(&call, &effect.request).await })
+            }
+            EffectKind::AgentClose => finish(async move { agents::close(&call, &effect.request).await }),
+            // A tool is told its arguments and nothing else.
+            EffectKind::Recv => finish(std::future::ready(Ok(Value::Null))),
+            EffectKind::HistoryAppend
+            | EffectKind::HistoryRecent
+            | EffectKind::HistoryRevert
+            | EffectKind::MemoryGet
+            | EffectKind::MemorySet => finish(std::future::ready(Err(EffectError::new(
+                "unavailable",
+                format!(
+                    "{}: a tool has no conversation of its own; keep what matters in `ctx.state`",
+                    effect.kind
+                ),
+            )))),
+            _ => finish(std::future::ready(self.at_once(&effect))),
+        }
+    }
+
+    fn at_once(&self, effect: &Effect) -> Outcome {
+        let call = &self.call;
+        match effect.kind {
+            EffectKind::Now => Ok(json!(now())),
+            EffectKind::Random => random().map(|bits| json!(bits & ((1 << 53) - 1))),
+            EffectKind::Uuid => uuid().map(Value::String),
+            EffectKind::Emit => Ok(Value::Null),
+            EffectKind::Log => {
+                log(&call.tool, &effect.request);
+                Ok(Value::Null)
+            }
+            EffectKind::StateGet => Ok(Value::Object(call.state().clone())),
+            EffectKind::StateSet => {
+                set(&mut call.state(), &effect.request);
+                Ok(Value::Null)
+            }
+            EffectKind::Env => {
+                let name = text(&effect.request, "name");
+                call.grants.variable(name)?;
+                Ok(call
+                    .shared
+                    .parts
+                    .known
+                    .env(name)
+                    .map_or(Value::Null, Value::String))
+            }
+            other => Err(missing(other.as_str())),
+        }
+    }
+
+    fn remember(&self, effect: &Effect, outcome: Option<&EffectOutcome>) {
+        let call = &self.call;
+        match effect.kind {
+            EffectKind::StateSet => set(&mut call.state(), &effect.request),
+            EffectKind::GenerateStream => call.streams.remember_open(effect, outcome, &call.recorder),
+            EffectKind::StreamRecv => call.streams.remember_received(&effect.request, outcome),
+            EffectKind::AgentCreate
+            | EffectKind::AgentInput
+            | EffectKind::AgentNext
+            | EffectKind::AgentCollect
+            | EffectKind::AgentClose => {
+                call.children.remember(effect, outcome);
+            }
+            _ => {}
+        }
+    }
+
+    fn repeatable(&self, tool: &str) -> bool {
+        self.call
+            .shared
+            .tool(tool)
+            .is_some_and(|tool| tool.spec().idempotent)
+    }
+}
+
+impl Call {
+    /// The state of the agent that calls, with what this call wrote.
+    pub(crate) fn state(&self) -> std::sync::MutexGuard<'_, Map<String, Value>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A text of a request; empty where there is none.
+pub(crate) fn text<'a>(request: &'a Value, key: &str) -> &'a str {
+    request.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn finish(outcome: impl Future<Output = Outcome> + Send + 'static) -> BoxFuture<'static, Done> {
+    Box::pin(async move { outcome.await.into() })
+}
+
+fn missing(what: &str) -> EffectError {
+    EffectError::new("unavailable", format!("there is no {what} for a tool"))
+}
+
+fn set(state: &mut Map<String, Value>, request: &Value) {
+    let (key, value) = (
+        text(request, "key"),
+        request.get("value").cloned().unwrap_or(Value::Null),
+    );
+    if value.is_null() {
+        state.shift_remove(key);
+    } else {
+        state.insert(key.to_owned(), value);
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> f64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0.0, |now| now.as_secs_f64())
+}
+
+fn random() -> Result<u64, EffectError> {
+    let bits = getrandom::u64();
+    bits.map_err(|error| EffectError::new("failed", format!("the system gives no random numbers: {error}")))
+}
+
+/// A random UUID (version 4).
+fn uuid() -> Result<String, EffectError> {
+    let (high, low) = (random()?, random()?);
+    let high = (high & !0xf000) | 0x4000;
+    let low = (low & !(0b11 << 62)) | (0b10 << 62);
+    Ok(format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    ))
+}
+
+fn log(tool: &str, request: &Value) {
+    let message = text(request, "message");
+    match text(request, "level") {
+        "error" => tracing::error!(tool, message, "a script says"),
+        "warn" => tracing::warn!(tool, message, "a script says"),
+        "debug" => tracing::debug!(tool, message, "a script says"),
+        _ => tracing::info!(tool, message, "a script says"),
+    }
+}

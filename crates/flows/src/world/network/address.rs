@@ -1,0 +1,133 @@
+//! Which addresses are of the public internet.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether an address is of the public internet. An IPv6 address that stands for an IPv4 address is what that is.
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => match inside(address) {
+            Some(inside) => is_public_v4(inside),
+            None => is_public_v6(address),
+        },
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let reserved = address.is_unspecified()
+        || address.is_loopback()
+        || address.is_private()
+        || address.is_link_local()
+        || address.is_broadcast()
+        || address.is_multicast()
+        || address.is_documentation()
+        || a == 0
+        || a >= 240
+        // Shared by the customers of a provider (CGNAT).
+        || (a == 100 && (64..128).contains(&b))
+        // Protocol assignments, and the anycast of 6to4 relays.
+        || (a == 192 && b == 0 && c == 0)
+        || (a == 192 && b == 88 && c == 99)
+        // Measurements between networks.
+        || (a == 198 && (b == 18 || b == 19));
+    !reserved
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let [first, second, ..] = address.segments();
+    // Only 2000::/3 is given out.
+    let global = first & 0xe000 == 0x2000;
+    // Protocol assignments with Teredo (2001::/23), documentation (2001:db8::/32, 3fff::/20).
+    let reserved =
+        (first == 0x2001 && (second < 0x0200 || second == 0x0db8)) || (first == 0x3fff && second < 0x1000);
+    global && !reserved
+}
+
+/// The IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64 (both prefixes), 6to4.
+fn inside(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let segments = address.segments();
+    let last = || v4(segments[6], segments[7]);
+    match segments {
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => Some(last()),
+        [0, 0, 0, 0, 0, 0, high, _] if high != 0 => Some(last()),
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => Some(last()),
+        // The local prefix leaves the length open: none of it is public.
+        [0x64, 0xff9b, 1, ..] => Some(Ipv4Addr::UNSPECIFIED),
+        [0x2002, high, low, ..] => Some(v4(high, low)),
+        _ => None,
+    }
+}
+
+fn v4(high: u16, low: u16) -> Ipv4Addr {
+    let [a, b] = high.to_be_bytes();
+    let [c, d] = low.to_be_bytes();
+    Ipv4Addr::new(a, b, c, d)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_public_internet_is_public() {
+        let inside = [
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "100.127.255.255",
+            "192.0.0.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "192.0.2.1",
+            "::1",
+            "::",
+            "fe80::1",
+            "fc00::1",
+            "fd12:3456::1",
+            "fec0::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::127.0.0.1",
+            "::ffff:0:127.0.0.1",
+            "64:ff9b::127.0.0.1",
+            "64:ff9b::a00:1",
+            "64:ff9b:1::8.8.8.8",
+            "2002:7f00:1::",
+            "2002:a00:1::1",
+            "2001::1",
+            "2001:db8::1",
+            "3fff::1",
+            "100::1",
+            "192.88.99.1",
+            "4000::1",
+        ];
+        for address in inside {
+            assert!(!is_public(address.parse().expect(address)), "{address}");
+        }
+        let outside = [
+            "8.8.8.8",
+            "1.1.1.1",
+            "100.63.255.255",
+            "100.128.0.1",
+            "172.32.0.1",
+            "2606:4700::1111",
+            "2001:4860:4860::8888",
+            "::ffff:8.8.8.8",
+            "64:ff9b::8.8.8.8",
+            "2002:808:808::1",
+        ];
+        for address in outside {
+            assert!(is_public(address.parse().expect(address)), "{address}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The HTTP clients of one tool: they look names up through the guard, follow no redirect and know no proxy.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use agentx_luau_tools::{BoxFuture, EffectError};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Client, Url, redirect};
+
+use super::guard::Hosts;
+
+const CONNECT: Duration = Duration::from_secs(10);
+/// Connections that nobody uses are kept so long.
+const IDLE: Duration = Duration::from_secs(30);
+const IDLE_PER_HOST: usize = 8;
+
+/// Finds the addresses of a name.
+pub trait Lookup: Send + Sync + 'static {
+    /// The addresses of `host`.
+    ///
+    /// # Errors
+    /// Where it has none.
+    fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// Asks the system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// Looks names up, and gives only addresses that may be connected to.
+struct Guarded {
+    hosts: Arc<Hosts>,
+    lookup: Arc<dyn Lookup>,
+}
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (hosts, host) = (self.hosts.clone(), name.as_str().to_owned());
+        let found = self.lookup.lookup(host.clone());
+        Box::pin(async move {
+            let found = found.await?;
+            for address in &found {
+                // One that is refused spoils the name: nobody honest mixes them.
+                hosts.check_address(&host, *address)?;
+            }
+            if found.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address").into());
+            }
+            let addresses = found.into_iter().map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
+}
+
+/// One client for plain connections, and one for TLS, which costs its certificates.
+pub(super) struct Clients {
+    hosts: Arc<Hosts>,
+    guarded: Arc<Guarded>,
+    plain: OnceLock<Client>,
+    tls: OnceLock<Client>,
+}
+
+impl Clients {
+    pub(super) fn new(hosts: Arc<Hosts>, lookup: Arc<dyn Lookup>) -> Self {
+        let guarded = Guarded {
+            hosts: hosts.clone(),
+            lookup,
+        };
+        Self {
+            hosts,
+            guarded: Arc::new(guarded),
+            plain: OnceLock::new(),
+            tls: OnceLock::new(),
+        }
+    }
+
+    /// The client for `url`. A host that is an address is not looked up, so it is checked here.
+    pub(super) fn get(&self, url: &Url) -> Result<&Client, EffectError> {
+        let host = url.host_str().unwrap_or_default();
+        if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
+            self.hosts
+                .check_address(host, address)
+                .map_err(|denied| denied.to_error())?;
+        }
+        let tls = url.scheme() == "https";
+        let place = if tls { &self.tls } else { &self.plain };
+        if let Some(client) = place.get() {
+            return Ok(client);
+        }
+        let made = make(self.guarded.clone(), tls).map_err(|error| {
+            EffectError::new(
+                "unavailable",
+                format!("http: the client could not be made: {error}"),
+            )
+        })?;
+        Ok(place.get_or_init(|| made))
+    }
+}
+
+fn make(guarded: Arc<Guarded>, tls: bool) -> reqwest::Result<Client> {
+    // Another part of the process may have installed it already; it is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder()
+        .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .dns_resolver(guarded)
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(IDLE_PER_HOST);
+    let builder = if tls { builder } else { builder.tls_certs_only([]) };
+    builder.build()
+}

@@ -1,0 +1,276 @@
+//! HTTP for tools from files: only to hosts that the file names, and never to an address inside by way of one outside.
+//!
+//! A host is checked by its name when it is asked for and again at each redirect. Its addresses are checked where they are
+//! looked up, by the very client that then connects to them: a name that means something else a moment later has no chance.
+//! Addresses that are not of the public internet are reached only where the file names the address itself (or `localhost`).
+
+mod address;
+mod client;
+mod guard;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_luau_tools::{EffectError, Outcome};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use serde_json::{Map, Value, json};
+
+use super::text;
+use crate::grants::Grants;
+use client::Clients;
+pub use client::{Lookup, SystemLookup};
+pub(crate) use guard::Hosts;
+
+/// How many redirects are followed.
+const MAX_REDIRECTS: usize = 5;
+/// The time of a request that names none.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time that it may name.
+const MAX_TIMEOUT: Duration = Duration::from_secs(300);
+/// The longest answer where the tool says nothing else.
+pub(crate) const MAX_ANSWER: usize = 2 << 20;
+/// Headers that belong to the connection.
+const OWN_HEADERS: [&str; 9] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "te",
+    "trailer",
+    "upgrade",
+    "proxy-authorization",
+    "proxy-connection",
+];
+
+/// The network of one tool.
+pub(crate) struct Network {
+    clients: Clients,
+    hosts: Arc<Hosts>,
+    max_answer: usize,
+}
+
+/// A request, checked.
+struct Request {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+}
+
+impl Network {
+    pub(crate) fn new(hosts: Hosts, lookup: Arc<dyn Lookup>, max_answer: usize) -> Self {
+        let hosts = Arc::new(hosts);
+        Self {
+            clients: Clients::new(hosts.clone(), lookup),
+            hosts,
+            max_answer,
+        }
+    }
+
+    /// `http`: `{status, headers, body}`.
+    pub(crate) async fn request(&self, _: &Grants, asked: &Value) -> Outcome {
+        let request = read(asked)?;
+        let ms = asked
+            .get("timeout_ms")
+            .and_then(Value::as_u64)
+            .filter(|ms| *ms > 0);
+        let time = ms.map_or(TIMEOUT, Duration::from_millis).min(MAX_TIMEOUT);
+        match tokio::time::timeout(time, self.follow(request)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(EffectError::new(
+                "timeout",
+                format!("http: no answer within {time:?}"),
+            )),
+        }
+    }
+
+    async fn follow(&self, mut request: Request) -> Outcome {
+        for _ in 0..=MAX_REDIRECTS {
+            self.hosts.check(&request.url)?;
+            let client = self.clients.get(&request.url)?;
+            let mut sent = reqwest::Request::new(request.method.clone(), request.url.clone());
+            *sent.headers_mut() = request.headers.clone();
+            *sent.body_mut() = request.body.clone().map(Into::into);
+            let answer = client
+                .execute(sent)
+                .await
+                .map_err(|error| failure(&error, &request.url))?;
+            match redirected(&answer, &request)? {
+                Some(next) => request = next,
+                None => return self.answer(answer, &request.url).await,
+            }
+        }
+        let problem = format!("http: more than {MAX_REDIRECTS} redirects");
+        Err(EffectError::new("redirects", problem))
+    }
+
+    async fn answer(&self, mut answer: reqwest::Response, url: &Url) -> Outcome {
+        let status = answer.status().as_u16();
+        let mut headers = Map::new();
+        for (name, value) in answer.headers() {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            match headers.get_mut(name.as_str()) {
+                Some(Value::String(before)) => {
+                    before.push_str(", ");
+                    before.push_str(&value);
+                }
+                _ => {
+                    headers.insert(name.as_str().to_owned(), Value::String(value));
+                }
+            }
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| failure(&error, url))? {
+            if body.len() + chunk.len() > self.max_answer {
+                let problem = format!("http: the answer has more than {} bytes", self.max_answer);
+                return Err(EffectError::new("too_large", problem));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let body = String::from_utf8(body)
+            .unwrap_or_else(|raw| String::from_utf8_lossy(raw.as_bytes()).into_owned());
+        Ok(json!({"status": status, "headers": headers, "body": body}))
+    }
+}
+
+/// Where an answer leads; `None` where it is one.
+fn redirected(answer: &reqwest::Response, request: &Request) -> Result<Option<Request>, EffectError> {
+    let status = answer.status().as_u16();
+    if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(to) = answer.headers().get("location").and_then(|to| to.to_str().ok()) else {
+        return Ok(None);
+    };
+    let url = request
+        .url
+        .join(to)
+        .map_err(|error| invalid(format!("the redirect to {to:?}: {error}")))?;
+    let mut headers = request.headers.clone();
+    if url.origin() != request.url.origin() {
+        for secret in ["authorization", "cookie"] {
+            headers.remove(secret);
+        }
+    }
+    let keeps = matches!(status, 307 | 308) || matches!(request.method, Method::GET | Method::HEAD);
+    if !keeps {
+        headers.remove("content-type");
+    }
+    Ok(Some(Request {
+        method: if keeps {
+            request.method.clone()
+        } else {
+            Method::GET
+        },
+        body: request.body.clone().filter(|_| keeps),
+        headers,
+        url,
+    }))
+}
+
+fn read(asked: &Value) -> Result<Request, EffectError> {
+    let method = match text(asked, "method").to_ascii_uppercase() {
+        method if method.is_empty() => Method::GET,
+        method => {
+            Method::from_bytes(method.as_bytes()).map_err(|_| invalid(format!("{method:?} is no method")))?
+        }
+    };
+    let mut url = Url::parse(text(asked, "url"))
+        .map_err(|error| invalid(format!("{:?}: {error}", text(asked, "url"))))?;
+    query(&mut url, asked.get("query"))?;
+    let mut headers = headers(asked.get("headers"))?;
+    let body = match asked.get("json").filter(|json| !json.is_null()) {
+        Some(json) => {
+            headers
+                .entry(reqwest::header::CONTENT_TYPE)
+                .or_insert(HeaderValue::from_static("application/json"));
+            Some(json.to_string().into_bytes())
+        }
+        None => match asked.get("body") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(body)) => Some(body.clone().into_bytes()),
+            Some(other) => Some(other.to_string().into_bytes()),
+        },
+    };
+    Ok(Request {
+        method,
+        url,
+        headers,
+        body,
+    })
+}
+
+fn query(url: &mut Url, asked: Option<&Value>) -> Result<(), EffectError> {
+    let entries = match asked {
+        Some(Value::Object(entries)) if !entries.is_empty() => entries,
+        Some(Value::Array(items)) if !items.is_empty() => {
+            return Err(invalid("the query is a table of names and values".to_owned()));
+        }
+        _ => return Ok(()),
+    };
+    let mut pairs = url.query_pairs_mut();
+    for (name, value) in entries {
+        let one = std::slice::from_ref(value);
+        for value in value.as_array().map_or(one, Vec::as_slice) {
+            match value {
+                Value::Null => {}
+                Value::String(text) => drop(pairs.append_pair(name, text)),
+                Value::Bool(_) | Value::Number(_) => drop(pairs.append_pair(name, &value.to_string())),
+                _ => {
+                    return Err(invalid(format!(
+                        "the query's {name} is no text, number or list of them"
+                    )));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn headers(asked: Option<&Value>) -> Result<HeaderMap, EffectError> {
+    let mut headers = HeaderMap::new();
+    let Some(Value::Object(entries)) = asked else {
+        return Ok(headers);
+    };
+    for (name, value) in entries {
+        let lower = name.to_ascii_lowercase();
+        if OWN_HEADERS.contains(&lower.as_str()) {
+            return Err(invalid(format!("the header {name} belongs to the connection")));
+        }
+        let wrong = || invalid(format!("the header {name:?} cannot be sent"));
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => return Err(wrong()),
+        };
+        let name = HeaderName::from_bytes(lower.as_bytes()).map_err(|_| wrong())?;
+        headers.insert(name, HeaderValue::from_str(&value).map_err(|_| wrong())?);
+    }
+    Ok(headers)
+}
+
+fn invalid(problem: String) -> EffectError {
+    EffectError::new("invalid", format!("http: {problem}"))
+}
+
+/// What went wrong on the way, without the address's query.
+fn failure(error: &reqwest::Error, url: &Url) -> EffectError {
+    let host = url.host_str().unwrap_or_default();
+    let causes = std::iter::successors(std::error::Error::source(error), |&error| error.source());
+    let mut innermost = None;
+    for cause in causes {
+        if let Some(denied) = cause.downcast_ref::<guard::Denied>() {
+            return denied.to_error();
+        }
+        innermost = Some(cause.to_string());
+    }
+    let (code, why) = match error {
+        error if error.is_timeout() => ("timeout", "it took too long".to_owned()),
+        _ => (
+            "unavailable",
+            innermost.unwrap_or_else(|| "the connection failed".to_owned()),
+        ),
+    };
+    EffectError::new(code, format!("http: {host}: {why}"))
+}

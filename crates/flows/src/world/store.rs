@@ -1,0 +1,285 @@
+//! What tools keep: keys in a small database of the owner's data, and a cache in memory. Both are bounded.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentx_luau_tools::{EffectError, EffectKind, Outcome};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde_json::Value;
+
+use super::{Call, text};
+
+/// The longest key in bytes.
+const MAX_KEY: usize = 512;
+/// The longest value as JSON in bytes.
+const MAX_VALUE: usize = 256 << 10;
+/// Keys of one space of one owner.
+const MAX_KEYS: i64 = 10_000;
+/// Values in the cache, of all tools.
+const MAX_CACHED: usize = 10_000;
+/// Bytes in the cache, of all tools.
+const MAX_CACHED_BYTES: usize = 64 << 20;
+/// How long another process may hold the database.
+const BUSY: Duration = Duration::from_secs(5);
+
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
+    owner TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (owner, space, key)) WITHOUT ROWID, STRICT";
+
+/// Where tools keep things.
+pub(crate) struct Store {
+    path: Option<PathBuf>,
+    database: Mutex<Option<Connection>>,
+    cache: Mutex<Cache>,
+}
+
+#[derive(Default)]
+struct Cache {
+    entries: HashMap<String, Cached>,
+    bytes: usize,
+}
+
+struct Cached {
+    value: Value,
+    bytes: usize,
+    until: Option<Instant>,
+}
+
+impl Store {
+    /// A store in a file that is made when it is first needed; in memory without one.
+    pub(crate) fn new(path: Option<PathBuf>) -> Self {
+        Self {
+            path,
+            database: Mutex::new(None),
+            cache: Mutex::default(),
+        }
+    }
+
+    fn open(&self) -> rusqlite::Result<Connection> {
+        let database = match &self.path {
+            Some(path) => Connection::open(path)?,
+            None => Connection::open_in_memory()?,
+        };
+        database.busy_timeout(BUSY)?;
+        database.pragma_update(None, "journal_mode", "wal")?;
+        database.execute_batch(SCHEMA)?;
+        Ok(database)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, EffectError> {
+        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed =
+            |error: rusqlite::Error| EffectError::new("failed", format!("the store of keys: {error}"));
+        let open = match database.take() {
+            Some(open) => open,
+            None => self.open().map_err(failed)?,
+        };
+        let done = work(&open).map_err(failed);
+        *database = Some(open);
+        done
+    }
+
+    fn get(&self, place: &Place) -> Result<Option<Value>, EffectError> {
+        let found: Option<String> = self.with(|database| {
+            database
+                .prepare_cached("SELECT value FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
+                .query_row(params![place.owner, place.space, place.key], |row| row.get(0))
+                .optional()
+        })?;
+        Ok(found.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+
+    fn set(&self, place: &Place, value: &Value) -> Result<(), EffectError> {
+        let written = value.to_string();
+        if written.len() > MAX_VALUE {
+            return Err(EffectError::new(
+                "too_large",
+                format!("a value has at most {MAX_VALUE} bytes as JSON"),
+            ));
+        }
+        let fits = self.with(|database| {
+            let count: i64 = database
+                .prepare_cached("SELECT count(*) FROM kv WHERE owner = ?1 AND space = ?2 AND key <> ?3")?
+                .query_row(params![place.owner, place.space, place.key], |row| row.get(0))?;
+            if count >= MAX_KEYS {
+                return Ok(false);
+            }
+            database
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO kv (owner, space, key, value) VALUES (?1, ?2, ?3, ?4)",
+                )?
+                .execute(params![place.owner, place.space, place.key, written])?;
+            Ok(true)
+        })?;
+        match fits {
+            true => Ok(()),
+            false => Err(EffectError::new(
+                "too_many",
+                format!(
+                    "the key space {} has {MAX_KEYS} keys, which is the most",
+                    place.space
+                ),
+            )),
+        }
+    }
+
+    fn delete(&self, place: &Place) -> Result<(), EffectError> {
+        self.with(|database| {
+            database
+                .prepare_cached("DELETE FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
+                .execute(params![place.owner, place.space, place.key])
+        })?;
+        Ok(())
+    }
+
+    fn list(&self, place: &Place) -> Result<Vec<String>, EffectError> {
+        let mut keys: Vec<String> = self.with(|database| {
+            let mut query = database.prepare_cached("SELECT key FROM kv WHERE owner = ?1 AND space = ?2")?;
+            query
+                .query_map(params![place.owner, place.space], |row| row.get(0))?
+                .collect()
+        })?;
+        keys.retain(|key| key.starts_with(&place.key));
+        keys.sort();
+        Ok(keys)
+    }
+}
+
+/// Whose key.
+struct Place {
+    owner: String,
+    space: String,
+    key: String,
+}
+
+/// `kv_get`, `kv_set`, `kv_delete`, `kv_list`.
+pub(crate) async fn kept(call: Arc<Call>, kind: EffectKind, asked: Value) -> Outcome {
+    let place = place(&call, &asked).await?;
+    let store = call.shared.store.clone();
+    let work = move || match kind {
+        EffectKind::KvGet => store.get(&place).map(|found| found.unwrap_or(Value::Null)),
+        EffectKind::KvList => store
+            .list(&place)
+            .map(|keys| keys.into_iter().map(Value::String).collect()),
+        EffectKind::KvDelete => store.delete(&place).map(|()| Value::Null),
+        _ => match asked.get("value").filter(|value| !value.is_null()) {
+            Some(value) => store.set(&place, value).map(|()| Value::Null),
+            None => store.delete(&place).map(|()| Value::Null),
+        },
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| EffectError::new("failed", format!("the store of keys: {error}")))?
+}
+
+async fn place(call: &Call, asked: &Value) -> Result<Place, EffectError> {
+    let key = asked
+        .get("key")
+        .or_else(|| asked.get("prefix"))
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if key.len() > MAX_KEY {
+        return Err(EffectError::new(
+            "too_large",
+            format!("a key has at most {MAX_KEY} bytes"),
+        ));
+    }
+    let (space, key) = call.grants.space(key)?;
+    Ok(Place {
+        owner: call.owner().await?,
+        space: space.to_owned(),
+        key: key.to_owned(),
+    })
+}
+
+impl Call {
+    /// Whose session it is.
+    async fn owner(&self) -> Result<String, EffectError> {
+        let Some(listener) = self.context.journal.listener() else {
+            return Ok(String::new());
+        };
+        let owner = listener.owner().await;
+        owner.map(|owner| owner.to_string()).map_err(|error| {
+            EffectError::new("failed", format!("whose session this is cannot be read: {error}"))
+        })
+    }
+}
+
+/// `cache_get`, `cache_set`, `cache_delete`: each tool of each owner has its own keys.
+pub(crate) async fn cached(call: Arc<Call>, kind: EffectKind, asked: Value) -> Outcome {
+    let key = format!("{}\n{}\n{}", call.owner().await?, call.tool, text(&asked, "key"));
+    let mut cache = call
+        .shared
+        .store
+        .cache
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    match kind {
+        EffectKind::CacheGet => Ok(cache.get(&key)),
+        EffectKind::CacheSet => {
+            let value = asked.get("value").cloned().unwrap_or(Value::Null);
+            let ttl = asked.get("ttl").and_then(Value::as_f64).filter(|ttl| *ttl > 0.0);
+            cache.set(key, value, ttl)?;
+            Ok(Value::Null)
+        }
+        _ => {
+            cache.remove(&key);
+            Ok(Value::Null)
+        }
+    }
+}
+
+impl Cache {
+    fn get(&mut self, key: &str) -> Value {
+        match self.entries.get(key) {
+            Some(found) if found.is_over() => {
+                self.remove(key);
+                Value::Null
+            }
+            Some(found) => found.value.clone(),
+            None => Value::Null,
+        }
+    }
+
+    fn set(&mut self, key: String, value: Value, ttl: Option<f64>) -> Result<(), EffectError> {
+        let bytes = key.len() + value.to_string().len();
+        if key.len() > MAX_KEY * 2 || bytes > MAX_VALUE * 2 {
+            return Err(EffectError::new(
+                "too_large",
+                format!("a cached value has at most {MAX_VALUE} bytes as JSON"),
+            ));
+        }
+        self.remove(&key);
+        if self.entries.len() >= MAX_CACHED || self.bytes + bytes > MAX_CACHED_BYTES {
+            self.make_room();
+        }
+        let ttl = ttl.and_then(|ttl| Duration::try_from_secs_f64(ttl).ok());
+        let until = ttl.and_then(|ttl| Instant::now().checked_add(ttl));
+        self.bytes += bytes;
+        self.entries.insert(key, Cached { value, bytes, until });
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Some(gone) = self.entries.remove(key) {
+            self.bytes -= gone.bytes;
+        }
+    }
+
+    /// What is over goes first; where that is not enough, everything does. It is a cache.
+    fn make_room(&mut self) {
+        self.entries.retain(|_, cached| !cached.is_over());
+        self.bytes = self.entries.values().map(|cached| cached.bytes).sum();
+        if self.entries.len() >= MAX_CACHED / 2 || self.bytes > MAX_CACHED_BYTES / 2 {
+            self.entries.clear();
+            self.bytes = 0;
+        }
+    }
+}
+
+impl Cached {
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+}

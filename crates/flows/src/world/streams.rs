@@ -1,0 +1,308 @@
+//! Answers of models that a script reads while they are given. The whole answer is put on record when the model has given it,
+//! however much of it the script has read: then it is not asked again after a crash.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentx_luau_tools::{Effect, EffectError, Outcome};
+use agentx_types::EffectOutcome;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::ask::{Heard, ask, bill};
+use super::prompt::request;
+use super::telling::{Piece, Telling};
+use super::{Call, text};
+use crate::RecorderHandle;
+
+/// How many pieces an answer may be ahead of the script.
+const AHEAD: usize = 256;
+/// Pieces that are there already are handed over together, up to so many bytes.
+const TOGETHER: usize = 4 << 10;
+
+/// The streams of one call, by the steps that opened them.
+#[derive(Default)]
+pub(crate) struct Streams {
+    open: Mutex<BTreeMap<u64, Arc<Stream>>>,
+}
+
+/// One answer.
+pub(crate) struct Stream {
+    step: u64,
+    asked: Value,
+    cancel: CancellationToken,
+    told: tokio::sync::Mutex<Told>,
+    /// Set from when the model is asked until somebody reads.
+    source: Mutex<Option<mpsc::Receiver<Heard>>>,
+}
+
+struct Told {
+    telling: Telling,
+    source: Option<mpsc::Receiver<Heard>>,
+    /// What is left of an answer that is on record.
+    rest: Option<String>,
+    problem: Option<EffectError>,
+    ended: bool,
+}
+
+impl Streams {
+    /// A stream that nobody has begun to read.
+    pub(crate) fn open(&self, effect: &Effect) -> Result<Arc<Stream>, EffectError> {
+        Ok(self.add(effect, Telling::default(), None))
+    }
+
+    fn add(
+        &self,
+        effect: &Effect,
+        telling: Telling,
+        known: Option<Result<String, EffectError>>,
+    ) -> Arc<Stream> {
+        let (rest, problem) = match known {
+            Some(Ok(whole)) => (Some(whole), None),
+            Some(Err(problem)) => (Some(String::new()), Some(problem)),
+            None => (None, None),
+        };
+        let stream = Arc::new(Stream {
+            step: effect.step,
+            asked: effect.request.clone(),
+            cancel: CancellationToken::new(),
+            told: tokio::sync::Mutex::new(Told {
+                telling,
+                source: None,
+                rest,
+                problem,
+                ended: false,
+            }),
+            source: Mutex::new(None),
+        });
+        self.lock().insert(effect.step, stream.clone());
+        stream
+    }
+
+    /// A stream that is on record: with its answer, or without where a crash cut it off.
+    pub(crate) fn remember_open(
+        &self,
+        effect: &Effect,
+        outcome: Option<&EffectOutcome>,
+        recorder: &RecorderHandle,
+    ) {
+        let secrets = &recorder.0.secrets;
+        let known = outcome.map(|outcome| match outcome {
+            EffectOutcome::Done(value) => Ok(secrets.show(text(value, "text"))),
+            EffectOutcome::Failed(failure) => {
+                Err(EffectError::new(failure.code.clone(), failure.message.clone()))
+            }
+        });
+        self.add(effect, Telling::default(), known);
+    }
+
+    /// What the script was told of a stream.
+    pub(crate) fn remember_received(&self, request: &Value, outcome: Option<&EffectOutcome>) {
+        let (Some(stream), Some(EffectOutcome::Done(value))) = (self.find(request), outcome) else {
+            return;
+        };
+        // Nobody reads while a step is handed back, so it is free.
+        let Ok(mut told) = stream.told.try_lock() else {
+            return;
+        };
+        if value.is_null() {
+            told.ended = true;
+        }
+        let said = if value.get("restarted").is_some() {
+            String::new()
+        } else {
+            told.telling.said().to_owned()
+        };
+        told.telling = Telling::of(said + text(value, "chunk"));
+    }
+
+    fn find(&self, request: &Value) -> Option<Arc<Stream>> {
+        let step = request.get("stream").and_then(Value::as_u64)?;
+        self.lock().get(&step).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Stream>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody reads any more.
+    pub(crate) fn close_all(&self) {
+        for stream in std::mem::take(&mut *self.lock()).into_values() {
+            stream.cancel.cancel();
+        }
+    }
+}
+
+impl Stream {
+    /// The model is asked.
+    pub(crate) fn begin(self: &Arc<Self>, call: &Arc<Call>) {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        if source.is_none() {
+            let (pieces, said) = mpsc::channel(AHEAD);
+            *source = Some(said);
+            tokio::spawn(run(self.clone(), call.clone(), pieces));
+        }
+    }
+
+    fn taken(&self) -> Option<mpsc::Receiver<Heard>> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        source.take()
+    }
+}
+
+/// Asks the model, and puts its whole answer on record.
+async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) {
+    let outcome = tokio::select! {
+        biased;
+        () = stream.cancel.cancelled() => Err(EffectError::new("closed", "the stream was closed before its end")),
+        () = call.context.cancel.cancelled() => return,
+        outcome = answer(&stream, &call, &pieces) => outcome,
+    };
+    let (recorded, paid) = match outcome {
+        Ok((text, bill)) => (Ok(json!({"text": text})), Some(bill)),
+        Err(problem) => (Err(problem), None),
+    };
+    let ended = recorded.clone().map(|_| ());
+    let recorder = &call.recorder.0;
+    recorder
+        .ends(
+            stream.step,
+            agentx_luau_tools::EffectKind::GenerateStream.as_str(),
+            None,
+            &recorded,
+            paid,
+        )
+        .await;
+    let _ = pieces.send(Heard::Ends(ended)).await;
+}
+
+async fn answer(
+    stream: &Stream,
+    call: &Call,
+    pieces: &mpsc::Sender<Heard>,
+) -> Result<(String, agentx_types::EffectBill), EffectError> {
+    let request = Arc::new(request(call, &stream.asked)?);
+    let answered = ask(call, request.clone(), Some(pieces)).await?;
+    Ok((answered.text, bill(&request, answered.usage)))
+}
+
+/// The next piece of an answer, or null at its end.
+pub(crate) async fn receive(call: &Arc<Call>, asked: &Value) -> Outcome {
+    let stream = call
+        .streams
+        .find(asked)
+        .ok_or_else(|| EffectError::new("not_found", "there is no such stream; it may have been closed"))?;
+    let mut told = stream.told.lock().await;
+    if told.ended {
+        return Ok(Value::Null);
+    }
+    if let Some(whole) = told.rest.take() {
+        return from_record(&mut told, &whole);
+    }
+    if told.source.is_none() {
+        stream.begin(call);
+        told.source = stream.taken();
+        if !told.telling.said().is_empty() {
+            told.telling.begins();
+        }
+    }
+    told.live().await
+}
+
+/// The rest of an answer that is on record.
+fn from_record(told: &mut Told, whole: &str) -> Outcome {
+    if let Some(problem) = told.problem.take() {
+        told.ended = true;
+        return Err(problem);
+    }
+    told.telling.begins();
+    let piece = told.telling.hears(whole).or_else(|| told.telling.ends());
+    // What is asked after this is its end.
+    told.rest = None;
+    told.ended = true;
+    match piece {
+        Some(piece) => Ok(piece.to_value()),
+        None => Ok(Value::Null),
+    }
+}
+
+impl Told {
+    async fn live(&mut self) -> Outcome {
+        let Some(source) = &mut self.source else {
+            return Ok(Value::Null);
+        };
+        let mut together: Option<Piece> = None;
+        loop {
+            let said = match &together {
+                None => source.recv().await,
+                Some(piece) if piece.text.len() < TOGETHER => source.try_recv().ok(),
+                Some(_) => None,
+            };
+            let piece = match said {
+                Some(Heard::Begins) => {
+                    self.telling.begins();
+                    continue;
+                }
+                Some(Heard::Says(text)) => self.telling.hears(&text),
+                Some(Heard::Ends(Err(problem))) => {
+                    self.ended = true;
+                    match together {
+                        // The script is told what came first; the problem is there when it asks again.
+                        Some(piece) => {
+                            self.ended = false;
+                            self.rest = Some(String::new());
+                            self.problem = Some(problem);
+                            return Ok(piece.to_value());
+                        }
+                        None => return Err(problem),
+                    }
+                }
+                Some(Heard::Ends(Ok(()))) => {
+                    self.ended = true;
+                    self.telling.ends()
+                }
+                None if together.is_none() => {
+                    self.ended = true;
+                    None
+                }
+                None => break,
+            };
+            together = join(together, piece);
+            if self.ended {
+                break;
+            }
+        }
+        Ok(together.map_or(Value::Null, |piece| piece.to_value()))
+    }
+}
+
+/// Two pieces as one.
+fn join(before: Option<Piece>, next: Option<Piece>) -> Option<Piece> {
+    match (before, next) {
+        (Some(_), Some(next)) if next.restarted => Some(next),
+        (Some(before), Some(next)) => Some(Piece {
+            text: before.text + &next.text,
+            restarted: before.restarted,
+        }),
+        (before, next) => next.or(before),
+    }
+}
+
+/// Nothing more is read.
+pub(crate) fn close(call: &Call, asked: &Value) -> Outcome {
+    let step = asked.get("stream").and_then(Value::as_u64).unwrap_or_default();
+    if let Some(stream) = call.streams.lock().remove(&step) {
+        stream.cancel.cancel();
+    }
+    Ok(Value::Null)
+}
+
+/// No transformer is built in.
+pub(crate) fn transformer(asked: &Value) -> Outcome {
+    let name = text(asked, "transformer");
+    Err(EffectError::new(
+        "not_found",
+        format!("there is no transformer {name:?}"),
+    ))
+}

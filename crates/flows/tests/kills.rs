@@ -1,0 +1,308 @@
+//! A flow that is cut off after any event of its log goes on in another process: it comes to the same result, no model is asked
+//! again for what is on record, no input is given twice.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use agentx_runtime::{Batch, BoxFuture, Effector, EventSink, NewLog, SessionLog};
+use agentx_testing::{MemoryLog, fixture};
+use agentx_types::{
+    Action, ActionBody, ActionId, EnvironmentEvent, Message, MessageId, Role, SessionId, StopReason,
+    StreamEnd, StreamStart, TextChunk, ToolCall, ToolCallId, ToolStatus, Usage, UsageReport,
+};
+use serde_json::{Value, json};
+use support::{Place, luau};
+use tokio_util::sync::CancellationToken;
+
+const FLOW: &str = r#"
+    function invoke(ctx, args)
+        local parts = {}
+        local a = ctx.async(function() return ctx.generate("m", "first") end)
+        local b = ctx.async(function() return ctx.generate("m", "second") end)
+        local first, second = ctx.await_all(a, b)
+        table.insert(parts, first)
+        table.insert(parts, second)
+        ctx.state.first = first
+        local plan = ctx.generate_json("m", "plan", {type = "object", required = {"chapters"}})
+        local writer = ctx.create_agent("writer", {prompt = "You write."})
+        for i = 1, plan.chapters do
+            ctx.emit("chapter " .. i)
+            writer:input("write chapter " .. i)
+            local text = ""
+            for chunk in writer:iter() do
+                ctx.emit(chunk)
+                text = text .. chunk
+            end
+            table.insert(parts, text)
+        end
+        writer:input("the end")
+        table.insert(parts, writer:collect())
+        table.insert(parts, ctx.invoke("helper", {word = "inner"}))
+        ctx.kv.set("notes:last", parts[1])
+        table.insert(parts, ctx.kv.get("notes:last"))
+        local stream = rt:generate("m", {messages = {{role = "user", content = "streamed"}}})
+        while true do
+            local chunk, err = stream:recv()
+            if chunk == nil then break end
+            table.insert(parts, chunk.part)
+        end
+        writer:close()
+        return ctx.state.first .. "|" .. table.concat(parts, "|")
+    end
+"#;
+
+const HELPER: &str = r#"
+    function invoke(ctx, args)
+        local said = ctx.generate("m", "about " .. args.word)
+        return said .. "!"
+    end
+"#;
+
+/// A model whose answer follows from what it is asked. It keeps what it was asked.
+#[derive(Clone, Default)]
+struct Fixed {
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+fn last_words(messages: &[Arc<Message>]) -> String {
+    messages.last().map(|message| message.text()).unwrap_or_default()
+}
+
+impl Effector for Fixed {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let asked = self.asked.clone();
+        Box::pin(async move {
+            let ActionBody::CallModel(call) = &action.body else {
+                panic!("a call of a model")
+            };
+            let last = call.request.messages.last().unwrap();
+            let words = last_words(&call.request.messages);
+            asked.lock().unwrap().push(if last.role == Role::Tool {
+                "result".to_owned()
+            } else {
+                words.clone()
+            });
+            let id = format!("msg_{}_{}", action.action_id, call.request.messages.len());
+            let start = StreamStart {
+                message_id: MessageId::new(id),
+                model: "m".into(),
+                attempt: 1,
+            };
+            events.emit(start).await;
+            if last.role == Role::User && words == "go" {
+                events
+                    .emit(ToolCall {
+                        tool_call_id: ToolCallId::new("call_1"),
+                        name: "flow".into(),
+                        input: json!({}),
+                        invalid: None,
+                    })
+                    .await;
+            } else {
+                let text = match words.as_str() {
+                    "plan" => r#"{"chapters": 2}"#.to_owned(),
+                    _ if last.role == Role::Tool => "done".to_owned(),
+                    words => format!("<{words}: text>"),
+                };
+                let (head, tail) = text.split_at(text.len() / 2);
+                for piece in [head, tail] {
+                    events
+                        .emit(TextChunk {
+                            text: piece.to_owned(),
+                        })
+                        .await;
+                }
+            }
+            let usage = Usage {
+                input_tokens: 1,
+                output_tokens: 1,
+                ..Usage::default()
+            };
+            events.emit(UsageReport { usage }).await;
+            let reason = match cancel.is_cancelled() {
+                true => StopReason::Interrupted,
+                false if words == "go" && last.role == Role::User => StopReason::ToolUse,
+                false => StopReason::EndTurn,
+            };
+            events
+                .emit(StreamEnd {
+                    stop_reason: reason,
+                    raw: None,
+                })
+                .await;
+        })
+    }
+}
+
+fn place(log: MemoryLog, model: &Fixed, kv: &std::path::Path) -> Place {
+    let place = Place::with_model(log, Arc::new(model.clone()), |mut parts| {
+        parts.data_dir = Some(kv.to_owned());
+        parts
+    });
+    let may = json!({"models": ["*"], "agents": ["*"], "tools": ["helper"], "kv": ["notes"]});
+    place.tool(luau("helper", HELPER, json!({"models": ["*"]})));
+    place.tool(luau("flow", FLOW, may));
+    place
+}
+
+/// A log that has the first `count` facts of another.
+async fn prefix(facts: &[Arc<agentx_types::Envelope<EnvironmentEvent>>], count: usize) -> MemoryLog {
+    let log = MemoryLog::new();
+    let session = SessionId::new("ses_1");
+    let new = NewLog {
+        session_id: session.clone(),
+        owner: "own_test".into(),
+        at: facts[0].at,
+        workspace: fixture::config().workspace,
+        parent: None,
+    };
+    log.create(new).await.unwrap();
+    let writer = log.attach(&session).await.unwrap();
+    let facts = facts[..count].to_vec();
+    log.append(
+        &writer,
+        Batch {
+            facts,
+            derived: [0; 32],
+            projections: vec![],
+        },
+    )
+    .await
+    .unwrap();
+    drop(writer);
+    log
+}
+
+/// What models had wholly said by then, as they were asked.
+fn said(facts: &[Arc<agentx_types::Envelope<EnvironmentEvent>>]) -> Vec<String> {
+    let mut asked: BTreeMap<(String, u64), Value> = BTreeMap::new();
+    let mut inputs: BTreeMap<String, String> = BTreeMap::new();
+    let mut said = Vec::new();
+    for fact in facts {
+        let agent = fact
+            .agent_state_id
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        match &fact.event {
+            EnvironmentEvent::EffectStarted(started) => {
+                asked.insert(
+                    (started.tool_call_id.to_string(), started.step),
+                    started.input.clone(),
+                );
+            }
+            EnvironmentEvent::EffectEnded(ended) if ended.bill.is_some() => {
+                let input = &asked[&(ended.tool_call_id.to_string(), ended.step)];
+                let prompt = input["prompt"]
+                    .as_str()
+                    .or(input["messages"][0]["content"].as_str());
+                said.push(prompt.unwrap().to_owned());
+            }
+            EnvironmentEvent::UserMessage(message) => {
+                let text = message.content.iter().filter_map(|part| part.as_text()).collect();
+                inputs.insert(agent, text);
+            }
+            EnvironmentEvent::StreamEnd(_) => said.extend(inputs.get(&agent).cloned()),
+            _ => {}
+        }
+    }
+    said
+}
+
+#[tokio::test]
+async fn a_flow_goes_on_wherever_it_was_cut_off() {
+    let model = Fixed::default();
+    let folder = tempfile::tempdir().unwrap();
+    let whole = place(MemoryLog::new(), &model, folder.path());
+    let session = whole.open().await;
+    whole.ask(&session, "go").await;
+    session.close().await;
+    let (status, expected) = whole.result("call_1");
+    assert_eq!(status, ToolStatus::Success, "{expected}");
+    assert!(
+        expected.contains("<write chapter 2: text>") && expected.contains("<about inner: text>!"),
+        "{expected}"
+    );
+    let facts = whole.log.facts(&SessionId::new("ses_1"));
+    let call =
+        |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::EffectEnded(ended) if ended.step == 0);
+    let result = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::ToolResult(_));
+    let first = facts.iter().position(|fact| call(&fact.event)).unwrap();
+    let last = facts.iter().position(|fact| result(&fact.event)).unwrap();
+    assert!(last - first > 60, "the flow has many steps");
+    for count in first..=last {
+        let model = Fixed::default();
+        let again = place(prefix(&facts, count).await, &model, folder.path());
+        let session = again.resume().await;
+        again.until_done(&session, 0).await;
+        session.close().await;
+        assert_eq!(
+            again.result("call_1"),
+            (ToolStatus::Success, expected.clone()),
+            "cut off after {count}"
+        );
+        let asked = model.asked.lock().unwrap().clone();
+        for known in said(&facts[..count]).iter().filter(|known| *known != "go") {
+            assert!(
+                !asked.contains(known),
+                "cut off after {count}: {known:?} was asked again, of {asked:?}"
+            );
+        }
+        let mut inputs: Vec<String> = again.facts().into_iter().filter_map(input_of).collect();
+        inputs.sort();
+        assert_eq!(
+            inputs,
+            ["go", "the end", "write chapter 1", "write chapter 2"],
+            "cut off after {count}"
+        );
+    }
+}
+
+fn input_of(event: EnvironmentEvent) -> Option<String> {
+    match event {
+        EnvironmentEvent::UserMessage(message) => {
+            Some(message.content.iter().filter_map(|part| part.as_text()).collect())
+        }
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_was_changed_does_not_go_on() {
+    let model = Fixed::default();
+    let folder = tempfile::tempdir().unwrap();
+    let whole = place(MemoryLog::new(), &model, folder.path());
+    let session = whole.open().await;
+    whole.ask(&session, "go").await;
+    session.close().await;
+    let facts = whole.log.facts(&SessionId::new("ses_1"));
+    let result = facts
+        .iter()
+        .position(|fact| matches!(fact.event, EnvironmentEvent::ToolResult(_)))
+        .unwrap();
+    let again = place(prefix(&facts, result - 5).await, &model, folder.path());
+    again.tool(luau(
+        "flow",
+        &FLOW.replace("first", "other"),
+        json!({"models": ["*"]}),
+    ));
+    let session = again.resume().await;
+    again.until_done(&session, 0).await;
+    let (status, text) = again.result("call_1");
+    assert_eq!(status, ToolStatus::Failed);
+    assert!(text.contains("it was changed since"), "{text}");
+    let _ = ActionId::new("act_1");
+}

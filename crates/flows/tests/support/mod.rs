@@ -1,0 +1,311 @@
+//! A session with tools from files, on a log in memory and a model whose answers are listed.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
+use agentx_flows::{FlowParts, Flows, Known};
+use agentx_runtime::{
+    AgentEventBus, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, OpenRequest,
+    Session, SessionBlobs, SessionIds, SessionLog, SystemBus, Tool, ToolContext, ToolOutcome, ToolOutputSink,
+    UserInput, View, open_session,
+};
+use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, ModelSpec,
+    OwnerId, RuntimeEvent, SessionId, ToolResult, ToolStatus,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// How long anything in a test may take.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+/// A script as a definition.
+pub fn luau(name: &str, script: &str, capabilities: Value) -> ToolDefinition {
+    let body = LuauTool {
+        lua: Some(script.to_owned()),
+        capabilities: serde_json::from_value(capabilities).unwrap(),
+        ..LuauTool::default()
+    };
+    ToolDefinition {
+        name: name.to_owned(),
+        description: None,
+        params: None,
+        access: None,
+        idempotent: false,
+        quit: false,
+        body: ToolBody::Luau(body),
+    }
+}
+
+/// A definition as its file says.
+pub fn definition(file: Value) -> ToolDefinition {
+    serde_json::from_value(file).unwrap()
+}
+
+/// Every model is known, and one secret.
+pub struct Everything;
+
+impl Known for Everything {
+    fn model(&self, name: &str) -> Option<ModelSpec> {
+        (name != "nobody").then(|| ModelSpec {
+            id: name.to_owned(),
+            ..fixture::config().model
+        })
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        match name {
+            "KEY" => Some("s3cret-v@lue".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Calls tools as the runtime's own effector does.
+struct Tools {
+    tools: Mutex<BTreeMap<String, Arc<dyn Tool>>>,
+    log: Arc<dyn SessionLog>,
+    bus: SystemBus,
+}
+
+impl Effector for Tools {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let ActionBody::CallTool(call) = action.body.clone() else {
+            panic!("a call of a tool")
+        };
+        let tool = self
+            .tools
+            .lock()
+            .unwrap()
+            .get(&call.name)
+            .cloned()
+            .expect("a tool of this name");
+        let session_id = events.session_id().cloned().unwrap();
+        let listener = Listener::new(session_id.clone(), self.log.clone(), self.bus.clone());
+        let context = ToolContext {
+            tool_call_id: call.tool_call_id.clone(),
+            workspace: "/workspace".into(),
+            outside_workspace: false,
+            output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
+            journal: Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone())
+                .of(call.caller.clone())
+                .with_listener(listener),
+            blobs: Arc::new(SessionBlobs::new(self.log.clone(), session_id.clone())),
+            session_id,
+            cancel,
+            values: Default::default(),
+        };
+        Box::pin(async move {
+            let outcome = tool.call(call.input.clone(), context).await;
+            let is_error = outcome.is_error();
+            let ToolOutcome {
+                content,
+                status,
+                details,
+            } = outcome;
+            events
+                .emit(ToolResult {
+                    tool_call_id: call.tool_call_id.clone(),
+                    result: content,
+                    is_error,
+                    status,
+                    details,
+                })
+                .await;
+        })
+    }
+}
+
+/// A process on a log.
+pub struct Place {
+    pub log: MemoryLog,
+    pub model: ScriptedModel,
+    pub flows: Flows,
+    tools: Arc<Tools>,
+    parts: Mutex<DriverParts>,
+}
+
+impl Place {
+    pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::on(MemoryLog::new(), answers)
+    }
+
+    /// Another process on the same log.
+    pub fn on(log: MemoryLog, answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::with(log, answers, |parts| parts)
+    }
+
+    pub fn with(
+        log: MemoryLog,
+        answers: impl IntoIterator<Item = Answer>,
+        change: impl FnOnce(FlowParts) -> FlowParts,
+    ) -> Self {
+        let model = ScriptedModel::new(answers);
+        Self {
+            model: model.clone(),
+            ..Self::with_model(log, Arc::new(model), change)
+        }
+    }
+
+    pub fn with_model(
+        log: MemoryLog,
+        effector: Arc<dyn Effector>,
+        change: impl FnOnce(FlowParts) -> FlowParts,
+    ) -> Self {
+        let model = ScriptedModel::new([]);
+        let flows = Flows::new(change(FlowParts::new(effector.clone(), Arc::new(Everything))));
+        let bus = SystemBus::new();
+        let tools = Arc::new(Tools {
+            tools: Mutex::default(),
+            log: Arc::new(log.clone()),
+            bus: bus.clone(),
+        });
+        let calls: Arc<dyn Effector> = tools.clone();
+        let parts = DriverParts {
+            log: Arc::new(log.clone()),
+            effectors: Arc::new(BTreeMap::from([
+                (ActionKind::CallModel, effector),
+                (ActionKind::CallTool, calls),
+            ])),
+            clock: Arc::new(SimulatedClock::default()),
+            bus,
+            agents: AgentEventBus::new(),
+            tools: Arc::from([]),
+            program: "test".into(),
+        };
+        Self {
+            log,
+            model,
+            flows,
+            tools,
+            parts: Mutex::new(parts),
+        }
+    }
+
+    /// Adds a tool from a file.
+    pub fn tool(&self, definition: ToolDefinition) -> Arc<dyn Tool> {
+        let tool = self.flows.tool(&definition).unwrap();
+        self.tools
+            .tools
+            .lock()
+            .unwrap()
+            .insert(definition.name, tool.clone());
+        let tools = self.tools.tools.lock().unwrap();
+        self.parts.lock().unwrap().tools = tools.values().map(|tool| tool.spec()).collect();
+        tool
+    }
+
+    pub async fn open(&self) -> Arc<dyn Session> {
+        let tools = self.parts.lock().unwrap().tools.clone();
+        let config = AgentConfig {
+            tools,
+            approval: ApprovalMode::Auto,
+            ..fixture::config()
+        };
+        self.open_with(OpenRequest::New(Box::new(config))).await
+    }
+
+    pub async fn resume(&self) -> Arc<dyn Session> {
+        self.open_with(OpenRequest::Resume(SessionId::new("ses_1"), vec![]))
+            .await
+    }
+
+    async fn open_with(&self, request: OpenRequest) -> Arc<dyn Session> {
+        let ids = SessionIds {
+            session_id: SessionId::new("ses_1"),
+            agent_state_id: fixture::agent_state_id(),
+            owner: OwnerId::new("own_test"),
+        };
+        let parts = self.parts.lock().unwrap().clone();
+        open_session(parts, ids, request).await.unwrap()
+    }
+
+    /// Says something, and waits until the run that it opens has ended.
+    pub async fn ask(&self, session: &Arc<dyn Session>, text: &str) -> Vec<RuntimeEvent> {
+        let input = UserInput {
+            content: vec![ContentPart::text(text)],
+            ..UserInput::default()
+        };
+        let seq = session.send(input).await.unwrap();
+        self.until_done(session, seq.saturating_sub(1)).await
+    }
+
+    /// Waits until the run of the root agent has ended.
+    pub async fn until_done(&self, session: &Arc<dyn Session>, after: u64) -> Vec<RuntimeEvent> {
+        let mut heard = Vec::new();
+        let mut subscription = session.subscribe(after, View::Runtime).await.unwrap();
+        let root = fixture::agent_state_id();
+        let all = async {
+            while let Some(delivery) = subscription.next().await {
+                let Delivery::Runtime(event) = delivery else {
+                    continue;
+                };
+                heard.push(event.event.clone());
+                if event.agent_state_id.as_ref() == Some(&root)
+                    && matches!(event.event, RuntimeEvent::RunFinished(_))
+                {
+                    return;
+                }
+            }
+            panic!("the session ended before the run");
+        };
+        tokio::time::timeout(LIMIT, all).await.expect("in time");
+        heard
+    }
+
+    pub fn facts(&self) -> Vec<EnvironmentEvent> {
+        let facts = self.log.facts(&SessionId::new("ses_1"));
+        facts.iter().map(|fact| fact.event.clone()).collect()
+    }
+
+    /// How the call with this id was answered.
+    pub fn result(&self, id: &str) -> (ToolStatus, String) {
+        let facts = self.facts();
+        let results: Vec<&ToolResult> = facts
+            .iter()
+            .filter_map(|event| match event {
+                EnvironmentEvent::ToolResult(result) if result.tool_call_id.as_str() == id => Some(result),
+                _ => None,
+            })
+            .collect();
+        let [result] = results.as_slice() else {
+            panic!("one result, not {results:?}")
+        };
+        let text = result.result.iter().filter_map(ContentPart::as_text).collect();
+        (result.status, text)
+    }
+
+    /// The steps of a call, in the order of the log.
+    pub fn effects(&self, id: &str) -> Vec<String> {
+        let step = |event: EnvironmentEvent| match event {
+            EnvironmentEvent::EffectStarted(started) if started.tool_call_id.as_str() == id => {
+                Some(format!("{} {} begins", started.step, started.kind))
+            }
+            EnvironmentEvent::EffectEnded(ended) if ended.tool_call_id.as_str() == id => {
+                Some(format!("{} {}", ended.step, ended.kind))
+            }
+            _ => None,
+        };
+        self.facts().into_iter().filter_map(step).collect()
+    }
+
+    /// Everything that is in the log, as text.
+    pub fn written(&self) -> String {
+        json!(self.facts()).to_string()
+    }
+}
