@@ -33,7 +33,7 @@ fn script(n: usize) -> String {
 fn http(n: usize) -> String {
     format!(
         "type: http\nname: http_{n}\nmethod: POST\nendpoint: https://api.example.com/v1\nauth: {{type: bearer, token: \"${{T}}\"}}\n\
-         req_body_jq: '{{data: .input, n: {n}}}'\nresp_body_jq: .result | map(select(.ok)) | {{items: .}}\n"
+         req_body_jq: '{{data: .input, n: {n}}}'\nresp_body_jq: '.result | map(select(.ok)) | {{items: .}}'\n"
     )
 }
 
