@@ -56,7 +56,7 @@ impl Conversation {
             self.take(event, session);
         }
         self.seen = session.events.len();
-        let run = session.fold.root_agent().and_then(|agent| agent.react().run());
+        let run = session.fold.root_agent().and_then(|agent| agent.run());
         let running = run.filter(|run| !run.status.is_final());
         match (&self.answered, running) {
             (Some(input), Some(run)) => assert_eq!(*input, run.input_id, "{:?}", session.tail()),

@@ -796,7 +796,7 @@ export interface AgentConfig {
 }
 
 /** Which machine drives the agent. */
-export type AgentKind = "react";
+export type AgentKind = "react" | "match";
 
 /** A catalog entry, resolved: all that shapes a request to this model, without any secret or address. */
 export interface ModelSpec {

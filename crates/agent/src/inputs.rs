@@ -50,6 +50,11 @@ impl InputQueue {
         std::mem::take(&mut self.steering)
     }
 
+    /// The next input that joins the run under way.
+    pub(crate) fn next_steering(&mut self) -> Option<Input> {
+        (!self.steering.is_empty()).then(|| self.steering.remove(0))
+    }
+
     /// The next input that opens a run. Steering inputs that no model call came for come first: a person's words are never
     /// lost, and the first of them takes the others along.
     pub(crate) fn next(&mut self) -> Option<Input> {

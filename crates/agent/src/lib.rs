@@ -29,6 +29,7 @@
 
 pub mod approval;
 mod cache;
+mod change;
 pub mod command;
 mod conversation;
 pub mod fixtures;
@@ -38,15 +39,18 @@ mod limits;
 pub mod matching;
 pub mod pattern;
 mod react;
+mod wall_time;
 
 use agentx_types::{
-    Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RunId,
+    Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, NanoUsd, RunId,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 
 pub use conversation::estimate_text;
 pub use inputs::Input;
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
+pub use matching::MatchAgent;
 pub use react::{AGENTS, Bill, DELEGATE, Pending, ReactAgent, Record, Run, StopCause, delegation_tools};
 
 /// What follows from one fact.
@@ -77,6 +81,8 @@ impl Transition {
 pub enum Agent {
     /// Think, call tools, continue, end.
     React(Box<ReactAgent>),
+    /// Sort inputs by rules, and give them to other agents.
+    Match(Box<MatchAgent>),
 }
 
 impl Agent {
@@ -84,6 +90,7 @@ impl Agent {
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         match config.kind {
             AgentKind::React => Self::React(Box::new(ReactAgent::new(id, config))),
+            AgentKind::Match => Self::Match(Box::new(MatchAgent::new(id, config))),
         }
     }
 
@@ -100,6 +107,7 @@ impl Agent {
     pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
         match self {
             Self::React(agent) => agent.step_into(fact, into),
+            Self::Match(agent) => agent.step_into(fact, into),
         }
     }
 
@@ -114,6 +122,7 @@ impl Agent {
     ) {
         match self {
             Self::React(agent) => agent.on_child(child, output, fact, into),
+            Self::Match(agent) => agent.on_child(child, output, fact, into),
         }
     }
 
@@ -121,20 +130,61 @@ impl Agent {
     pub fn id(&self) -> &AgentStateId {
         match self {
             Self::React(agent) => agent.id(),
+            Self::Match(agent) => agent.id(),
+        }
+    }
+
+    /// Its configuration as it is now.
+    pub fn config(&self) -> &AgentConfig {
+        match self {
+            Self::React(agent) => agent.config(),
+            Self::Match(agent) => agent.config(),
         }
     }
 
     /// The run that is under way, or the last one.
-    pub fn run_id(&self) -> Option<&RunId> {
+    pub fn run(&self) -> Option<&Run> {
         match self {
-            Self::React(agent) => agent.run().map(|run| &run.id),
+            Self::React(agent) => agent.run(),
+            Self::Match(agent) => agent.run(),
         }
     }
 
-    /// The ReAct machine inside, which every kind so far is.
-    pub fn react(&self) -> &ReactAgent {
+    /// The id of the run that is under way, or of the last one.
+    pub fn run_id(&self) -> Option<&RunId> {
+        self.run().map(|run| &run.id)
+    }
+
+    /// Inputs that wait, in order.
+    pub fn waiting(&self) -> impl Iterator<Item = &Input> {
+        let inputs = match self {
+            Self::React(agent) => agent.inputs(),
+            Self::Match(agent) => agent.inputs(),
+        };
+        inputs.iter()
+    }
+
+    /// Its calls of tools that are not answered yet, in order.
+    pub fn calls(&self) -> &[LedgerEntry] {
         match self {
-            Self::React(agent) => agent,
+            Self::React(agent) => agent.ledger().entries(),
+            Self::Match(_) => &[],
+        }
+    }
+
+    /// Tokens and money of all model calls, those of its children too, and how many tokens the last one filled the window with.
+    pub fn totals(&self) -> (Usage, NanoUsd, u64) {
+        match self {
+            Self::React(agent) => agent.totals(),
+            Self::Match(agent) => agent.totals(),
+        }
+    }
+
+    /// The ReAct machine inside, where it is one.
+    pub fn react(&self) -> Option<&ReactAgent> {
+        match self {
+            Self::React(agent) => Some(agent),
+            Self::Match(_) => None,
         }
     }
 }

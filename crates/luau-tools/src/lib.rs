@@ -10,6 +10,7 @@ mod lanes;
 mod libraries;
 mod limits;
 mod natives;
+mod prelude;
 mod random;
 mod run;
 mod script;

@@ -190,7 +190,7 @@ fn bytecode(source: &str) -> Result<Vec<u8>, Mistake> {
             message: format!("the text nests deeper than {DEEPEST} brackets"),
         });
     }
-    crate::vm::flags();
+    crate::prelude::flags();
     compiler().compile(source).map_err(|error| mistake(&error))
 }
 

@@ -1,13 +1,13 @@
 //! A VM that holds runs of one script. Between runs it is frozen: what a run writes is in globals of its own.
 //!
-//! A VM of Luau takes 150 to 190 KiB whatever runs in it, a run in it a few. So runs of one [`Script`](crate::Script) share VMs,
+//! A VM takes about 200 KiB whatever runs in it, a run in it about 16. So runs of one [`Script`](crate::Script) share VMs,
 //! at most [`MOST_RUNS`] each, and runs of different scripts never do: a script is compiled for one owner, so nobody shares
 //! a VM with somebody else. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value as Luau};
@@ -15,8 +15,9 @@ use serde_json::Value;
 
 use crate::error::{Place, TOOL};
 use crate::natives;
+use crate::prelude::prelude;
 use crate::run::Run;
-use crate::script::{Compiled, compiler};
+use crate::script::Compiled;
 use crate::value::{Nulls, measure};
 
 /// How many runs a VM may hold.
@@ -369,42 +370,4 @@ fn load(lua: &Lua, code: &[u8], name: &str, env: Option<Table>) -> mlua::Result<
         Some(env) => chunk.set_environment(env).into_function(),
         None => chunk.into_function(),
     }
-}
-
-/// The sandbox's own Luau, compiled once.
-fn prelude(older: bool) -> impl Iterator<Item = (&'static Vec<u8>, &'static str)> {
-    static CODE: OnceLock<Vec<(Vec<u8>, &'static str)>> = OnceLock::new();
-    let parts = CODE.get_or_init(|| {
-        let parts = [
-            (include_str!("luau/sandbox.luau"), "sandbox"),
-            (include_str!("luau/scheduler.luau"), "scheduler"),
-            (include_str!("luau/ctx.luau"), "ctx"),
-            (include_str!("luau/main.luau"), "main"),
-            (include_str!("luau/rt.luau"), "rt"),
-        ];
-        // Without lines, for only those of a script are shown.
-        let lean = compiler().set_optimization_level(2).set_debug_level(0);
-        let compile = |(text, name): (&str, _)| (lean.compile(text).unwrap_or_default(), name);
-        parts.into_iter().map(compile).collect()
-    });
-    parts
-        .iter()
-        .filter(move |(_, name)| older || *name != "rt")
-        .map(|(code, name)| (code, *name))
-}
-
-/// Makes the VM robust where Luau guards it by a flag: tables when memory runs out, long moves, long splits. Called before
-/// anything is compiled, and so before any VM.
-pub(crate) fn flags() {
-    static ONCE: OnceLock<()> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        for name in [
-            "LuauTableRobustOom",
-            "LuauTableMoveTimeoutFix",
-            "LuauOptimizeStringSplit",
-        ] {
-            // A newer Luau may have made it the rule and dropped the flag.
-            let _ = Lua::set_fflag(name, true);
-        }
-    });
 }

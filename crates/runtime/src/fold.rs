@@ -128,7 +128,7 @@ impl SessionFold {
                     let config = self.agents.get(&action.agent_state_id);
                     call.recorded = self.flows.recorded(&call.tool_call_id);
                     call.caller = Arc::new(Caller {
-                        config: config.map(|agent| agent.react().config().clone()),
+                        config: config.map(|agent| agent.config().clone()),
                         state: self.flows.state(&action.agent_state_id),
                     });
                 }
@@ -230,7 +230,7 @@ impl SessionFold {
     /// The agent whose call with this id a person has to decide about.
     pub fn awaits_approval(&self, id: &ToolCallId) -> Option<&AgentStateId> {
         let waits = |agent: &&Agent| {
-            agent.react().ledger().entries().iter().any(|entry| {
+            agent.calls().iter().any(|entry| {
                 entry.call.tool_call_id == *id && matches!(entry.stage, CallStage::AwaitingApproval(_))
             })
         };
@@ -239,9 +239,9 @@ impl SessionFold {
 
     /// Whether the agents still wait for what answers this action.
     pub fn is_open(&self, action: &ActionId) -> bool {
-        self.agents.iter().map(Agent::react).any(|agent| {
+        self.agents.iter().any(|agent| {
             agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action))
-                || agent.ledger().entries().iter().any(|entry| {
+                || agent.calls().iter().any(|entry| {
                     matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } if action_id == action)
                 })
         })
@@ -251,14 +251,14 @@ impl SessionFold {
     pub fn is_busy(&self) -> bool {
         self.agents
             .iter()
-            .any(|agent| agent.react().run().is_some_and(|run| !run.status.is_final()))
+            .any(|agent| agent.run().is_some_and(|run| !run.status.is_final()))
     }
 
     fn pending_approvals(&self) -> Vec<PendingApproval> {
         let entries = self
             .agents
             .iter()
-            .flat_map(|agent| agent.react().ledger().entries());
+            .flat_map(|agent| agent.calls());
         let pending = entries.filter_map(|entry| match &entry.stage {
             CallStage::AwaitingApproval(question) => Some(PendingApproval {
                 tool_call_id: entry.call.tool_call_id.clone(),
@@ -274,7 +274,7 @@ impl SessionFold {
 
     /// How the session stands; `None` before `session_opened`.
     pub fn state(&self) -> Option<SessionState> {
-        let agent = self.root_agent()?.react();
+        let agent = self.root_agent()?;
         let (usage, cost, context_tokens) = agent.totals();
         let run = agent.run().map(|run| RunState {
             run_id: run.id.clone(),

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use agentx_agent::{Agent, Transition};
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RunId, StateOutput, TurnOutput,
+    AgentConfig, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, MessageOutput, RunId, StateOutput,
+    TurnOutput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -132,6 +133,7 @@ fn goes_up(output: &AgentOutput) -> bool {
         AgentOutput::State(
             StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
         ) | AgentOutput::Turn(TurnOutput::Response { .. })
+            | AgentOutput::Message(MessageOutput::User { .. })
     )
 }
 

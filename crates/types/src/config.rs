@@ -15,6 +15,8 @@ pub enum AgentKind {
     /// Think, call tools, continue, end.
     #[default]
     React,
+    /// Sort inputs by rules, and give them to other agents.
+    Match,
 }
 
 /// Everything that shapes what an agent does, as it was when the session was opened.

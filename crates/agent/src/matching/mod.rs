@@ -1,6 +1,6 @@
-//! What Match is made of beside its machine: rules and what is wrong with them, the fast path that needs no model, the prompt
-//! that a model is asked with, and the parser that reads its answer while it comes. All of it is pure, and bounded whatever a
-//! model or a file says.
+//! Match: rules and what is wrong with them, the fast path that needs no model, the prompt that a model is asked with, the
+//! parser that reads its answer while it comes, and the machine that gives each intent to the agent that sees to it. All of it
+//! is pure, and bounded whatever a model or a file says.
 //!
 //! ```
 //! use agentx_agent::matching::{FastPath, Intent};
@@ -20,6 +20,7 @@ mod answer;
 mod fast;
 mod intent;
 mod line;
+mod machine;
 mod prompt;
 mod rule;
 mod template;
@@ -29,5 +30,6 @@ mod value;
 pub use answer::{AnswerParser, Finding};
 pub use fast::FastPath;
 pub use intent::{Intent, Note};
+pub use machine::MatchAgent;
 pub use prompt::prompt;
 pub use rule::{RuleMistake, RulePart, mistakes};

@@ -23,10 +23,11 @@ use serde::{Deserialize, Serialize};
 
 use children::Child;
 pub use children::{AGENTS, DELEGATE, delegation_tools};
-use run::Step;
+pub(crate) use run::Step;
 pub use run::{Bill, Pending, Record, Run, StopCause};
 
 use crate::Transition;
+use crate::change::apply;
 use crate::conversation::Conversation;
 use crate::inputs::{Input, InputQueue};
 use crate::ledger::ToolLedger;
@@ -48,10 +49,10 @@ pub struct ReactAgent {
 
 /// What all runs have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Totals {
-    usage: Usage,
-    cost: NanoUsd,
-    context_tokens: u64,
+pub(crate) struct Totals {
+    pub(crate) usage: Usage,
+    pub(crate) cost: NanoUsd,
+    pub(crate) context_tokens: u64,
 }
 
 impl ReactAgent {
@@ -88,6 +89,10 @@ impl ReactAgent {
     /// Its calls that are not answered yet.
     pub fn ledger(&self) -> &ToolLedger {
         &self.ledger
+    }
+
+    pub(crate) fn inputs(&self) -> &InputQueue {
+        &self.inputs
     }
 
     /// Inputs that wait, in order.
@@ -334,24 +339,11 @@ impl ReactAgent {
     /// that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
         let before = self.config.limits.max_wall_ms;
-        self.apply(change);
-        if before != self.config.limits.max_wall_ms {
-            self.on_wall_time_changed(before, step);
-        }
-    }
-
-    fn apply(&mut self, change: &ConfigChange) {
-        let config = &mut self.config;
-        match change.clone() {
-            ConfigChange::Model(model) => config.model = *model,
-            ConfigChange::Params(params) => config.params = params,
-            ConfigChange::Limits(limits) => config.limits = limits,
-            ConfigChange::Approval(mode) => config.approval = mode,
-            ConfigChange::RuleAdded(rule) => config.rules.push(rule),
-            ConfigChange::Rules(rules) => config.rules = rules,
-            ConfigChange::Tools(tools) => config.tools = tools,
-            ConfigChange::Instructions(instructions) => config.instructions = instructions,
-        }
+        apply(&mut self.config, change);
         self.conversation.forget_fixed();
+        let max = self.config.limits.max_wall_ms;
+        if let Some(run) = self.active_run() {
+            run.wall_time_changed(before, max, step);
+        }
     }
 }

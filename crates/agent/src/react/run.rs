@@ -91,7 +91,7 @@ pub enum Record {
 
 impl StopCause {
     /// It is stopped from outside.
-    pub(super) fn interrupt(reason: &str) -> Self {
+    pub(crate) fn interrupt(reason: &str) -> Self {
         Self {
             status: RunStatus::Interrupted,
             code: String::new(),
@@ -101,7 +101,7 @@ impl StopCause {
     }
 
     /// It cannot go on.
-    pub(super) fn error(status: RunStatus, code: &str, message: &str) -> Self {
+    pub(crate) fn error(status: RunStatus, code: &str, message: &str) -> Self {
         Self {
             status,
             code: code.to_owned(),
@@ -111,7 +111,7 @@ impl StopCause {
     }
 
     /// The same, where the log says so already.
-    pub(super) fn on_record(mut self) -> Self {
+    pub(crate) fn on_record(mut self) -> Self {
         self.record = Record::Made;
         self
     }
@@ -119,7 +119,7 @@ impl StopCause {
 
 impl Run {
     /// A run that begins now.
-    pub(super) fn new(id: RunId, input_id: MessageId, started_at: Timestamp) -> Self {
+    pub(crate) fn new(id: RunId, input_id: MessageId, started_at: Timestamp) -> Self {
         Self {
             id,
             input_id,
@@ -135,17 +135,17 @@ impl Run {
     }
 
     /// Milliseconds until `at` that count against its limit: those in which a program was there.
-    pub(super) fn used_ms(&self, at: Timestamp) -> u64 {
+    pub(crate) fn used_ms(&self, at: Timestamp) -> u64 {
         at.millis_since(self.started_at).saturating_sub(self.away_ms)
     }
 
     /// Another program goes on with it: nobody did between the last fact and now.
-    pub(super) fn come_back(&mut self, at: Timestamp) {
+    pub(crate) fn come_back(&mut self, at: Timestamp) {
         self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
     }
 
     /// What counts against its limits.
-    pub(super) fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> Spent {
         Spent {
             iterations: self.iterations,
             usage: self.bill.usage,
@@ -155,21 +155,21 @@ impl Run {
 }
 
 /// The step that is being taken: where it stands in the session, and what follows from it.
-pub(super) struct Step<'a> {
-    pub(super) agent: &'a AgentStateId,
-    pub(super) seq: u64,
-    pub(super) at: Timestamp,
-    pub(super) out: &'a mut Transition,
+pub(crate) struct Step<'a> {
+    pub(crate) agent: &'a AgentStateId,
+    pub(crate) seq: u64,
+    pub(crate) at: Timestamp,
+    pub(crate) out: &'a mut Transition,
 }
 
 impl Step<'_> {
     /// Wants `body` done.
-    pub(super) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
+    pub(crate) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
         self.act_in(Some(run_id.clone()), body)
     }
 
     /// Wants `body` done, in that run.
-    pub(super) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
+    pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
         let action_id = ActionId::following(self.seq, self.out.actions.len());
         self.out.actions.push(Action {
             action_id: action_id.clone(),
@@ -180,19 +180,19 @@ impl Step<'_> {
         action_id
     }
 
-    pub(super) fn stream(&mut self, output: StreamOutput) {
+    pub(crate) fn stream(&mut self, output: StreamOutput) {
         self.out.outputs.push(AgentOutput::Stream(output));
     }
 
-    pub(super) fn state(&mut self, output: StateOutput) {
+    pub(crate) fn state(&mut self, output: StateOutput) {
         self.out.outputs.push(AgentOutput::State(output));
     }
 
-    pub(super) fn message(&mut self, output: MessageOutput) {
+    pub(crate) fn message(&mut self, output: MessageOutput) {
         self.out.outputs.push(AgentOutput::Message(output));
     }
 
-    pub(super) fn turn(&mut self, output: TurnOutput) {
+    pub(crate) fn turn(&mut self, output: TurnOutput) {
         self.out.outputs.push(AgentOutput::Turn(output));
     }
 }

@@ -1,8 +1,7 @@
 //! How runs end before their answer: interrupts, limits, errors.
 
 use agentx_types::{
-    ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, Report, RunStatus, StartTimer,
-    StateOutput, Timer, ToolStatus,
+    ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, Report, RunStatus, StateOutput, ToolStatus,
 };
 
 use super::ReactAgent;
@@ -88,52 +87,17 @@ impl ReactAgent {
     pub(super) fn on_timer(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         let max = self.config.limits.max_wall_ms;
         let Some(run) = self.active_run() else { return };
-        if run.pending.timer.is_none() || run.pending.timer != fact.cause {
-            return;
+        if let Some(cause) = run.timer_fired(fact.cause.as_ref(), max, step) {
+            self.begin_stop(cause, step);
         }
-        run.pending.timer = None;
-        let used = run.used_ms(step.at);
-        match max {
-            // The limit was raised while the run was under way, or lifted.
-            Some(max) if used < max => self.start_timer(step),
-            Some(max) => {
-                let message = format!("the limit of {} s for one run is reached", max as f64 / 1000.0);
-                self.begin_stop(
-                    StopCause::error(RunStatus::TimedOut, "time_limit", &message),
-                    step,
-                );
-            }
-            None => {}
-        }
-    }
-
-    /// A limit that is new or lower than before needs a timer that is due earlier; for a higher one, the old timer starts the
-    /// next when it is due.
-    pub(super) fn on_wall_time_changed(&mut self, before: Option<u64>, step: &mut Step<'_>) {
-        let max = self.config.limits.max_wall_ms;
-        let Some(run) = self.active_run() else { return };
-        let sooner = max.is_some_and(|max| before.is_none_or(|before| max < before));
-        if run.pending.stop.is_some() || !(sooner || (max.is_some() && run.pending.timer.is_none())) {
-            return;
-        }
-        let run_id = run.id.clone();
-        if let Some(action_id) = run.pending.timer.take() {
-            step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
-        }
-        self.start_timer(step);
     }
 
     /// Starts the timer of the wall time limit, if there is one, for what is left of it.
     pub(super) fn start_timer(&mut self, step: &mut Step<'_>) {
         let max = self.config.limits.max_wall_ms;
-        let Some(run) = self.active_run() else { return };
-        run.pending.timer = max.map(|max| {
-            let timer = StartTimer {
-                after_ms: max.saturating_sub(run.used_ms(step.at)),
-                timer: Timer::RunLimit,
-            };
-            step.act(&run.id, ActionBody::StartTimer(timer))
-        });
+        if let Some(run) = self.active_run() {
+            run.start_timer(max, step);
+        }
     }
 
     /// Stops what runs. The first cause counts.

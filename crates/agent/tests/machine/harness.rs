@@ -65,7 +65,7 @@ impl Session {
     }
 
     pub(crate) fn react(&self) -> &ReactAgent {
-        self.agent.react()
+        self.agent.react().unwrap()
     }
 
     // Facts.

@@ -166,7 +166,7 @@ async fn load(
 
 /// What shapes a decision is in the log before it: the session's tools as this program has them, where they differ.
 fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
-    let kept = &fold.root_agent()?.react().config().tools;
+    let kept = &fold.root_agent()?.config().tools;
     let is_kept = |tool: &&ToolSpec| kept.iter().any(|kept| kept.name == tool.name);
     // Those that the machine answers itself no program offers.
     let own = kept

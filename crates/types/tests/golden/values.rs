@@ -38,7 +38,7 @@ words! {
         CallModel, CallTool, AnswerCall, StartTimer, Cancel, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent,
     }
     Timer { RunLimit, Heartbeat }
-    AgentKind { React }
+    AgentKind { React, Match }
     ApprovalMode { Ask, Auto, Deny }
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }

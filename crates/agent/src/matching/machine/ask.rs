@@ -1,0 +1,291 @@
+//! What an input means, asked of the fast path and then of a model; the answer is read while it comes.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    ActionBody, CallModel, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest,
+    RunStatus, StateOutput, StopReason, StreamEnd, StreamOutput, ThinkingPart, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use super::MatchAgent;
+use crate::limits;
+use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
+use crate::react::{Step, StopCause};
+
+/// The input that a model is asked about, and its answer so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Matching {
+    message: Arc<Message>,
+    parser: AnswerParser,
+    found: Vec<Finding>,
+}
+
+/// What follows from the rules.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    fast: FastPath,
+    prompt: Arc<str>,
+}
+
+impl MatchAgent {
+    fn prepared(&mut self) -> &Prepared {
+        let routing = self.config.routing.as_deref();
+        let rules = routing.map_or(&[][..], |routing| &routing.rules);
+        self.prepared.get_or(|| Prepared {
+            fast: FastPath::new(rules),
+            prompt: Arc::from(prompt(rules)),
+        })
+    }
+
+    /// What an input means that no model has to read; nothing where there is no rule at all.
+    pub(super) fn without_a_model(&mut self, message: &Message) -> Option<Vec<Intent>> {
+        if self.rules().is_empty() {
+            return Some(Vec::new());
+        }
+        let words_only = message.content.iter().all(|part| part.as_text().is_some());
+        let text = words_only.then(|| message.text())?;
+        self.prepared().fast.find(&text)
+    }
+
+    pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
+        let limits = self.config.limits;
+        let Some(run) = self.active_run() else { return };
+        if let Some(limit) = limits::used_up(&limits, &run.spent()) {
+            let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
+            return self.begin_stop(cause, step);
+        }
+        self.matching = Some(Matching {
+            message,
+            parser: AnswerParser::default(),
+            found: Vec::new(),
+        });
+        self.call_model(step);
+    }
+
+    /// Asks a model about the input that is being matched.
+    pub(super) fn call_model(&mut self, step: &mut Step<'_>) {
+        let Some(message) = self.matching.as_ref().map(|matching| matching.message.clone()) else {
+            return;
+        };
+        self.set_status(RunStatus::BuildingContext, step);
+        let mut system = vec![self.config.system_prompt.clone(), self.prepared().prompt.clone()];
+        system.retain(|part| !part.trim().is_empty());
+        let model = self.config.model.clone();
+        let request = Arc::new(ModelRequest {
+            model: model.clone(),
+            params: self.config.params.clone(),
+            system,
+            messages: if step.out.state_only {
+                Vec::new()
+            } else {
+                vec![message]
+            },
+            tools: Arc::from([]),
+        });
+        self.assembler.asks(&model.id);
+        let Some(run) = self.active_run() else { return };
+        run.pending.model = Some(model);
+        run.bill.model_calls += 1;
+        let action_id = step.act(
+            &run.id,
+            ActionBody::CallModel(CallModel {
+                request,
+                // The session knows all of them, of every agent; its fold puts them in.
+                taken: Arc::default(),
+            }),
+        );
+        run.pending.model_call = Some(action_id);
+        self.set_status(RunStatus::AwaitingLlm, step);
+    }
+
+    /// What the model says. It is no word to the person: it is thinking.
+    pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
+        if !self.answers_model_call(fact.cause.as_ref()) {
+            return;
+        }
+        if let EnvironmentEvent::StreamStart(start) = &fact.event {
+            // An attempt that broke off without a word has cost what it has cost.
+            self.set_aside(step);
+            step.stream(StreamOutput::MessageStart {
+                message_id: start.message_id.clone(),
+            });
+        } else if !self.assembler.is_open() {
+            return;
+        }
+        self.assembler.feed(&fact.event);
+        let text = match &fact.event {
+            EnvironmentEvent::TextChunk(chunk) => {
+                self.read(&chunk.text);
+                &chunk.text
+            }
+            EnvironmentEvent::ThinkingChunk(chunk) => &chunk.text,
+            _ => return,
+        };
+        if !step.out.state_only {
+            step.stream(StreamOutput::ThinkingDelta { text: text.clone() });
+        }
+    }
+
+    /// Reads a piece of the answer.
+    fn read(&mut self, piece: &str) {
+        let routing = self.config.routing.as_deref();
+        let rules = routing.map_or(&[][..], |routing| &routing.rules);
+        if let Some(matching) = &mut self.matching {
+            matching.parser.feed(rules, piece, &mut matching.found);
+        }
+    }
+
+    pub(super) fn on_stream_end(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        end: &StreamEnd,
+        step: &mut Step<'_>,
+    ) {
+        if !self.answers_model_call(fact.cause.as_ref()) {
+            return;
+        }
+        if self.assembler.is_open() {
+            let stop_reason = end.stop_reason;
+            step.stream(StreamOutput::MessageStop { stop_reason });
+        }
+        match end.stop_reason {
+            // The call is still under way: another attempt or an error follows.
+            StopReason::Broken => self.set_aside(step),
+            StopReason::Interrupted => {
+                self.cut_off(step);
+                self.begin_stop(StopCause::interrupt("the model call was stopped"), step);
+                self.settle(step);
+            }
+            reason => self.on_answer(reason, step),
+        }
+    }
+
+    fn on_answer(&mut self, reason: StopReason, step: &mut Step<'_>) {
+        let answer = self.assembler.finish();
+        self.pay(answer.usage, step);
+        if let Some(run) = self.active_run() {
+            run.pending.model_call = None;
+        }
+        let Some(mut matching) = self.matching.take() else {
+            return self.settle(step);
+        };
+        // The last line of an answer that was cut off is a half.
+        if reason != StopReason::MaxTokens {
+            matching.parser.finish(self.rules(), &mut matching.found);
+        }
+        if let Some(message) = answer.message {
+            let message = Arc::new(shown(message, &matching.found));
+            step.message(MessageOutput::Assistant {
+                message,
+                partial: false,
+            });
+        }
+        if !self.is_stopping() {
+            self.take_answer(matching, reason, step);
+        }
+        self.settle(step);
+    }
+
+    fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut Step<'_>) {
+        let intents = intents(matching.found);
+        let why = match reason {
+            _ if !intents.is_empty() => return self.mean(&matching.message, intents, step),
+            StopReason::ContextWindow => ("context_window", "the context window of the model is full"),
+            StopReason::MaxTokens => (
+                "max_tokens",
+                "the model used up its longest answer and named no rule",
+            ),
+            _ => return self.mean(&matching.message, intents, step),
+        };
+        self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
+    }
+
+    /// Forgets what the open stream has come to; another attempt begins, or an error follows.
+    pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
+        let answer = self.assembler.finish_partial();
+        self.pay(answer.usage, step);
+        if let Some(matching) = &mut self.matching {
+            matching.parser = AnswerParser::default();
+            matching.found.clear();
+        }
+    }
+
+    /// The model call that is under way will have no answer.
+    pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
+        self.set_aside(step);
+        self.matching = None;
+        if let Some(run) = self.active_run() {
+            run.pending.model_call = None;
+        }
+    }
+
+    fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
+        if usage == Usage::default() {
+            return;
+        }
+        let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
+        let model = asked.unwrap_or(&self.config.model);
+        let cost = model.prices.cost(&usage);
+        let model = model.id.clone();
+        self.totals.usage += usage;
+        self.totals.cost += cost;
+        self.totals.context_tokens = usage.context_tokens();
+        step.state(StateOutput::Spent { model, usage, cost });
+        if let Some(run) = self.active_run() {
+            run.bill.usage += usage;
+            run.bill.cost += cost;
+        }
+    }
+}
+
+/// What a person wants, each thing once.
+fn intents(found: Vec<Finding>) -> Vec<Intent> {
+    let mut intents: Vec<Intent> = Vec::new();
+    for finding in found {
+        if let Finding::Intent(intent) = finding
+            && !intents.contains(&intent)
+        {
+            intents.push(intent);
+        }
+    }
+    intents
+}
+
+/// The answer as it is shown: the words of a machine that thinks, and with them what the rules have no place for.
+fn shown(mut message: Message, found: &[Finding]) -> Message {
+    let thought = |text: String| ContentPart::Thinking(ThinkingPart { text, provider: None });
+    let mut parts: Vec<ContentPart> = Vec::new();
+    for part in message.content {
+        match part {
+            ContentPart::Text(part) => parts.push(thought(part.text)),
+            ContentPart::Thinking(part) => parts.push(thought(part.text)),
+            _ => {}
+        }
+    }
+    let notes = notes(found);
+    if !notes.is_empty() {
+        parts.push(thought(notes.join("\n")));
+    }
+    message.content = parts;
+    message
+}
+
+fn notes(found: &[Finding]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for finding in found {
+        match finding {
+            Finding::Intent(intent) => {
+                notes.extend(
+                    intent
+                        .notes
+                        .iter()
+                        .map(|note| format!("{}: {note}.", intent.rule)),
+                );
+            }
+            Finding::Words(words) => notes.push(format!("No rule is called so: {words:?}.")),
+            Finding::TooMany => notes.push("There are more lines than are read.".to_owned()),
+        }
+    }
+    notes
+}

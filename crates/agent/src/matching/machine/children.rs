@@ -1,0 +1,278 @@
+//! The children: what they are given, and what they come to.
+
+use agentx_types::{
+    ActionBody, AgentConfig, AgentKind, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
+    InterruptAgent, MessageId, MessageOutput, NanoUsd, RunStatus, SendInput, SpawnAgent, StateOutput,
+    TurnOutput, Usage, UserMessage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::MatchAgent;
+use super::plan::{Active, Place, Task, add_text};
+use crate::limits;
+use crate::matching::Intent;
+use crate::react::{Record, Step, StopCause};
+
+/// An agent that this one made. It stays for the inputs to come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Child {
+    pub(super) id: AgentStateId,
+    pub(super) place: Place,
+    /// Whether it matches by itself.
+    pub(super) matches: bool,
+    /// What it was sent and has not taken up: it has a run to come, or goes on with the one it has.
+    pub(super) unheard: Vec<Sent>,
+}
+
+/// What a child was sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sent {
+    message_id: MessageId,
+    task: Task,
+}
+
+/// The child that does something now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct AtWork {
+    pub(super) child: AgentStateId,
+    /// The rule by which.
+    pub(super) rule: Option<String>,
+    /// Whether it was told to stop because something else was asked for.
+    pub(super) leaving: bool,
+}
+
+impl MatchAgent {
+    /// Gives a task to its child, which is made where it is not there yet.
+    pub(super) fn hand_over(&mut self, task: &Task, step: &mut Step<'_>) {
+        let Some(child) = self.child_for(task.place, step) else {
+            return;
+        };
+        self.at_work = Some(AtWork {
+            child: child.clone(),
+            rule: task.rule.clone(),
+            leaving: false,
+        });
+        self.active = Some(Active {
+            place: task.place,
+            rule: task.rule.clone(),
+        });
+        self.send(&child, task, InputMode::Queue, step);
+        self.set_status(RunStatus::AwaitingTool, step);
+    }
+
+    /// Gives the child that is at work something more.
+    pub(super) fn forward(&mut self, task: &Task, step: &mut Step<'_>) {
+        if let Some(work) = &self.at_work {
+            let child = work.child.clone();
+            self.send(&child, task, InputMode::Steer, step);
+        }
+    }
+
+    fn child_for(&mut self, place: Place, step: &mut Step<'_>) -> Option<AgentStateId> {
+        if let Some(child) = self.children.iter().find(|child| child.place == place) {
+            return Some(child.id.clone());
+        }
+        let config: AgentConfig = place.config(self.config.routing.as_deref()?)?.clone();
+        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.actions.len()));
+        self.children.push(Child {
+            id: id.clone(),
+            place,
+            matches: config.kind == AgentKind::Match,
+            unheard: Vec::new(),
+        });
+        let spawn = SpawnAgent {
+            agent_state_id: id.clone(),
+            config: Box::new(config),
+        };
+        self.act(ActionBody::SpawnAgent(spawn), step);
+        Some(id)
+    }
+
+    fn send(&mut self, to: &AgentStateId, task: &Task, mode: InputMode, step: &mut Step<'_>) {
+        let Some(child) = self.children.iter_mut().find(|child| child.id == *to) else {
+            return;
+        };
+        let message_id =
+            MessageId::with_suffix(format_args!("routed_{}_{}", step.seq, step.out.actions.len()));
+        child.unheard.push(Sent {
+            message_id: message_id.clone(),
+            task: task.clone(),
+        });
+        let mut content = task.message.content.clone();
+        // One that matches reads the words by its own rules.
+        let intent = task.intent.as_ref().filter(|_| !child.matches);
+        content.extend(intent.map(|intent| ContentPart::text(meant(intent, task.one_of_several))));
+        let message = UserMessage {
+            message_id,
+            content,
+            mode,
+            idempotency_key: None,
+        };
+        let to = to.clone();
+        self.act(ActionBody::SendInput(SendInput { to, message }), step);
+    }
+
+    pub(super) fn interrupt_child(&self, to: AgentStateId, reason: &str, step: &mut Step<'_>) {
+        let reason = Some(reason.to_owned());
+        self.act(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);
+    }
+
+    pub(super) fn close_child(&self, agent_state_id: AgentStateId, reason: &str, step: &mut Step<'_>) {
+        let close = CloseAgent {
+            agent_state_id,
+            reason: reason.to_owned(),
+        };
+        self.act(ActionBody::CloseAgent(close), step);
+    }
+
+    fn act(&self, body: ActionBody, step: &mut Step<'_>) {
+        step.act_in(self.run.as_ref().map(|run| run.id.clone()), body);
+    }
+
+    /// A child of this agent says something.
+    pub(super) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
+        match output {
+            AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => self.share(*usage, *cost, step),
+            AgentOutput::Message(MessageOutput::User { message }) => {
+                if let Some(child) = self.children.iter_mut().find(|child| child.id == *id) {
+                    child.unheard.retain(|sent| sent.message_id != message.message_id);
+                }
+            }
+            AgentOutput::Turn(TurnOutput::Response {
+                text, model_calls, ..
+            }) => {
+                let works = self.is_at_work(id);
+                if let Some(run) = self.active_run().filter(|_| works) {
+                    add_text(&mut run.last_text, text);
+                    run.bill.model_calls += model_calls;
+                }
+            }
+            AgentOutput::State(StateOutput::RunFinished { status, reason, .. }) if self.is_at_work(id) => {
+                self.child_ended(id, *status, reason.as_deref(), step);
+            }
+            AgentOutput::State(StateOutput::Closed { .. }) => self.child_gone(id, step),
+            _ => {}
+        }
+    }
+
+    fn is_at_work(&self, id: &AgentStateId) -> bool {
+        self.at_work.as_ref().is_some_and(|work| work.child == *id)
+    }
+
+    /// What a child spends is this agent's too. One that would go on beyond a limit is stopped.
+    fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut Step<'_>) {
+        self.totals.usage += usage;
+        self.totals.cost += cost;
+        let limits = self.config.limits;
+        let nothing_else = self.plan.is_empty() && !self.inputs.has_steering();
+        let works = self.at_work.is_some();
+        let Some(run) = self.active_run() else { return };
+        run.bill.usage += usage;
+        run.bill.cost += cost;
+        if run.pending.stop.is_some() || !works {
+            return;
+        }
+        if let Some(limit) = limits::used_up(&limits, &run.spent()) {
+            self.over_at = nothing_else.then_some(step.seq);
+            let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
+            self.begin_stop(cause, step);
+            self.settle(step);
+        }
+    }
+
+    /// A run of the child that is at work has ended.
+    fn child_ended(
+        &mut self,
+        id: &AgentStateId,
+        status: RunStatus,
+        reason: Option<&str>,
+        step: &mut Step<'_>,
+    ) {
+        let is_stopping = self.is_stopping();
+        let has_more = |child: &Child| child.id == *id && !child.unheard.is_empty();
+        let Some(work) = self.at_work.clone() else { return };
+        if self.children.iter().any(has_more) {
+            // It goes on with what it was sent meanwhile.
+            if is_stopping || work.leaving {
+                self.interrupt_child(work.child, "the agent that made it was stopped", step);
+            }
+            return;
+        }
+        self.at_work = None;
+        if is_stopping {
+            self.take_back_limit(status, step);
+        } else if !work.leaving {
+            self.note_outcome(status, reason);
+        }
+        self.settle(step);
+    }
+
+    /// The limit was reached with the very words that the run ends with: nothing is cut off.
+    fn take_back_limit(&mut self, status: RunStatus, step: &mut Step<'_>) {
+        let in_time = self.over_at == Some(step.seq) && status == RunStatus::Completed;
+        let Some(run) = self.active_run().filter(|_| in_time) else {
+            return;
+        };
+        if run
+            .pending
+            .stop
+            .as_ref()
+            .is_some_and(|stop| stop.record == Record::Due)
+        {
+            run.pending.stop = None;
+        }
+    }
+
+    /// How a task ended is how the run ends, where it ended badly; a person who stops a child stops all that was meant.
+    fn note_outcome(&mut self, status: RunStatus, reason: Option<&str>) {
+        let reason = reason.map(str::to_owned);
+        match status {
+            RunStatus::Completed => {
+                if reason.is_some() {
+                    self.outcome.get_or_insert((status, reason));
+                }
+                return;
+            }
+            RunStatus::Interrupted => self.plan.clear(),
+            _ => {}
+        }
+        let is_first = !matches!(&self.outcome, Some((before, _)) if *before != RunStatus::Completed);
+        if is_first {
+            self.outcome = Some((status, reason));
+        }
+    }
+
+    /// A child is gone. What it was sent and never took up is for another one.
+    fn child_gone(&mut self, id: &AgentStateId, step: &mut Step<'_>) {
+        let Some(index) = self.children.iter().position(|child| child.id == *id) else {
+            return;
+        };
+        let gone = self.children.remove(index);
+        if self
+            .active
+            .as_ref()
+            .is_some_and(|active| active.place == gone.place)
+        {
+            self.active = None;
+        }
+        if let Some(work) = self.at_work.take_if(|work| work.child == *id) {
+            if !work.leaving && !self.is_stopping() {
+                let unheard = gone.unheard.into_iter().rev().map(|sent| sent.task);
+                unheard.for_each(|task| self.plan.push_front(task));
+            }
+            self.settle(step);
+        }
+    }
+}
+
+/// What a child is told about an input beside its words.
+fn meant(intent: &Intent, one_of_several: bool) -> String {
+    let args = Value::Object(intent.args.clone().into_iter().collect());
+    let only = if one_of_several {
+        " Others see to the rest of the message."
+    } else {
+        ""
+    };
+    format!("[The message was matched to {}: {args}.{only}]", intent.rule)
+}

@@ -1,0 +1,216 @@
+//! What intents come to: tasks for children, in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, MessageOutput, Role, Routing, RunStatus};
+use serde::{Deserialize, Serialize};
+
+use super::MatchAgent;
+use crate::limits;
+use crate::matching::Intent;
+use crate::react::{Record, Step, StopCause};
+
+/// Who does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Place {
+    /// The agent of the route with this place.
+    Route(usize),
+    /// The agent for what no rule fits.
+    Default,
+}
+
+impl Place {
+    /// What the agent of this place is.
+    pub(super) fn config(self, routing: &Routing) -> Option<&AgentConfig> {
+        match self {
+            Self::Route(index) => routing.routes.get(index).map(|route| &route.agent),
+            Self::Default => routing.default.as_deref(),
+        }
+    }
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) place: Place,
+    /// The rule by which; `None` for what no rule fits.
+    pub(super) rule: Option<String>,
+    /// What is to be done, where a rule says it.
+    pub(super) intent: Option<Intent>,
+    /// Whether the input means other things too.
+    pub(super) one_of_several: bool,
+    /// The input that means it.
+    pub(super) message: Arc<Message>,
+}
+
+/// Whom the person speaks with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Active {
+    pub(super) place: Place,
+    pub(super) rule: Option<String>,
+}
+
+/// What a person is told whose words nobody is there for.
+const NOBODY: &str = "No rule fits this, and there is no agent for what no rule fits.";
+
+impl MatchAgent {
+    /// An input means these intents.
+    pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut Step<'_>) {
+        let tasks = self.tasks(message, intents);
+        let Some(first) = tasks.front() else {
+            return self.nothing_fits(message, step);
+        };
+        match &mut self.at_work {
+            Some(work) if !work.leaving && work.rule == first.rule => self.go_on_with(tasks, step),
+            Some(work) => {
+                let is_news = !std::mem::replace(&mut work.leaving, true);
+                let child = work.child.clone();
+                self.plan = tasks;
+                if is_news {
+                    self.interrupt_child(child, "something else was asked for", step);
+                }
+            }
+            None => self.plan.extend(tasks),
+        }
+    }
+
+    /// The same rule once more: the child that is at work hears it; what else was meant comes after.
+    fn go_on_with(&mut self, mut tasks: VecDeque<Task>, step: &mut Step<'_>) {
+        if let Some(first) = tasks.pop_front() {
+            self.forward(&first, step);
+        }
+        self.plan.extend(tasks);
+    }
+
+    /// The tasks that intents come to. Those whose rule has no route are for the default, if there is one; they count for
+    /// nothing where they are all.
+    fn tasks(&self, message: &Arc<Message>, intents: Vec<Intent>) -> VecDeque<Task> {
+        let Some(routing) = self.config.routing.as_deref() else {
+            return VecDeque::new();
+        };
+        let route_of = |rule: &String| routing.routes.iter().position(|route| route.rules.contains(rule));
+        if !intents.iter().any(|intent| route_of(&intent.rule).is_some()) {
+            return VecDeque::new();
+        }
+        let one_of_several = intents.len() > 1;
+        let task = |intent: Intent| {
+            let place = match route_of(&intent.rule) {
+                Some(index) => Place::Route(index),
+                None => routing.default.as_ref().map(|_| Place::Default)?,
+            };
+            Some(Task {
+                place,
+                rule: Some(intent.rule.clone()),
+                intent: Some(intent),
+                one_of_several,
+                message: message.clone(),
+            })
+        };
+        intents.into_iter().filter_map(task).collect()
+    }
+
+    /// No rule fits an input: it is for whom the person speaks with, else for the default, else for nobody.
+    fn nothing_fits(&mut self, message: &Arc<Message>, step: &mut Step<'_>) {
+        let has_default = self
+            .config
+            .routing
+            .as_deref()
+            .is_some_and(|routing| routing.default.is_some());
+        let last = self.plan.back().map(|task| (task.place, task.rule.clone()));
+        let active = self
+            .active
+            .as_ref()
+            .map(|active| (active.place, active.rule.clone()));
+        let works_on = self.at_work.as_ref().is_some_and(|work| !work.leaving);
+        let default = has_default.then_some((Place::Default, None));
+        let Some((place, rule)) = last.filter(|_| !works_on).or(active).or(default) else {
+            return self.tell_nobody(step);
+        };
+        let task = Task {
+            place,
+            rule,
+            intent: None,
+            one_of_several: false,
+            message: message.clone(),
+        };
+        if works_on {
+            self.forward(&task, step);
+        } else {
+            self.plan.push_back(task);
+        }
+    }
+
+    fn tell_nobody(&mut self, step: &mut Step<'_>) {
+        let message = Message {
+            message_id: MessageId::with_suffix(format_args!("nobody_{}", step.seq)),
+            role: Role::Assistant,
+            content: vec![ContentPart::text(NOBODY)],
+        };
+        step.message(MessageOutput::Assistant {
+            message: Arc::new(message),
+            partial: false,
+        });
+        if let Some(run) = self.active_run() {
+            add_text(&mut run.last_text, NOBODY);
+        }
+        self.outcome
+            .get_or_insert((RunStatus::Completed, Some(NOBODY.to_owned())));
+    }
+
+    /// Goes on: with inputs that wait to be matched, with what is to be done, or to the end.
+    pub(super) fn settle(&mut self, step: &mut Step<'_>) {
+        loop {
+            let Some(run) = self.active_run() else {
+                if self.inputs.closed().is_some() {
+                    return;
+                }
+                match self.inputs.next() {
+                    Some(input) => self.start_run(input, step),
+                    None => return,
+                }
+                continue;
+            };
+            if run.pending.model_call.is_some() {
+                return;
+            }
+            if let Some(cause) = run.pending.stop.clone() {
+                if self.at_work.is_some() || cause.record == Record::Asked {
+                    return;
+                }
+                self.end_stopped(cause, step);
+            } else if let Some(input) = self.inputs.next_steering() {
+                self.take_up(input.message, step);
+            } else if self.at_work.is_some() {
+                return self.set_status(RunStatus::AwaitingTool, step);
+            } else if let Some(task) = self.plan.pop_front() {
+                self.begin(task, step);
+            } else {
+                let (status, reason) = self.outcome.take().unwrap_or((RunStatus::Completed, None));
+                self.finish_run(status, reason, step);
+            }
+        }
+    }
+
+    /// Hands a task to its child, unless a limit forbids it.
+    fn begin(&mut self, task: Task, step: &mut Step<'_>) {
+        let limits = self.config.limits;
+        let Some(run) = self.active_run() else { return };
+        match limits::used_up(&limits, &run.spent()) {
+            Some(limit) => {
+                let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
+                self.begin_stop(cause, step);
+            }
+            None => self.hand_over(&task, step),
+        }
+    }
+}
+
+/// Adds what one more child said.
+pub(super) fn add_text(text: &mut String, more: &str) {
+    if !text.is_empty() && !more.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(more);
+}

@@ -1,0 +1,64 @@
+//! What another process left open. What was sent to a child is on record with the fact that it followed from, so a child either
+//! has it or was never sent it; it goes on by itself.
+
+use agentx_types::RunStatus;
+
+use super::MatchAgent;
+use crate::react::{Record, Step, StopCause};
+
+impl MatchAgent {
+    /// A fork goes on from here without what its parent had under way: the run ends as interrupted, and a child whose work
+    /// stayed behind is left with it.
+    pub(super) fn on_forked(&mut self, step: &mut Step<'_>) {
+        if let Some(work) = self.at_work.take() {
+            self.children.retain(|child| child.id != work.child);
+            self.left_behind.push(work.child);
+        }
+        self.plan.clear();
+        let Some(run) = self.active_run() else { return };
+        run.pending.stop.get_or_insert(StopCause::interrupt("forked"));
+        if run.pending.model_call.is_some() {
+            self.cut_off(step);
+        }
+        self.set_status(RunStatus::Stopping, step);
+    }
+
+    /// Another process takes over: the model call that was under way is made again, a child goes on by itself.
+    pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
+        for child in std::mem::take(&mut self.left_behind) {
+            self.close_child(child, "its work stayed behind in another session", step);
+        }
+        let max = self.config.limits.max_wall_ms;
+        let Some(run) = self.active_run() else { return };
+        run.come_back(step.at);
+        let stopping = run.pending.stop.is_some();
+        let asked_model = run.pending.model_call.is_some();
+        if let Some(cause) = &mut run.pending.stop
+            && cause.record == Record::Asked
+        {
+            cause.record = Record::Due;
+        }
+        // The process that ran the timer is gone, and a run that is being stopped needs no other.
+        run.pending.timer = None;
+        if !stopping {
+            run.start_timer(max, step);
+        }
+        if asked_model && stopping {
+            self.cut_off(step);
+        } else if asked_model {
+            self.set_aside(step);
+            return self.call_model(step);
+        }
+        if self.at_work.is_some() {
+            self.set_status(
+                if stopping {
+                    RunStatus::Stopping
+                } else {
+                    RunStatus::AwaitingTool
+                },
+                step,
+            );
+        }
+        self.settle(step);
+    }
+}

@@ -1,0 +1,388 @@
+//! Random histories of a router and its children: whatever happens in whatever order, every input has its end, nothing hangs and
+//! nothing is lost. The harness compares each step with that of copies that were written down and read back.
+
+use std::collections::BTreeSet;
+
+use agentx_types::*;
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use serde_json::json;
+
+use crate::family::*;
+
+/// One thing that happens: what, and two choices about it.
+type Op = (u8, u8, u8);
+
+fn pick<T: Clone>(from: &[T], choice: u8) -> T {
+    from[usize::from(choice) % from.len()].clone()
+}
+
+fn said(choice: u8) -> &'static str {
+    pick(
+        &[
+            "play",
+            "play it",
+            "weather",
+            "volume 5",
+            "chess",
+            "hm",
+            "",
+            "volume up",
+        ],
+        choice,
+    )
+}
+
+/// What a model says: to a router, and to anybody.
+fn answer(choice: u8) -> &'static str {
+    pick(
+        &[
+            "play",
+            "weather\nplay: title=x",
+            "-",
+            "I do not know",
+            "chess",
+            "volume: pct=1\nvolume: pct=2\nweather",
+            "",
+            "chess\nvolume: pct=loud, x=y",
+        ],
+        choice,
+    )
+}
+
+fn reason(choice: u8) -> StopReason {
+    use StopReason::*;
+    pick(
+        &[
+            EndTurn,
+            EndTurn,
+            EndTurn,
+            Broken,
+            Interrupted,
+            MaxTokens,
+            ContextWindow,
+            Refusal,
+            PauseTurn,
+        ],
+        choice,
+    )
+}
+
+fn of_kind(family: &Family, kind: ActionKind) -> Vec<Action> {
+    family
+        .open
+        .iter()
+        .filter(|open| open.body.kind() == kind)
+        .cloned()
+        .collect()
+}
+
+fn model(family: &mut Family, a: u8, b: u8) {
+    let calls = of_kind(family, ActionKind::CallModel);
+    if calls.is_empty() {
+        return;
+    }
+    let action = pick(&calls, a);
+    let message_id = MessageId::with_suffix(format_args!("b{}", family.log.len()));
+    match b % 8 {
+        0 => family.answers(&action, error("overloaded", "too much")),
+        1 => family.answers(
+            &action,
+            StreamStart {
+                message_id,
+                model: "m".into(),
+                attempt: 1,
+            }
+            .into(),
+        ),
+        2 => family.answers(
+            &action,
+            TextChunk {
+                text: answer(a).into(),
+            }
+            .into(),
+        ),
+        3 => {
+            let tool_call_id = ToolCallId::with_suffix(family.log.len());
+            let name = pick(&["look", "change", "finish", "nothing"], a).into();
+            let call = ToolCall {
+                tool_call_id,
+                name,
+                input: json!({"path": "a"}),
+                invalid: None,
+            };
+            let model = "m".into();
+            family.answers(
+                &action,
+                StreamStart {
+                    message_id,
+                    model,
+                    attempt: 1,
+                }
+                .into(),
+            );
+            family.answers(&action, call.into());
+            family.answers(
+                &action,
+                StreamEnd {
+                    stop_reason: StopReason::ToolUse,
+                    raw: None,
+                }
+                .into(),
+            );
+        }
+        _ => family.answer_call(&action, answer(b / 8), reason(a)),
+    }
+}
+
+fn tool(family: &mut Family, a: u8, status: ToolStatus) {
+    let tools = of_kind(family, ActionKind::CallTool);
+    if tools.is_empty() {
+        return;
+    }
+    let action = pick(&tools, a);
+    let ActionBody::CallTool(call) = &action.body else {
+        return;
+    };
+    let result = ToolResult {
+        tool_call_id: call.tool_call_id.clone(),
+        result: vec![ContentPart::text("seen")],
+        is_error: status != ToolStatus::Success,
+        status,
+        details: None,
+    };
+    family.answers(&action, result.into());
+}
+
+fn children(family: &Family) -> Vec<AgentStateId> {
+    family
+        .tree
+        .agents
+        .keys()
+        .filter(|id| **id != Family::root())
+        .cloned()
+        .collect()
+}
+
+fn stray(family: &mut Family, a: u8, b: u8) {
+    let cause = (!family.log.is_empty())
+        .then(|| ActionId::following(u64::from(a) % family.log.len() as u64, usize::from(b) % 2));
+    let event: Event = match b % 5 {
+        0 => StreamEnd {
+            stop_reason: reason(a),
+            raw: None,
+        }
+        .into(),
+        1 => TextChunk {
+            text: answer(a).into(),
+        }
+        .into(),
+        2 => TimerFired {
+            timer: Timer::RunLimit,
+        }
+        .into(),
+        3 => Interrupted {
+            reason: "stray".into(),
+        }
+        .into(),
+        _ => error("stray", "stray"),
+    };
+    // Words that answer an action are always the answer to one that is open.
+    let open = family
+        .open
+        .iter()
+        .any(|open| Some(&open.action_id) == cause.as_ref());
+    family.fact(Some(Family::root()), cause.filter(|_| !open), event);
+}
+
+fn limits(choice: u8) -> Limits {
+    Limits {
+        max_tokens: pick(&[None, Some(25), Some(0), None], choice),
+        max_wall_ms: pick(&[None, Some(50), None, Some(1_000)], choice / 4),
+        ..Limits::default()
+    }
+}
+
+fn happen(family: &mut Family, (kind, a, b): Op) {
+    match kind % 32 {
+        0..=5 => {
+            let mode = pick(
+                &[
+                    InputMode::Queue,
+                    InputMode::Steer,
+                    InputMode::Steer,
+                    InputMode::Interrupt,
+                ],
+                a,
+            );
+            family.say_as(said(b), mode);
+        }
+        6 => family.interrupt(&Family::root()),
+        7 if !children(family).is_empty() => {
+            let child = pick(&children(family), a);
+            family.interrupt(&child);
+        }
+        8..=19 => model(family, a, b),
+        20..=22 => tool(
+            family,
+            a,
+            pick(
+                &[ToolStatus::Success, ToolStatus::Failed, ToolStatus::Interrupted],
+                b,
+            ),
+        ),
+        23 | 24 => family.restart(),
+        25 if a.is_multiple_of(3) && !family.log.is_empty() => {
+            let seq = usize::from(b) * family.log.len() / 256 + 1;
+            family.fork_at(seq);
+        }
+        26 => family.fact(
+            Some(Family::root()),
+            None,
+            ConfigChanged {
+                change: ConfigChange::Limits(limits(a)),
+            },
+        ),
+        27 => {
+            family.now += i64::from(a) * 10_000;
+            if let Some(timer) = of_kind(family, ActionKind::StartTimer).first().cloned() {
+                family.answers(
+                    &timer,
+                    TimerFired {
+                        timer: Timer::RunLimit,
+                    }
+                    .into(),
+                );
+            }
+        }
+        28 if !children(family).is_empty() => {
+            let agent_state_id = pick(&children(family), a);
+            let closed = AgentClosed {
+                agent_state_id: agent_state_id.clone(),
+                reason: "enough".into(),
+            };
+            family.fact(Some(agent_state_id), None, closed);
+        }
+        29 => stray(family, a, b),
+        30 if a.is_multiple_of(16) => {
+            let closed = AgentClosed {
+                agent_state_id: Family::root(),
+                reason: "over".into(),
+            };
+            family.fact(Some(Family::root()), None, closed);
+        }
+        _ => model(family, a, 7),
+    }
+}
+
+/// Lets everything that is open end.
+fn run_out(family: &mut Family) {
+    for round in 0..4_000 {
+        let Some(action) = family
+            .open
+            .iter()
+            .find(|open| open.body.kind() != ActionKind::StartTimer)
+            .cloned()
+        else {
+            return;
+        };
+        match action.body {
+            ActionBody::CallModel(_) => {
+                let cancelled = family.cancelled.contains(&action.action_id);
+                let reason = if cancelled {
+                    StopReason::Interrupted
+                } else {
+                    StopReason::EndTurn
+                };
+                family.answer_call(&action, pick(&["-", "play"], round as u8), reason);
+            }
+            _ => tool(family, 0, ToolStatus::Success),
+        }
+    }
+    panic!("it goes on for ever");
+}
+
+/// Each run of each agent that began has ended, once, and nothing hangs.
+fn check_runs(family: &Family) {
+    let (mut begun, mut ended) = (BTreeSet::new(), BTreeSet::new());
+    for (id, output) in family.heard() {
+        match output {
+            AgentOutput::State(StateOutput::RunStarted { run_id, .. }) => {
+                assert!(begun.insert((id, run_id)), "{id} {run_id} began twice");
+            }
+            AgentOutput::State(StateOutput::RunFinished { run_id, .. }) => {
+                assert!(ended.insert((id, run_id)), "{id} {run_id} ended twice");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(begun, ended);
+    for agent in family.tree.agents.values() {
+        let run = agent.run();
+        assert!(
+            run.is_none_or(|run| run.status.is_final()),
+            "{} hangs: {run:?}",
+            agent.config().name
+        );
+    }
+    let agentx_agent::Agent::Match(root) = family.root_agent() else {
+        panic!("a router")
+    };
+    assert_eq!(root.at_work(), None);
+}
+
+/// What was said to an agent is taken up by it once, or it is closed.
+fn check_inputs(family: &Family) {
+    let mut closed: BTreeSet<&AgentStateId> = BTreeSet::new();
+    let mut said = Vec::new();
+    for fact in &family.log {
+        match &fact.event {
+            Event::UserMessage(message) => {
+                said.extend(fact.agent_state_id.as_ref().map(|to| (to, &message.message_id)))
+            }
+            Event::AgentClosed(gone) => drop(closed.insert(&gone.agent_state_id)),
+            _ => {}
+        }
+    }
+    let heard = family.heard().filter_map(|(id, output)| match output {
+        AgentOutput::Message(MessageOutput::User { message }) => Some((id, &message.message_id)),
+        _ => None,
+    });
+    let mut taken = BTreeSet::new();
+    for entry in heard {
+        assert!(taken.insert(entry), "{entry:?} twice");
+    }
+    for entry in said {
+        let there = family.tree.agents.contains_key(entry.0);
+        assert!(
+            taken.contains(&entry) || closed.contains(entry.0) || !there,
+            "{entry:?} is lost"
+        );
+    }
+}
+
+fn check_history(nested: bool, ops: &[Op]) {
+    let inner = AgentConfig {
+        name: "inner".into(),
+        ..router(routing(Some(agent("chat"))))
+    };
+    let default = if nested { inner } else { agent("chat") };
+    let mut family = Family::new(router(routing(Some(default))));
+    family.say("play");
+    for op in ops {
+        happen(&mut family, *op);
+    }
+    run_out(&mut family);
+    check_runs(&family);
+    check_inputs(&family);
+    family.check_replay();
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 192, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn every_input_has_its_end(nested in any::<bool>(), ops in prop::collection::vec(any::<Op>(), 1..40)) {
+        check_history(nested, &ops);
+    }
+}

@@ -1,0 +1,151 @@
+//! The agents of a session, as a session steps them: who takes a fact, who hears a child.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use agentx_agent::{Agent, Transition};
+use agentx_types::*;
+use serde::{Deserialize, Serialize};
+
+pub(crate) type Event = EnvironmentEvent;
+pub(crate) type Fact = Envelope<Event>;
+/// What agents said, each in its own name.
+pub(crate) type Said = Vec<(AgentStateId, AgentOutput)>;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tree {
+    pub(crate) agents: BTreeMap<AgentStateId, Agent>,
+    parents: BTreeMap<AgentStateId, AgentStateId>,
+}
+
+impl Tree {
+    pub(crate) fn new(root: Agent) -> Self {
+        Self {
+            agents: [(root.id().clone(), root)].into(),
+            parents: BTreeMap::new(),
+        }
+    }
+
+    /// Lets all that a fact concerns take it.
+    pub(crate) fn step(&mut self, fact: &Fact) -> (Said, Vec<Action>) {
+        if let Event::AgentSpawned(spawned) = &fact.event {
+            let id = spawned.agent_state_id.clone();
+            assert!(!self.agents.contains_key(&id), "{id} twice");
+            self.parents.insert(id.clone(), spawned.parent.clone());
+            self.agents
+                .insert(id.clone(), Agent::new(id, (*spawned.config).clone()));
+        }
+        let mut transition = Transition::default();
+        let (mut said, mut upward) = (Said::new(), VecDeque::new());
+        for (id, agent) in &mut self.agents {
+            let closes = matches!(&fact.event, Event::AgentClosed(closed) if closed.agent_state_id == *id);
+            if !closes && fact.agent_state_id.as_ref().is_some_and(|to| to != id) {
+                continue;
+            }
+            agent.step_into(fact, &mut transition);
+            hear(id, &mut transition, &mut said, &mut upward);
+        }
+        while let Some((child, output)) = upward.pop_front() {
+            let Some(parent) = self.parents.get(&child).cloned() else {
+                continue;
+            };
+            if let Some(agent) = self.agents.get_mut(&parent) {
+                agent.on_child(&child, &output, fact, &mut transition);
+                hear(&parent, &mut transition, &mut said, &mut upward);
+            }
+            match output {
+                AgentOutput::State(StateOutput::Closed { .. }) => {
+                    self.agents.remove(&child);
+                    self.parents.remove(&child);
+                }
+                AgentOutput::State(StateOutput::Spent { .. }) => upward.push_back((parent, output)),
+                _ => {}
+            }
+        }
+        (said, transition.actions)
+    }
+}
+
+fn hear(
+    id: &AgentStateId,
+    transition: &mut Transition,
+    said: &mut Said,
+    upward: &mut VecDeque<(AgentStateId, AgentOutput)>,
+) {
+    for output in transition.outputs.drain(..) {
+        let goes_up = matches!(
+            output,
+            AgentOutput::State(
+                StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
+            ) | AgentOutput::Turn(TurnOutput::Response { .. })
+                | AgentOutput::Message(MessageOutput::User { .. })
+        );
+        if goes_up {
+            upward.push_back((id.clone(), output.clone()));
+        }
+        said.push((id.clone(), output));
+    }
+}
+
+/// The fact that an action is on record by.
+pub(crate) fn consequence(action: &Action) -> Option<Draft<Event>> {
+    let (to, event): (&AgentStateId, Event) = match &action.body {
+        ActionBody::Cancel(_) => return None,
+        ActionBody::AnswerCall(answer) => {
+            let result = ToolResult {
+                tool_call_id: answer.tool_call_id.clone(),
+                result: answer.content.clone(),
+                is_error: answer.status != ToolStatus::Success,
+                status: answer.status,
+                details: None,
+            };
+            (&action.agent_state_id, result.into())
+        }
+        ActionBody::Report(Report::Interrupted { reason }) => {
+            let reason = reason.clone();
+            (&action.agent_state_id, Interrupted { reason }.into())
+        }
+        ActionBody::Report(Report::Error { code, message }) => (&action.agent_state_id, error(code, message)),
+        ActionBody::SpawnAgent(spawn) => {
+            let spawned = AgentSpawned {
+                agent_state_id: spawn.agent_state_id.clone(),
+                parent: action.agent_state_id.clone(),
+                config: spawn.config.clone(),
+            };
+            (&spawn.agent_state_id, spawned.into())
+        }
+        ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
+        ActionBody::InterruptAgent(interrupt) => {
+            let reason = interrupt.reason.clone();
+            (&interrupt.to, InterruptRequested { reason }.into())
+        }
+        ActionBody::CloseAgent(close) => {
+            let closed = AgentClosed {
+                agent_state_id: close.agent_state_id.clone(),
+                reason: close.reason.clone(),
+            };
+            (&close.agent_state_id, closed.into())
+        }
+        ActionBody::CallModel(_) | ActionBody::CallTool(_) | ActionBody::StartTimer(_) => {
+            let started = ActionStarted {
+                kind: action.body.kind(),
+                tool_call_id: None,
+            };
+            (&action.agent_state_id, started.into())
+        }
+    };
+    let mut draft = Draft::<Event>::new(Source::Agent, Some(to.clone()), event);
+    draft.cause = Some(action.action_id.clone());
+    if *to == action.agent_state_id {
+        draft.run_id = action.run_id.clone();
+    }
+    Some(draft)
+}
+
+pub(crate) fn error(code: &str, message: &str) -> Event {
+    ErrorOccurred {
+        code: code.into(),
+        message: message.into(),
+        recoverable: true,
+    }
+    .into()
+}
