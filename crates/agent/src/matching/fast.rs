@@ -60,6 +60,9 @@ enum Filled {
     By(usize),
 }
 
+/// Where the variables stand in a text, from and to.
+type Spans = Vec<(usize, usize)>;
+
 /// How an input fits a template.
 enum Fit {
     Not,
@@ -235,7 +238,7 @@ impl Template {
 
     /// Where the variables stand if the words between them stand as early as they can, and as late as they can: the same
     /// where there is one way to read the text.
-    fn places(&self, text: &str) -> Option<(Vec<(usize, usize)>, Vec<(usize, usize)>)> {
+    fn places(&self, text: &str) -> Option<(Spans, Spans)> {
         let (first, rest) = self.words.split_first()?;
         let (last, between) = rest.split_last()?;
         let end = text

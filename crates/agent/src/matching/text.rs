@@ -51,11 +51,11 @@ impl Plain {
     pub(crate) fn original<'a>(&self, original: &'a str, from: usize, to: usize) -> &'a str {
         let first = self.marks.partition_point(|mark| mark.at < from);
         let last = self.marks.partition_point(|mark| mark.at < to);
-        let start = self.marks.get(first).map_or(0, |mark| mark.start);
-        let end = last.checked_sub(1).and_then(|last| self.marks.get(last));
-        original
-            .get(start..end.map_or(0, |mark| mark.end))
-            .unwrap_or_default()
+        let marks = self.marks.get(first..last).unwrap_or_default();
+        match (marks.first(), marks.last()) {
+            (Some(first), Some(last)) => original.get(first.start..last.end).unwrap_or_default(),
+            _ => "",
+        }
     }
 }
 

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
-    AgentStateId, Envelope, EnvironmentEvent, MessageId, MessageStart, MessageStop, RunInterrupted,
-    RuntimeEvent, StopReason, StreamStart, TextDelta, ThinkingDelta, ToolCall, ToolCallAnswered, ToolCallId,
-    ToolCallRequested, ToolResult, Usage,
+    AgentConfig, AgentKind, AgentStateId, Envelope, EnvironmentEvent, MessageId, MessageStart, MessageStop,
+    RunInterrupted, RuntimeEvent, StopReason, StreamStart, TextDelta, ThinkingDelta, ToolCall,
+    ToolCallAnswered, ToolCallId, ToolCallRequested, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ use super::Receptor;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamReceptor {
     agents: BTreeMap<AgentStateId, Memory>,
+    /// Agents that only sort inputs: what their models say is no word to the person.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    sorting: BTreeSet<AgentStateId>,
 }
 
 /// What is open in the stream of one agent.
@@ -39,6 +42,14 @@ impl Receptor for StreamReceptor {
         use EnvironmentEvent as E;
         let Some(agent) = &fact.agent_state_id else { return };
         match &fact.event {
+            E::SessionOpened(opened) => self.meet(agent, &opened.config),
+            E::AgentSpawned(spawned) => self.meet(&spawned.agent_state_id, &spawned.config),
+            E::TextChunk(chunk) if self.sorting.contains(agent) => out.push(
+                ThinkingDelta {
+                    text: chunk.text.clone(),
+                }
+                .into(),
+            ),
             E::TextChunk(chunk) => out.push(
                 TextDelta {
                     text: chunk.text.clone(),
@@ -76,6 +87,13 @@ impl Receptor for StreamReceptor {
 }
 
 impl StreamReceptor {
+    /// An agent comes into being.
+    fn meet(&mut self, agent: &AgentStateId, config: &AgentConfig) {
+        if config.kind == AgentKind::Match {
+            self.sorting.insert(agent.clone());
+        }
+    }
+
     fn of(&mut self, agent: &AgentStateId) -> &mut Memory {
         self.agents.entry(agent.clone()).or_default()
     }
@@ -157,7 +175,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{ContentPart, ErrorOccurred, ThinkingChunk, UsageReport};
+    use agentx_types::{ContentPart, ErrorOccurred, SessionOpened, ThinkingChunk, UsageReport};
 
     use super::super::testing::*;
     use super::*;
@@ -202,6 +220,27 @@ mod tests {
             input,
         }
         .into()
+    }
+
+    #[test]
+    fn what_an_agent_says_that_only_sorts_is_thought() {
+        let opened = SessionOpened {
+            owner: "own_1".into(),
+            config: Box::new(AgentConfig {
+                kind: AgentKind::Match,
+                ..config()
+            }),
+            program: "test".into(),
+        };
+        let thought = ThinkingDelta { text: "play".into() };
+        check(
+            StreamReceptor::default(),
+            vec![
+                (opened.into(), vec![]),
+                (stream_start("msg_1"), vec![message_start("msg_1")]),
+                (text("play"), vec![thought.into()]),
+            ],
+        );
     }
 
     #[test]
