@@ -12,14 +12,14 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use agentx_runtime::{Batch, BoxFuture, Effector, EventSink, NewLog, SessionLog};
-use agentx_testing::{MemoryLog, fixture};
+use agentx_runtime::{BoxFuture, Effector, EventSink};
+use agentx_testing::MemoryLog;
 use agentx_types::{
-    Action, ActionBody, ActionId, EnvironmentEvent, Message, MessageId, Role, SessionId, StopReason,
-    StreamEnd, StreamStart, TextChunk, ToolCall, ToolCallId, ToolStatus, Usage, UsageReport,
+    Action, ActionBody, EnvironmentEvent, Message, MessageId, Role, SessionId, StopReason, StreamEnd,
+    StreamStart, TextChunk, ToolCall, ToolCallId, ToolStatus, Usage, UsageReport,
 };
 use serde_json::{Value, json};
-use support::{Place, luau};
+use support::{Place, luau, prefix};
 use tokio_util::sync::CancellationToken;
 
 const FLOW: &str = r#"
@@ -50,9 +50,9 @@ const FLOW: &str = r#"
         table.insert(parts, ctx.kv.get("notes:last"))
         local stream = rt:generate("m", {messages = {{role = "user", content = "streamed"}}})
         while true do
-            local chunk, err = stream:recv()
+            local chunk = stream:recv():await()
             if chunk == nil then break end
-            table.insert(parts, chunk.part)
+            table.insert(parts, chunk)
         end
         writer:close()
         return ctx.state.first .. "|" .. table.concat(parts, "|")
@@ -156,34 +156,6 @@ fn place(log: MemoryLog, model: &Fixed, kv: &std::path::Path) -> Place {
     place.tool(luau("helper", HELPER, json!({"models": ["*"]})));
     place.tool(luau("flow", FLOW, may));
     place
-}
-
-/// A log that has the first `count` facts of another.
-async fn prefix(facts: &[Arc<agentx_types::Envelope<EnvironmentEvent>>], count: usize) -> MemoryLog {
-    let log = MemoryLog::new();
-    let session = SessionId::new("ses_1");
-    let new = NewLog {
-        session_id: session.clone(),
-        owner: "own_test".into(),
-        at: facts[0].at,
-        workspace: fixture::config().workspace,
-        parent: None,
-    };
-    log.create(new).await.unwrap();
-    let writer = log.attach(&session).await.unwrap();
-    let facts = facts[..count].to_vec();
-    log.append(
-        &writer,
-        Batch {
-            facts,
-            derived: [0; 32],
-            projections: vec![],
-        },
-    )
-    .await
-    .unwrap();
-    drop(writer);
-    log
 }
 
 /// What models had wholly said by then, as they were asked.
@@ -304,5 +276,36 @@ async fn a_script_that_was_changed_does_not_go_on() {
     let (status, text) = again.result("call_1");
     assert_eq!(status, ToolStatus::Failed);
     assert!(text.contains("it was changed since"), "{text}");
-    let _ = ActionId::new("act_1");
+}
+
+#[tokio::test]
+async fn a_step_that_differs_from_its_record_ends_the_call_and_is_named() {
+    let model = Fixed::default();
+    let folder = tempfile::tempdir().unwrap();
+    let whole = place(MemoryLog::new(), &model, folder.path());
+    let session = whole.open().await;
+    whole.ask(&session, "go").await;
+    session.close().await;
+    let mut facts = whole.log.facts(&SessionId::new("ses_1"));
+    let result = facts
+        .iter()
+        .position(|fact| matches!(fact.event, EnvironmentEvent::ToolResult(_)))
+        .unwrap();
+    for fact in &mut facts {
+        let mut changed = fact.as_ref().clone();
+        if let EnvironmentEvent::EffectStarted(started) = &mut changed.event
+            && started.input["prompt"] == "second"
+        {
+            started.input["prompt"] = json!("another");
+            *fact = Arc::new(changed);
+        }
+    }
+    let again = place(prefix(&facts, result).await, &model, folder.path());
+    let session = again.resume().await;
+    again.until_done(&session, 0).await;
+    let (status, text) = again.result("call_1");
+    assert_eq!(status, ToolStatus::Failed);
+    for part in ["Step ", "`generate`", "another", "second"] {
+        assert!(text.contains(part), "{text}");
+    }
 }

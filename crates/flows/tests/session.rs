@@ -65,3 +65,74 @@ async fn a_script_runs_in_a_session_and_its_steps_are_on_record() {
         Some(("writer".to_owned(), 10))
     );
 }
+
+#[tokio::test]
+async fn models_as_tools_and_tools_in_a_row() {
+    let answers = [
+        Answer::call("call_1", "row", json!({"text": "你好"})),
+        Answer::text("hello"),
+        Answer::text("no JSON"),
+        Answer::text(r#"{"words": 1}"#),
+        Answer::text("Done."),
+    ];
+    let place = Place::new(answers);
+    let counter = json!({
+        "name": "count", "type": "generator", "prompt": "Count words.", "model": "m", "mode": "json_output",
+        "output_schema": {"type": "object", "required": ["words"]},
+    });
+    place.tool(support::definition(counter));
+    place.tool(support::definition(
+        json!({"name": "translate", "type": "text_processor", "prompt": "Into English.", "model": "m"}),
+    ));
+    place.tool(support::definition(json!({
+        "name": "row", "type": "composite",
+        "steps": [
+            {"id": "en", "tool": {"$ref": "translate"}},
+            {"id": "n", "tool": {"$ref": "count"}, "input_jq": "{text: .steps.en}"},
+        ],
+    })));
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    assert_eq!(
+        place.result("call_1"),
+        (ToolStatus::Success, r#"{"words":1}"#.to_owned())
+    );
+    let asked: Vec<String> = place
+        .model
+        .requests()
+        .iter()
+        .map(|request| request.messages.last().unwrap().text())
+        .collect();
+    assert_eq!(asked[1..3], ["你好", "hello"]);
+    assert!(
+        asked[3].contains("no JSON") || asked[3].contains("is no JSON"),
+        "{}",
+        asked[3]
+    );
+    let inner = place.effects("call_1/2");
+    assert_eq!(inner, ["0 script", "1 generate_json begins", "1 generate_json"]);
+}
+
+#[tokio::test]
+async fn what_is_not_granted_is_refused_and_can_be_caught() {
+    let script = "function invoke(ctx, args)
+        local said = {}
+        for _, try in {
+            function() ctx.generate('m', 'x') end, function() ctx.http.get('http://example.com') end,
+            function() ctx.invoke('other', {}) end, function() ctx.kv.get('x') end, function() ctx.env('KEY') end,
+            function() ctx.create_agent('a', {}) end,
+        } do
+            local ok, problem = pcall(try)
+            table.insert(said, ok == false and string.find(tostring(problem), 'denied') ~= nil)
+        end
+        return said
+    end";
+    let place = Place::new([Answer::call("call_1", "try", json!({})), Answer::text("Done.")]);
+    place.tool(luau("try", script, json!({})));
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    assert_eq!(
+        place.result("call_1"),
+        (ToolStatus::Success, "[true,true,true,true,true,true]".to_owned())
+    );
+}

@@ -1,5 +1,5 @@
 //! A session with tools from files, on a log in memory and a model whose answers are listed.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,14 +14,14 @@ use std::time::Duration;
 use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
 use agentx_flows::{FlowParts, Flows, Known};
 use agentx_runtime::{
-    AgentEventBus, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, OpenRequest,
-    Session, SessionBlobs, SessionIds, SessionLog, SystemBus, Tool, ToolContext, ToolOutcome, ToolOutputSink,
-    UserInput, View, open_session,
+    AgentEventBus, Batch, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, NewLog,
+    OpenRequest, Session, SessionBlobs, SessionIds, SessionLog, SystemBus, Tool, ToolContext, ToolOutcome,
+    ToolOutputSink, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
-    Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, ModelSpec,
-    OwnerId, RuntimeEvent, SessionId, ToolResult, ToolStatus,
+    Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, Envelope, EnvironmentEvent,
+    ModelSpec, OwnerId, RuntimeEvent, SessionId, ToolResult, ToolStatus,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -129,6 +129,34 @@ impl Effector for Tools {
                 .await;
         })
     }
+}
+
+/// A log that has the first `count` facts of another.
+pub async fn prefix(facts: &[Arc<Envelope<EnvironmentEvent>>], count: usize) -> MemoryLog {
+    let log = MemoryLog::new();
+    let session = SessionId::new("ses_1");
+    let new = NewLog {
+        session_id: session.clone(),
+        owner: "own_test".into(),
+        at: facts[0].at,
+        workspace: fixture::config().workspace,
+        parent: None,
+    };
+    log.create(new).await.unwrap();
+    let writer = log.attach(&session).await.unwrap();
+    let facts = facts[..count].to_vec();
+    log.append(
+        &writer,
+        Batch {
+            facts,
+            derived: [0; 32],
+            projections: vec![],
+        },
+    )
+    .await
+    .unwrap();
+    drop(writer);
+    log
 }
 
 /// A process on a log.
