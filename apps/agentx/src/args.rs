@@ -212,6 +212,9 @@ pub(crate) struct RunArgs {
     /// Which events stream-json prints
     #[arg(long, value_name = "VIEW", default_value = "runtime")]
     pub(crate) view: ViewArg,
+    /// Print what each agent says apart, its name before each line
+    #[arg(long)]
+    pub(crate) streams: bool,
     /// Say nothing about how it goes
     #[arg(short, long)]
     pub(crate) quiet: bool,

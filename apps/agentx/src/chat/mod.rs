@@ -27,6 +27,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
+use crate::render::cast::Cast;
 use crate::render::transcript::Transcript;
 use crate::render::{approval, conversation};
 use crate::signals::Signals;
@@ -83,6 +84,8 @@ pub(crate) struct Chat<'a> {
     pub(crate) editor: Editor,
     pub(crate) desk: Desk,
     pub(crate) transcript: Transcript,
+    /// The agents beside the one that people talk to.
+    pub(crate) cast: Cast,
     /// Events that were there before the chat are collected and shown together.
     past: Option<Past>,
     /// The others at this session.
@@ -116,6 +119,7 @@ impl<'a> Chat<'a> {
         (inputs, signals): (Inputs, Signals),
     ) -> Self {
         let transcript = Transcript::new(console.out_style(), console.terminal.width).with_costs();
+        let cast = Cast::new(console.out_style(), console.terminal.width);
         let (desk, seat) = (Desk::default(), Seat::New(config));
         Self {
             place,
@@ -126,6 +130,7 @@ impl<'a> Chat<'a> {
             editor,
             desk,
             transcript,
+            cast,
             past: None,
             company: Company::of(place),
             inputs,
@@ -284,7 +289,7 @@ impl<'a> Chat<'a> {
         if let Some(text) = self.desk.event(envelope) {
             self.said(&text);
         }
-        self.transcript.event(&envelope.event);
+        self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref());
     }
 
@@ -319,7 +324,7 @@ impl<'a> Chat<'a> {
             if let RuntimeEvent::UserMessageAdded(added) = &envelope.event {
                 self.said(&added.message.text());
             }
-            self.transcript.event(&envelope.event);
+            self.cast.event(&mut self.transcript, envelope);
         }
         self.ask_if_new(None);
     }

@@ -35,6 +35,7 @@ impl Chat<'_> {
             Input::Resize(columns, rows) => {
                 self.console.terminal.width = columns;
                 self.transcript.set_width(columns);
+                self.cast.set_width(columns);
                 if let Face::Editor { screen, .. } = &mut self.face {
                     screen.resize(columns, rows);
                 }

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::link::Link;
 use crate::logging;
+use crate::render::cast::Cast;
 use crate::render::transcript::Transcript;
 use crate::render::{approval, conversation};
 use crate::signals::Signals;
@@ -82,6 +83,7 @@ async fn say_kept(
 struct MirrorView {
     json: bool,
     transcript: Transcript,
+    cast: Cast,
 }
 
 impl MirrorView {
@@ -89,6 +91,7 @@ impl MirrorView {
         Self {
             json: args.output_format == OutputFormat::StreamJson,
             transcript: Transcript::new(console.out_style(), console.terminal.width).with_costs(),
+            cast: Cast::new(console.out_style(), console.terminal.width),
         }
     }
 
@@ -152,7 +155,7 @@ impl MirrorView {
                 let question = approval::question(request, console.out_style());
                 self.transcript.aside(&question);
             }
-            event => self.transcript.event(event),
+            _ => self.cast.event(&mut self.transcript, envelope),
         }
     }
 

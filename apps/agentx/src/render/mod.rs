@@ -1,6 +1,7 @@
 //! From events and data to text: pure functions, so that every line on the screen has a test without a screen.
 
 pub(crate) mod approval;
+pub(crate) mod cast;
 pub(crate) mod clean;
 pub(crate) mod company;
 pub(crate) mod conversation;

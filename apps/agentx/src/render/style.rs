@@ -31,6 +31,22 @@ impl Style {
         self.wrap("36", text)
     }
 
+    /// An agent among others: each name has a colour of its own, always the same.
+    pub(crate) fn agent(self, name: &str, text: &str) -> String {
+        // FNV-1a: the same in every program.
+        let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        let hash = name.bytes().fold(0x811c_9dc5, mix);
+        let code = match hash % 6 {
+            0 => "34",
+            1 => "35",
+            2 => "94",
+            3 => "95",
+            4 => "96",
+            _ => "36",
+        };
+        self.wrap(code, text)
+    }
+
     /// What went well.
     pub(crate) fn good(self, text: &str) -> String {
         self.wrap("32", text)

@@ -59,6 +59,8 @@ struct Call {
     what: String,
     output: ToolOutputView,
     headed: bool,
+    /// The agent that it gives work to.
+    agent: Option<String>,
 }
 
 #[derive(Debug)]
@@ -148,7 +150,8 @@ impl Transcript {
             RuntimeEvent::MessageStart(_) => self.cleaner = Cleaner::default(),
             RuntimeEvent::MessageStop(_) => self.end_line(),
             RuntimeEvent::ToolCallRequested(call) => {
-                self.remember(&call.tool_call_id, &call.name, describe(&call.input))
+                self.remember(&call.tool_call_id, &call.name, describe(&call.input));
+                self.note_order(call);
             }
             RuntimeEvent::ToolExecuting(call) => {
                 self.remember(&call.tool_call_id, &call.name, describe(&call.input));
@@ -383,5 +386,6 @@ fn status_word(status: ToolStatus) -> &'static str {
     }
 }
 
+mod others;
 #[cfg(test)]
 mod tests;

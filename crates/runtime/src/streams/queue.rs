@@ -67,6 +67,8 @@ impl Slot {
             return true;
         }
         let mut goes_on = true;
+        // Whoever has something to take has been told.
+        let is_first = queue.waiting.is_empty();
         if queue.waiting.len() < self.policy.bound() {
             queue.waiting.push_back(event.clone());
         } else if let Policy::Latest(_) = self.policy {
@@ -85,7 +87,9 @@ impl Slot {
             goes_on = false;
         }
         drop(queue);
-        self.news.notify_one();
+        if is_first {
+            self.news.notify_one();
+        }
         goes_on
     }
 

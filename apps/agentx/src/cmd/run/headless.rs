@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::link::Link;
 use crate::logging;
+use crate::render::cast::Cast;
 use crate::render::result::RunResult;
 use crate::render::transcript::{Lane, Transcript};
 use crate::seat::{self, Target};
@@ -131,7 +132,8 @@ pub(crate) async fn with_session(
     if let Ok(state) = session.state().await {
         result.fill_cost(&before, &state);
     }
-    if args.output_format == OutputFormat::Text && !console.terminal.output && !result.text.is_empty() {
+    let is_told = args.streams || console.terminal.output;
+    if args.output_format == OutputFormat::Text && !is_told && !result.text.is_empty() {
         let end = if result.text.ends_with('\n') { "" } else { "\n" };
         console.out(&format!("{}{end}", result.text))?;
     }
@@ -141,6 +143,7 @@ pub(crate) async fn with_session(
 struct Headless {
     session: Arc<dyn Session>,
     transcript: Transcript,
+    cast: Cast,
     ending: Ending,
     run_id: RunId,
     format: OutputFormat,
@@ -162,12 +165,13 @@ impl Headless {
         Self {
             session,
             transcript: Transcript::new(console.err_style(), console.terminal.width).with_silent_end(),
+            cast: Cast::new(console.err_style(), console.terminal.width).apart(args.streams),
             ending: Ending::new(run_id.clone()),
             run_id,
             format: args.output_format,
             frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
             // Words go to a terminal as they come; anything else gets the last answer, once.
-            live: args.output_format == OutputFormat::Text && console.terminal.output,
+            live: args.output_format == OutputFormat::Text && (console.terminal.output || args.streams),
             quiet: args.quiet,
             approver,
             signal: None,
@@ -211,6 +215,7 @@ impl Headless {
         if let Some(facts) = &mut facts {
             drain(facts, events.seq(), console).await?;
         }
+        self.cast.end_lines(&mut self.transcript);
         self.transcript.end_line();
         self.print(console)?;
         Ok(self.ending.into_result(self.signal))
@@ -232,7 +237,7 @@ impl Headless {
             console.out_json(&**envelope)?;
         }
         let event = &envelope.event;
-        self.transcript.event(event);
+        self.cast.event(&mut self.transcript, envelope);
         match event {
             RuntimeEvent::ApprovalRequested(request) => {
                 self.print(console)?;
