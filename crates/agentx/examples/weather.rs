@@ -9,5 +9,5 @@ async fn weather(#[arg("The city.")] city: String) -> Result<String, String> {
 #[tokio::main]
 async fn main() -> Result<(), agentx::AgentError> {
     let agent = agentx::agent("You help.").tool(weather).start().await?;
-    Ok(println!("{}", agent.ask("What is the weather in Paris?").await?))
+    agent.ask("Weather in Rome?").await.map(|a| println!("{a}"))
 }

@@ -76,7 +76,7 @@ async fn weather_is_an_agent_with_a_tool_in_ten_lines() {
         &[
             "`weather` answered with 1 line:",
             "```",
-            "It is sunny in Paris.",
+            "It is sunny in Rome.",
             "```",
         ],
     );
