@@ -12,8 +12,9 @@ use agentx_runtime::{
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
-    ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ApprovalMode, ContentPart, EnvironmentEvent,
-    ModelRequest, OwnerId, RunStatus, RuntimeEvent, SessionId, ToolStatus,
+    ActionKind, AgentConfig, AgentKind, AgentStateId, ApprovalDecision, ApprovalMode, ContentPart,
+    EnvironmentEvent, IntentPattern, IntentRule, ModelRequest, OwnerId, Route, Routing, RunStatus,
+    RuntimeEvent, SessionId, ToolStatus,
 };
 use serde_json::json;
 
@@ -220,7 +221,10 @@ async fn one_in_the_background_comes_back_as_an_input() {
     ]);
     let session = world.new_session().await;
     say(&session, "find it meanwhile").await;
-    until(&session, |event| matches!(event, RuntimeEvent::ToolResultMessageAdded(_))).await;
+    until(&session, |event| {
+        matches!(event, RuntimeEvent::ToolResultMessageAdded(_))
+    })
+    .await;
     assert_eq!(world.result("call_1").0, ToolStatus::Success);
     gate.open();
     until(&session, |event| {
@@ -334,4 +338,87 @@ async fn wrong_orders_are_told_to_the_model() {
     assert!(world.result("call_2").1.contains("`input` is missing"));
     assert!(world.result("call_3").1.contains("`id` is missing"));
     assert_eq!(world.result("call_4"), (ToolStatus::Success, "[]".to_owned()));
+}
+
+/// Who wants something found speaks with the scout; nobody does anything else.
+fn router() -> AgentConfig {
+    let find = IntentRule {
+        name: "find".into(),
+        patterns: vec![IntentPattern {
+            input: "find it".into(),
+            output: None,
+        }],
+        ..IntentRule::default()
+    };
+    let route = Route {
+        rules: vec!["find".into()],
+        agent: scout(),
+    };
+    AgentConfig {
+        kind: AgentKind::Match,
+        tools: Arc::from([]),
+        routing: Some(Box::new(Routing {
+            rules: vec![find],
+            routes: vec![route],
+            default: None,
+        })),
+        ..fixture::config()
+    }
+}
+
+#[tokio::test]
+async fn a_router_gives_inputs_to_its_children() {
+    let world = World::new([
+        Answer::text("under the bed"),
+        Answer::text("find"),
+        Answer::text("still there"),
+    ]);
+    let session = world.open(OpenRequest::New(Box::new(router()))).await;
+    let mut live = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "Find it!").await;
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    say(&session, "where is it now?").await;
+    assert_eq!(until_finished(&session, 2).await, RunStatus::Completed);
+    let requests = world.model.requests();
+    assert_eq!(requests.len(), 3, "the first input needed no model to be matched");
+    assert!(said(&requests[2]).contains("matched to find"));
+    assert_eq!(session.state().await.unwrap().usage.input_tokens, 30);
+    session.close().await;
+    let (mut frames, mut words) = (Vec::new(), String::new());
+    while let Some(delivery) = live.next().await {
+        if let Delivery::Runtime(event) = delivery {
+            if let RuntimeEvent::TextDelta(delta) = &event.event {
+                words.push_str(&delta.text);
+            }
+            frames.push(serde_json::to_string(event.as_ref()).unwrap());
+        }
+    }
+    assert_eq!(
+        words, "under the bedstill there",
+        "a router has no words of its own"
+    );
+    world.check_replay(&frames);
+}
+
+#[tokio::test]
+async fn a_router_goes_on_in_another_process_and_stops_with_its_child() {
+    let gate = Gate::closed();
+    let world = World::new([Answer::text("under").then_stall(&gate)]);
+    let session = world.open(OpenRequest::New(Box::new(router()))).await;
+    say(&session, "find it").await;
+    until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
+    let next = World::on(
+        world.log.crashed(),
+        [
+            Answer::text("under the bed"),
+            Answer::text("under").then_stall(&gate),
+        ],
+    );
+    let session = next
+        .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
+        .await;
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    say(&session, "find it").await;
+    session.interrupt(None).await.unwrap();
+    assert_eq!(until_finished(&session, 2).await, RunStatus::Interrupted);
 }
