@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use agentx::agent_files::Library;
+use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR};
 use agentx::node::NodeRuntime;
@@ -18,8 +20,15 @@ use crate::error::CliError;
 pub(crate) struct Place {
     runtime: Arc<dyn Runtime>,
     /// The same, where it is this process's own.
-    node: Option<Arc<NodeRuntime>>,
+    node: Option<Node>,
     server: Option<Server>,
+}
+
+/// The runtime of this process, and the files that it was made with.
+struct Node {
+    runtime: Arc<NodeRuntime>,
+    library: Arc<Library>,
+    unusable: Vec<String>,
 }
 
 /// The server that commands work on.
@@ -43,11 +52,15 @@ impl Place {
     }
 
     /// This machine.
-    pub(crate) fn here(runtime: NodeRuntime) -> Self {
-        let node = Arc::new(runtime);
+    pub(crate) fn here(node: WithFiles) -> Self {
+        let runtime = Arc::new(node.runtime);
         Self {
-            runtime: node.clone(),
-            node: Some(node),
+            runtime: runtime.clone(),
+            node: Some(Node {
+                runtime,
+                library: node.library,
+                unusable: node.unusable,
+            }),
             server: None,
         }
     }
@@ -96,7 +109,9 @@ impl Place {
             ));
         };
         let stop = CancellationToken::new();
-        let call = node.try_tool(name, input, settings.workspace.clone(), stop.clone());
+        let call = node
+            .runtime
+            .try_tool(name, input, settings.workspace.clone(), stop.clone());
         tokio::pin!(call);
         tokio::select! {
             outcome = &mut call => Ok(outcome),
@@ -105,6 +120,16 @@ impl Place {
                 Ok(call.await)
             }
         }
+    }
+
+    /// The files of agents and tools that this machine's runtime was made with; `None` on a server.
+    pub(crate) fn library(&self) -> Option<&Library> {
+        self.node.as_ref().map(|node| &*node.library)
+    }
+
+    /// Tools of files that cannot be used, each with the reason.
+    pub(crate) fn unusable(&self) -> &[String] {
+        self.node.as_ref().map_or(&[], |node| &node.unusable)
     }
 
     /// The runtime, to be kept.
@@ -187,10 +212,11 @@ pub(crate) fn keyring(settings: &Settings) -> Keyring {
 }
 
 /// The runtime of this process, assembled from the settings. Must be called inside an async runtime.
-pub(crate) fn build_node(settings: &Settings) -> Result<NodeRuntime, CliError> {
+pub(crate) fn build_node(settings: &Settings) -> Result<WithFiles, CliError> {
     make_data_dir(settings)?;
     let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
-    Ok(NodeRuntime::from_settings(settings, program).map_err(RuntimeError::Log)?)
+    let built = runtime_with_files(settings, program, Arc::new(crate::start::lookup));
+    Ok(built.map_err(RuntimeError::Log)?)
 }
 
 fn make_data_dir(settings: &Settings) -> Result<(), CliError> {

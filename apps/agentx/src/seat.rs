@@ -149,13 +149,15 @@ fn of_file(
     base: &AgentConfig,
     name: &str,
 ) -> Result<Box<AgentConfig>, CliError> {
-    let library = files::library(settings, &base.tools);
+    let Some(library) = place.library() else {
+        return Err(CliError::usage("a server has no agents of files", ""));
+    };
     let named = |wanted: &str| match model(place, settings, Some(wanted)) {
         Ok(model) => Ok(model),
         Err(CliError::UnknownModel { nearest, .. }) => Err(nearest),
         Err(_) => Err(Vec::new()),
     };
-    let mut config = files::agent(&library, name, base, &named)?;
+    let mut config = files::agent(library, name, base, &named)?;
     if agent.model.is_some() {
         config.model = base.model.clone();
     }

@@ -7,8 +7,8 @@ use agentx_agent_files::definition::{
     AgentDefinition, AgentKind as FileKind, AgentUse, Generator, Rule, RuleUse, ToolUse, VariableType,
 };
 use agentx_types::{
-    AgentConfig, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar, ModelSpec, Route,
-    Routing, ToolSpec, VarKind,
+    AgentConfig, AgentKind, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar, ModelSpec,
+    Route, Routing, ToolSpec, VarKind,
 };
 
 use crate::{layers, trust};
@@ -119,6 +119,7 @@ impl Assembly<'_> {
         tools.extend(agentx_agent::delegation_tools(&config.agents));
         config.tools = Arc::from(tools);
         if agent.kind == FileKind::Match {
+            config.kind = AgentKind::Match;
             config.routing = Some(Box::new(self.routing(agent, depth)?));
         }
         Ok(config)

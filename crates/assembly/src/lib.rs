@@ -3,8 +3,10 @@
 
 mod agent;
 mod layers;
+mod runtime;
 mod tools;
 mod trust;
 
 pub use agent::{Assembly, AssemblyError};
+pub use runtime::{Variables, WithFiles, library, runtime_with_files, user_folder, workspace_folder};
 pub use tools::{FileTool, file_tools};

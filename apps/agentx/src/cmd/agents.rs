@@ -4,6 +4,7 @@ use std::path::Path;
 
 use agentx::agent_files::definition::AgentKind as AgentFileKind;
 use agentx::agent_files::{Library, Origin, Scaffold, scaffold};
+use agentx::assembly::{library, user_folder, workspace_folder};
 use agentx::config::Settings;
 use agentx::luau_tools;
 use agentx::types::{AgentConfig, ToolSpec};
@@ -14,7 +15,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::table::table;
-use crate::{files, seat, start};
+use crate::{seat, start};
 
 /// Does what was asked for.
 pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
@@ -27,7 +28,7 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
         let settings = &loaded.settings;
         let tools = place.runtime().tools();
         match command {
-            AgentsCommand::List => list(&files::library(settings, &tools), json, console),
+            AgentsCommand::List => list(&library(settings, &tools), json, console),
             AgentsCommand::Check => check(settings, &tools, json, console),
             AgentsCommand::Show { name } => {
                 let agent = AgentArgs {
@@ -98,7 +99,7 @@ pub(crate) fn check(
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let library = files::library(settings, tools);
+    let library = library(settings, tools);
     let mistakes: Vec<String> = library.check().iter().map(ToString::to_string).collect();
     if json {
         console.out_pretty(&mistakes)?;
@@ -168,8 +169,8 @@ pub(crate) fn write(
     console: &mut Console,
 ) -> Result<Exit, CliError> {
     let folder = match user {
-        true => files::user_folder(settings),
-        false => files::workspace_folder(settings),
+        true => user_folder(settings),
+        false => workspace_folder(settings),
     };
     let mut written = scaffold(kind, name).map_err(|mistakes| {
         let first = mistakes.first().map(|mistake| mistake.message.clone());

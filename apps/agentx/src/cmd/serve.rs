@@ -43,7 +43,7 @@ async fn serve(
 ) -> Result<Exit, CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    let node = Arc::new(build_node(settings)?);
+    let node = Arc::new(build_node(settings)?.runtime);
     // The person whose server this is has to be somebody, also where nobody was until now.
     let keyring = keyring(settings);
     keyring.identity_or_new()?;
