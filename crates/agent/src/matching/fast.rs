@@ -28,10 +28,34 @@ pub struct FastPath {
     /// What words mean that stand as they are.
     whole: BTreeMap<String, Meaning>,
     templates: Vec<Template>,
-    /// Templates by the first character of the words that they begin with.
-    by_first: BTreeMap<char, Vec<usize>>,
-    /// Templates that begin with a variable.
-    begin_open: Vec<usize>,
+    /// Templates by the words that they begin with.
+    by_first: ByWords,
+    /// Templates that begin with a variable, by the words that they end with.
+    by_last: ByWords,
+    /// Templates that begin and end with a variable.
+    open: Vec<usize>,
+}
+
+/// Templates by words that stand at one of their ends.
+#[derive(Clone, Debug, Default)]
+struct ByWords {
+    places: BTreeMap<String, Vec<usize>>,
+    /// Bytes of the longest of these words.
+    longest: usize,
+}
+
+impl ByWords {
+    fn add(&mut self, words: &str, index: usize) {
+        self.longest = self.longest.max(words.len());
+        self.places.entry(words.to_owned()).or_default().push(index);
+    }
+
+    /// The templates whose words are one of `ends`, which become longer and longer.
+    fn among<'a>(&'a self, ends: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a usize> {
+        ends.take_while(|end| end.len() <= self.longest)
+            .filter_map(|end| self.places.get(end))
+            .flatten()
+    }
 }
 
 /// What words mean: the same wherever they stand, or something else in two places.
@@ -104,10 +128,14 @@ impl FastPath {
                 Meaning::Several => None,
             };
         }
-        let first = plain.text.chars().next()?;
-        let begin_so = self.by_first.get(&first).map(Vec::as_slice).unwrap_or_default();
+        let text = plain.text.as_str();
+        let beginnings = text
+            .char_indices()
+            .filter_map(|(at, c)| text.get(..at + c.len_utf8()));
+        let ends = text.char_indices().rev().filter_map(|(at, _)| text.get(at..));
+        let by_words = self.by_first.among(beginnings).chain(self.by_last.among(ends));
         let mut found: Option<Intent> = None;
-        for index in begin_so.iter().chain(&self.begin_open) {
+        for index in by_words.chain(&self.open) {
             match self.templates.get(*index)?.fit(&plain, input) {
                 Fit::Not => {}
                 Fit::As(intent) if found.as_ref().is_none_or(|found| *found == intent) => {
@@ -144,9 +172,10 @@ impl FastPath {
             self.add_whole(input, meaning);
         } else if let Some(template) = Template::new(rules, rule, &pieces, output) {
             let index = self.templates.len();
-            match template.words.first().and_then(|words| words.chars().next()) {
-                Some(first) => self.by_first.entry(first).or_default().push(index),
-                None => self.begin_open.push(index),
+            match (template.words.first(), template.words.last()) {
+                (Some(first), _) if !first.is_empty() => self.by_first.add(first, index),
+                (_, Some(last)) if !last.is_empty() => self.by_last.add(last, index),
+                _ => self.open.push(index),
             }
             self.templates.push(template);
         }
