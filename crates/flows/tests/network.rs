@@ -16,7 +16,7 @@ use std::sync::Arc;
 use agentx_flows::Lookup;
 use agentx_luau_tools::BoxFuture;
 use agentx_testing::{Answer, MemoryLog, Reply, TestServer};
-use agentx_types::ToolStatus;
+use agentx_types::{ToolStatus, Vocabulary as _};
 use serde_json::{Value, json};
 use support::{Place, definition, luau};
 

@@ -93,15 +93,15 @@ impl<W: World> RecordingHost<W> {
         hash: &str,
         stop: CancellationToken,
         world: impl FnOnce(&RecorderHandle) -> W,
-    ) -> Result<(Self, Finish), Divergence> {
+    ) -> Result<(Self, Finish), Box<Divergence>> {
         let input = json!({"hash": hash});
         let prior = journal.recorded(0);
         if let Some(prior) = prior.filter(|prior| prior.kind != SCRIPT || prior.input != input) {
-            return Err(Divergence {
+            return Err(Box::new(Divergence {
                 step: 0,
                 recorded: (prior.kind.clone(), prior.input.clone()),
                 asked: Some((SCRIPT.to_owned(), input)),
-            });
+            }));
         }
         let is_new = prior.is_none();
         let (recorder, finish) = Recorder::new(journal.clone(), secrets);
@@ -139,18 +139,18 @@ impl<W: World> RecordingHost<W> {
     ///
     /// # Errors
     /// Where there is more on record.
-    pub fn check_end(&self) -> Result<(), Divergence> {
+    pub fn check_end(&self) -> Result<(), Box<Divergence>> {
         if let Some(divergence) = self.diverged() {
-            return Err(divergence);
+            return Err(Box::new(divergence));
         }
         let step = self.shared.lock().step;
         let next = self.shared.journal.all().steps.range(step + 1..).next();
         match next {
-            Some((step, effect)) => Err(Divergence {
+            Some((step, effect)) => Err(Box::new(Divergence {
                 step: *step,
                 recorded: (effect.kind.clone(), effect.input.clone()),
                 asked: None,
-            }),
+            })),
             None => Ok(()),
         }
     }

@@ -96,7 +96,10 @@ impl Running {
         let cancelled = context.cancel.is_cancelled();
         let checked = match &came_to {
             Ok(_) if !cancelled => self.host.check_end(),
-            _ => self.host.diverged().map_or(Ok(()), Err),
+            _ => self
+                .host
+                .diverged()
+                .map_or(Ok(()), |divergence| Err(Box::new(divergence))),
         };
         let call = self.host.world().call.clone();
         call.streams.close_all();
