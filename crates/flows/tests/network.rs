@@ -226,6 +226,26 @@ async fn a_request_from_a_file() {
 }
 
 #[tokio::test]
+async fn a_secret_in_base64_is_not_written_either() {
+    let server = TestServer::start([Reply::body(200, "text/plain", "ok")]).await;
+    let file = json!({
+        "name": "basic", "type": "http", "method": "GET", "endpoint": server.url(),
+        "auth": {"type": "basic", "token": "me:${KEY}"},
+    });
+    let (status, text, log) = call(definition(file), json!({"city": "x"})).await;
+    assert_eq!((status, text.as_str()), (ToolStatus::Success, "ok"));
+    let sent = "bWU6czNjcmV0LXZAbHVl";
+    assert_eq!(
+        server.requests()[0].header("authorization"),
+        Some(format!("Basic {sent}").as_str())
+    );
+    assert!(
+        !log.contains(sent) && log.contains("Basic ${authorization}"),
+        "{log}"
+    );
+}
+
+#[tokio::test]
 async fn a_post_that_was_cut_off_is_not_sent_twice() {
     let server = TestServer::start([
         Reply::body(200, "text/plain", "taken"),

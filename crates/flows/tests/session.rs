@@ -136,3 +136,44 @@ async fn what_is_not_granted_is_refused_and_can_be_caught() {
         (ToolStatus::Success, "[true,true,true,true,true,true]".to_owned())
     );
 }
+
+#[tokio::test]
+async fn an_interrupt_stops_the_script_and_the_agents_that_it_made() {
+    let gate = agentx_testing::Gate::closed();
+    let script = "function invoke(ctx, args)
+        local child = ctx.create_agent('child', {prompt = 'Take your time.'})
+        child:input('begin')
+        return child:collect()
+    end";
+    let answers = [
+        Answer::call("call_1", "wait", json!({})),
+        Answer::new().then_text("slowly").then_stall(&gate),
+    ];
+    let place = Place::new(answers);
+    place.tool(luau("wait", script, json!({"agents": ["*"]})));
+    let session = place.open().await;
+    let heard = session
+        .subscribe(0, agentx_runtime::View::Environment)
+        .await
+        .unwrap();
+    let seq = place.say(&session, "go").await;
+    support::until_fact(
+        heard,
+        |event| matches!(event, EnvironmentEvent::TextChunk(chunk) if chunk.text == "slowly"),
+    )
+    .await;
+    session.interrupt(None).await.unwrap();
+    place.until_done(&session, seq - 1).await;
+    assert_eq!(place.result("call_1").0, ToolStatus::Interrupted);
+    let facts = place.facts();
+    assert!(
+        facts
+            .iter()
+            .any(|event| matches!(event, EnvironmentEvent::AgentClosed(_)))
+    );
+    let asks = facts
+        .iter()
+        .filter(|event| matches!(event, EnvironmentEvent::InterruptRequested(_)))
+        .count();
+    assert_eq!(asks, 2, "one for the agent, one for the child");
+}

@@ -21,6 +21,9 @@ use crate::world::network::Hosts;
 /// What a model is shown of an answer that is an error.
 const SHOWN_CHARS: usize = 2_000;
 
+/// How a secret in base64 stands in the log.
+const AUTHORIZATION: &str = "authorization";
+
 struct Http {
     spec: ToolSpec,
     request: Arc<Request>,
@@ -80,7 +83,10 @@ impl Tool for Http {
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, request) = (self.ground.clone(), self.request.clone());
         Box::pin(async move {
-            let mut running = match ground.begin(&context) {
+            let encoded = request
+                .encoded(&ground.shared)
+                .map(|token| (AUTHORIZATION.to_owned(), token));
+            let mut running = match ground.begin_with(&context, encoded) {
                 Ok(running) => running,
                 Err(outcome) => return outcome,
             };
@@ -92,6 +98,17 @@ impl Tool for Http {
 }
 
 impl Request {
+    /// A secret as it is sent in base64.
+    fn encoded(&self, shared: &Shared) -> Option<String> {
+        let auth = self
+            .definition
+            .auth
+            .as_ref()
+            .filter(|auth| auth.kind == AuthKind::Basic)?;
+        let token = filled(&auth.token, shared).ok()?;
+        token.contains(':').then(|| STANDARD.encode(token))
+    }
+
     async fn perform(
         &self,
         input: &Value,

@@ -36,14 +36,23 @@ pub(super) struct Running {
 impl Ground {
     /// Begins a call, or goes on with one.
     pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> Result<Running, ToolOutcome> {
+        self.begin_with(context, None)
+    }
+
+    /// The same, with one more secret: what is sent of a secret in another form.
+    pub(super) fn begin_with(
+        self: &Arc<Self>,
+        context: &ToolContext,
+        more: Option<(String, String)>,
+    ) -> Result<Running, ToolOutcome> {
         let stop = context.cancel.child_token();
         let known = &self.shared.parts.known;
         let values = self
             .grants
             .env
             .iter()
-            .filter_map(|name| Some((name, known.env(name)?)));
-        let secrets = Secrets::new(values);
+            .filter_map(|name| Some((name.clone(), known.env(name)?)));
+        let secrets = Secrets::new(values.chain(more));
         let state = context.journal.caller().state.clone();
         let opened = RecordingHost::open(
             context.journal.clone(),

@@ -159,6 +159,19 @@ pub async fn prefix(facts: &[Arc<Envelope<EnvironmentEvent>>], count: usize) -> 
     log
 }
 
+/// Waits until a fact is in the log.
+pub async fn until_fact(mut heard: agentx_runtime::Subscription, wanted: impl Fn(&EnvironmentEvent) -> bool) {
+    let found = async {
+        while let Some(delivery) = heard.next().await {
+            if matches!(delivery, Delivery::Environment(fact) if wanted(&fact.event)) {
+                return;
+            }
+        }
+        panic!("the session ended first");
+    };
+    tokio::time::timeout(LIMIT, found).await.expect("in time");
+}
+
 /// A process on a log.
 pub struct Place {
     pub log: MemoryLog,
@@ -265,12 +278,16 @@ impl Place {
 
     /// Says something, and waits until the run that it opens has ended.
     pub async fn ask(&self, session: &Arc<dyn Session>, text: &str) -> Vec<RuntimeEvent> {
+        let seq = self.say(session, text).await;
+        self.until_done(session, seq.saturating_sub(1)).await
+    }
+
+    pub async fn say(&self, session: &Arc<dyn Session>, text: &str) -> u64 {
         let input = UserInput {
             content: vec![ContentPart::text(text)],
             ..UserInput::default()
         };
-        let seq = session.send(input).await.unwrap();
-        self.until_done(session, seq.saturating_sub(1)).await
+        session.send(input).await.unwrap()
     }
 
     /// Waits until the run of the root agent has ended.
