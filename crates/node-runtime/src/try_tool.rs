@@ -4,29 +4,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_runtime::{Journal, RequestValues, SessionBlobs, ToolContext, ToolOutcome, ToolOutputSink};
-use agentx_types::{SessionId, ToolCallId};
-use serde_json::Value;
+use agentx_types::{AgentConfig, Caller, SessionId, ToolCallId};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
 
 impl NodeRuntime {
-    /// Runs a tool with these arguments in this directory. A tool that there is not, or arguments that it does not take, are
+    /// Runs a tool with these arguments, as this agent would in its directory. A tool that there is not, or arguments that it does not take, are
     /// an outcome like any other failure. Nobody is asked for approval: whoever calls this wants it.
     pub async fn try_tool(
         &self,
         name: &str,
         input: Value,
-        workspace: PathBuf,
+        agent: AgentConfig,
         cancel: CancellationToken,
     ) -> ToolOutcome {
         let session_id = SessionId::new("ses_none");
         let context = ToolContext {
             tool_call_id: ToolCallId::new("call_1"),
-            workspace,
+            workspace: PathBuf::from(&agent.workspace),
             outside_workspace: true,
             output: ToolOutputSink::discard(),
-            journal: Journal::discard(),
+            journal: Journal::discard().of(Arc::new(Caller {
+                config: Some(agent),
+                state: Map::new(),
+            })),
             blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
             session_id: session_id.clone(),
             cancel,

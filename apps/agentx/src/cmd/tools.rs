@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::table::table;
-use crate::start;
+use crate::{seat, start};
 
 /// Does what was asked for.
 pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
@@ -31,13 +31,19 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
     with_runtime(global, console, async |place, loaded, console| {
         let tools = place.runtime().tools();
         match command {
-            ToolsCommand::List => list(&tools, json, console),
+            ToolsCommand::List => {
+                for unusable in place.unusable() {
+                    console.say(&format!("warning: {unusable}\n"));
+                }
+                list(&tools, json, console)
+            }
             ToolsCommand::Show { name } => show(&tools, &name, json, console),
             ToolsCommand::Check => agents::check(&loaded.settings, &tools, json, console),
             ToolsCommand::Run { name, arguments } => {
                 find(&tools, &name)?;
                 let input = arguments_of(&arguments)?;
-                let outcome = place.try_tool(&name, input, &loaded.settings).await?;
+                let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await?;
+                let outcome = place.try_tool(&name, input, *agent).await?;
                 report(&outcome, json, console)
             }
             ToolsCommand::New(_) => Ok(Exit::Ok),

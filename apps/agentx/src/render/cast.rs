@@ -29,7 +29,6 @@ struct Member {
     transcript: Transcript,
     /// The line that has not ended.
     line: String,
-    parent: Option<AgentStateId>,
     gone: bool,
 }
 
@@ -66,7 +65,7 @@ impl Cast {
         }
         if self.apart && !self.members.contains_key(id) {
             // It was there before anybody looked.
-            self.admit(id, "agent", None);
+            self.admit(id, "agent");
         }
         let Some(member) = self.members.get_mut(id) else {
             return main.event(&envelope.event);
@@ -90,17 +89,16 @@ impl Cast {
         if self.members.len() >= MOST {
             self.members.retain(|_, member| !member.gone);
         }
-        self.admit(id, name, parent);
+        self.admit(id, name);
     }
 
-    fn admit(&mut self, id: &AgentStateId, name: &str, parent: Option<&AgentStateId>) {
+    fn admit(&mut self, id: &AgentStateId, name: &str) {
         let name = visible(name);
         let room = self.width.saturating_sub(name.width() + 3);
         self.members.entry(id.clone()).or_insert_with(|| Member {
             label: format!("{} ", self.style.agent(&name, &format!("{name} │"))),
             transcript: Transcript::new(self.style, room),
             line: String::new(),
-            parent: parent.cloned(),
             gone: false,
         });
     }
@@ -111,12 +109,6 @@ impl Cast {
             member.transcript.end_line();
             member.tell(main, self.apart);
         }
-    }
-
-    /// The agent that made this one.
-    #[cfg(test)]
-    fn parent(&self, id: &AgentStateId) -> Option<&AgentStateId> {
-        self.members.get(id).and_then(|member| member.parent.as_ref())
     }
 }
 
@@ -250,7 +242,6 @@ mod tests {
             answer, "I ask.\nIt is there.\n",
             "what others say is no part of the answer"
         );
-        assert_eq!(cast.parent(&"b".into()), Some(&"a".into()));
     }
 
     #[test]

@@ -158,6 +158,12 @@ impl Transcript {
                 self.head(&call.tool_call_id);
             }
             RuntimeEvent::ToolOutput(output) => self.tool_output(&output.tool_call_id, &output.text),
+            RuntimeEvent::Chunk(chunk) => {
+                // Of the agent's own words the pieces came before.
+                if let Some(call) = &chunk.tool_call_id {
+                    self.tool_output(call, &chunk.text);
+                }
+            }
             RuntimeEvent::ToolCompleted(done) => {
                 let ended = format!("{} {}", self.style.good("✓"), units::duration(done.duration_ms));
                 self.tool_end(

@@ -28,7 +28,7 @@ impl ReactAgent {
             ended.kind == EMIT && matches!(*ended.outcome, EffectOutcome::Done(_)) && !step.out.state_only
         });
         if let Some(chunk) = emitted {
-            let (medium, text, data) = spoken(chunk);
+            let (medium, text, data) = spoken(chunk.get("chunk").unwrap_or(chunk));
             step.stream(StreamOutput::Emitted {
                 tool_call_id: ended.tool_call_id.clone(),
                 medium,
