@@ -222,6 +222,16 @@ impl SessionFold {
         self.agents.root().and_then(|root| self.agents.get(root))
     }
 
+    /// The tools of calls that are under way and have steps on record, by which they would go on.
+    pub(crate) fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
+        let calls = self.agents.iter().flat_map(Agent::calls);
+        let with_steps = calls.filter(|entry| {
+            matches!(entry.stage, CallStage::Running { .. })
+                && !self.flows.recorded(&entry.call.tool_call_id).is_empty()
+        });
+        with_steps.map(|entry| entry.call.name.as_str())
+    }
+
     /// The input that came with this key, if one did.
     pub fn input_with_key(&self, key: &str) -> Option<u64> {
         self.keys.get(key).copied()
@@ -255,10 +265,7 @@ impl SessionFold {
     }
 
     fn pending_approvals(&self) -> Vec<PendingApproval> {
-        let entries = self
-            .agents
-            .iter()
-            .flat_map(|agent| agent.calls());
+        let entries = self.agents.iter().flat_map(|agent| agent.calls());
         let pending = entries.filter_map(|entry| match &entry.stage {
             CallStage::AwaitingApproval(question) => Some(PendingApproval {
                 tool_call_id: entry.call.tool_call_id.clone(),

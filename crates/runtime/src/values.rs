@@ -63,7 +63,10 @@ mod tests {
     #[test]
     fn one_of_each_type_and_none_is_shown() {
         struct Secret(#[expect(dead_code, reason = "it must not be shown")] &'static str);
-        let values = RequestValues::default().with(1_u32).with(2_u32).with(Secret("hush"));
+        let values = RequestValues::default()
+            .with(1_u32)
+            .with(2_u32)
+            .with(Secret("hush"));
         assert_eq!(values.get::<u32>(), Some(&2));
         assert!(values.get::<u64>().is_none() && !values.is_empty());
         let shown = format!("{values:?}");

@@ -143,6 +143,13 @@ async fn load(
         // Its process died before the first event: nothing was ever said in it.
         return Err(LogError::NotFound(session.to_string()).into());
     }
+    if let Some(tool) = cut_off_without_tool(&fold, &parts.tools) {
+        let workspace = fold.root_agent().map(|agent| agent.config().workspace.clone());
+        return Err(RuntimeError::Refused(format!(
+            "{session} was stopped in the middle of a call of {tool}, which is not here; nothing is lost: go on with it in {}",
+            workspace.as_deref().unwrap_or("its workspace")
+        )));
+    }
     let mut drafts = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
@@ -162,6 +169,12 @@ async fn load(
         remembered,
         first: drafts,
     })
+}
+
+/// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.
+fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Option<&'a str> {
+    let is_here = |name: &str| offered.iter().any(|tool| tool.name == name);
+    fold.tools_with_steps().find(|tool| !is_here(tool))
 }
 
 /// What shapes a decision is in the log before it: the session's tools as this program has them, where they differ.

@@ -1,0 +1,145 @@
+//! A call that keeps a journal goes on where it was cut off, in a program that has its tool; in any other the session stays as
+//! it is.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_runtime::{
+    AgentEventBus, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, OpenRequest, RuntimeError,
+    Session, SessionIds, SystemBus, UserInput, View, open_session,
+};
+use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    Action, ActionBody, ActionKind, AgentConfig, ContentPart, EffectOutcome, EnvironmentEvent, OwnerId,
+    SessionId, ToolResult, ToolSpec, ToolStatus, Vocabulary as _,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// Takes one step and then never ends; run again, it says what it did before.
+struct Flow;
+
+impl Effector for Flow {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let ActionBody::CallTool(call) = &action.body else {
+                return;
+            };
+            let journal = Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone());
+            if journal.recorded(1).is_none() {
+                assert!(journal.begin(1, "http", json!({"url": "a"})).await);
+                assert!(
+                    journal
+                        .end(1, "http", None, EffectOutcome::Done(json!("b")), None)
+                        .await
+                );
+                return cancel.cancelled().await;
+            }
+            let recorded = serde_json::to_string(journal.recorded(1).unwrap()).unwrap();
+            events
+                .emit(ToolResult {
+                    tool_call_id: call.tool_call_id.clone(),
+                    result: vec![ContentPart::text(recorded)],
+                    is_error: false,
+                    status: ToolStatus::Success,
+                    details: None,
+                })
+                .await;
+        })
+    }
+}
+
+fn flow() -> ToolSpec {
+    ToolSpec {
+        name: "flow".into(),
+        idempotent: true,
+        ..fixture::tools()[0].clone()
+    }
+}
+
+fn parts(log: &MemoryLog, tools: Vec<ToolSpec>, answers: impl IntoIterator<Item = Answer>) -> DriverParts {
+    let effectors: [(ActionKind, Arc<dyn Effector>); 2] = [
+        (ActionKind::CallModel, Arc::new(ScriptedModel::new(answers))),
+        (ActionKind::CallTool, Arc::new(Flow)),
+    ];
+    DriverParts {
+        log: Arc::new(log.clone()),
+        effectors: Arc::new(BTreeMap::from(effectors)),
+        clock: Arc::new(SimulatedClock::default()),
+        bus: SystemBus::new(),
+        agents: AgentEventBus::new(),
+        tools: tools.into(),
+        program: "test".into(),
+    }
+}
+
+async fn open(parts: DriverParts, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
+    let ids = SessionIds {
+        session_id: SessionId::new("ses_1"),
+        agent_state_id: fixture::agent_state_id(),
+        owner: OwnerId::new("own_test"),
+    };
+    let session = open_session(parts, ids, request).await?;
+    Ok(session)
+}
+
+/// Waits for a fact with this tag.
+async fn until(session: &Arc<dyn Session>, tag: &str) -> EnvironmentEvent {
+    let mut facts = session.subscribe(0, View::Environment).await.unwrap();
+    while let Some(delivery) = facts.next().await {
+        if let Delivery::Environment(fact) = delivery
+            && fact.event.tag() == tag
+        {
+            return fact.event.clone();
+        }
+    }
+    panic!("the session ended first");
+}
+
+#[tokio::test]
+async fn a_call_goes_on_where_it_was_cut_off_in_a_program_that_has_its_tool() {
+    let log = MemoryLog::new();
+    let config = AgentConfig {
+        tools: vec![flow()].into(),
+        ..fixture::config()
+    };
+    let first = parts(&log, vec![flow()], [Answer::call("call_1", "flow", json!({}))]);
+    let session = open(first, OpenRequest::New(Box::new(config))).await.unwrap();
+    let input = UserInput {
+        content: vec![ContentPart::text("go")],
+        ..UserInput::default()
+    };
+    session.send(input).await.unwrap();
+    until(&session, "effect_ended").await;
+
+    let resume = || OpenRequest::Resume(SessionId::new("ses_1"), Vec::new());
+    let log = log.crashed();
+    let facts = log.facts(&SessionId::new("ses_1")).len();
+    let Err(RuntimeError::Refused(why)) = open(parts(&log, Vec::new(), []), resume()).await else {
+        panic!("a program without the tool must not settle its call");
+    };
+    assert!(why.contains("flow") && why.contains("/workspace"), "{why}");
+    assert_eq!(
+        log.facts(&SessionId::new("ses_1")).len(),
+        facts,
+        "nothing is written"
+    );
+
+    let again = parts(&log, vec![flow()], [Answer::text("done")]);
+    let session = open(again, resume()).await.unwrap();
+    let EnvironmentEvent::ToolResult(result) = until(&session, "tool_result").await else {
+        panic!("a result");
+    };
+    let said: String = result.result.iter().filter_map(ContentPart::as_text).collect();
+    assert_eq!(
+        said,
+        r#"{"kind":"http","input":{"url":"a"},"outcome":{"done":"b"}}"#
+    );
+    session.close().await;
+}
