@@ -40,10 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("luau-tools", &["types", "runtime"]),
     ("macros", &[]),
-    (
-        "flows",
-        &["types", "runtime", "luau-tools", "agent-files"],
-    ),
+    ("flows", &["types", "runtime", "luau-tools", "agent-files"]),
     (
         "assembly",
         &[

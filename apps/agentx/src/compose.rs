@@ -96,7 +96,12 @@ impl Place {
     }
 
     /// Runs a tool of this machine outside of any session.
-    pub(crate) async fn try_tool(&self, name: &str, input: Value, agent: AgentConfig) -> Result<ToolOutcome, CliError> {
+    pub(crate) async fn try_tool(
+        &self,
+        name: &str,
+        input: Value,
+        agent: AgentConfig,
+    ) -> Result<ToolOutcome, CliError> {
         let Some(node) = &self.node else {
             return Err(CliError::usage(
                 "a tool is tried on this machine, not on a server",
@@ -104,9 +109,7 @@ impl Place {
             ));
         };
         let stop = CancellationToken::new();
-        let call = node
-            .runtime
-            .try_tool(name, input, agent, stop.clone());
+        let call = node.runtime.try_tool(name, input, agent, stop.clone());
         tokio::pin!(call);
         tokio::select! {
             outcome = &mut call => Ok(outcome),

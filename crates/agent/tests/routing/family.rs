@@ -120,6 +120,18 @@ impl Family {
             actions.into_iter().for_each(|action| self.begin(action));
             assert!(self.log.len() < 20_000, "it goes on for ever");
         }
+        self.check_rest();
+    }
+
+    /// A run of the router lasts until all that it gave to children is done.
+    fn check_rest(&self) {
+        let works = |agent: &Agent| agent.run().is_some_and(|run| !run.status.is_final());
+        let by_itself = self.tree.agents.values().filter(|agent| works(agent));
+        let names: Vec<&str> = by_itself.map(|agent| agent.config().name.as_str()).collect();
+        assert!(
+            works(self.root_agent()) || names.is_empty(),
+            "{names:?} at work for nobody"
+        );
     }
 
     fn take(&mut self, draft: Draft<Event>) -> Vec<Action> {
