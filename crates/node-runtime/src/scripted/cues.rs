@@ -46,7 +46,7 @@ impl Cue {
             .iter()
             .skip(since)
             .filter(|message| message.role == Role::Tool)
-            .map(|message| result_text(message))
+            .map(result_text)
             .collect();
         let answers = request
             .messages
