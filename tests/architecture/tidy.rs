@@ -122,7 +122,7 @@ fn a_front_end_reaches_a_runtime_only_through_its_trait() {
     );
     let inner = [
         "sqlite_log",
-        "agentx::agent",
+        "agentx::agent::",
         "agentx::bus",
         "rusqlite",
         "SqliteLog",

@@ -103,7 +103,7 @@ impl Session {
         for action in &derived.actions {
             let written = serde_json::to_string(action).unwrap();
             let read: Action = serde_json::from_str(&written).expect("an action is read back");
-            assert_eq!(read, *action);
+            assert_eq!(serde_json::to_string(&read).unwrap(), written);
         }
         let written = serde_json::to_string(&self.fold).unwrap();
         self.fold = serde_json::from_str(&written).expect("a state is read back");

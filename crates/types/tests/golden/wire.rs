@@ -241,6 +241,7 @@ fn following() -> Vec<ServerNotice> {
             at: 1_763_629_200_123_456,
         }
         .into(),
+        Heartbeat { seen: vec![], at: 1 }.into(),
         Bye {
             code: 1001,
             reason: "the server ends".into(),
