@@ -374,16 +374,19 @@ async fn the_end_is_said_and_what_ran_goes_on_record() {
 fn what_was_under_way_when_the_server_died_goes_on() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();
     let first = runtime();
-    let (data, session) = first.block_on(async {
+    let (world, session) = first.block_on(async {
         let world = World::new().await;
         let session = world.session(ApprovalMode::Auto).await;
         let mut desk = world.client("desk").await;
         desk.subscribe(&session, 0, "environment").await;
         desk.say(&session, "count to 100").await;
         desk.events_until("text_chunk").await;
-        (world.data.clone(), session)
+        (world, session)
     });
+    // A server that is dropped ends well, and stops what runs. This one is to die.
     first.shutdown_timeout(PATIENCE);
+    let data = world.data.clone();
+    drop(world);
     runtime().block_on(async {
         let world = World::again(data, options()).await;
         within(async {
