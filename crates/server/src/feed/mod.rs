@@ -2,7 +2,7 @@
 //!
 //! A feed keeps the frames that its slowest reader has not taken yet, up to a bound; who is further behind than that has
 //! been *overrun*: it alone is cut off, and comes back from the log. Readers that replay from the log are not behind: they
-//! take part ([`Feed::join`]) once the feed still has everything after what they have.
+//! take part (`Feed::join`) once the feed still has everything after what they have.
 
 mod encode;
 mod lens;

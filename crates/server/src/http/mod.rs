@@ -1,6 +1,6 @@
 //! HTTP: what is not a stream, and streams for places where sockets die.
 //!
-//! [`table`] is the one list of routes: the router, the OpenAPI description and the test that walks every route with every kind
+//! `table` is the one list of routes: the router, the OpenAPI description and the test that walks every route with every kind
 //! of caller are made from it. Handlers take who asks and what they may use as arguments (`extract.rs`), so that none can forget
 //! to ask.
 
