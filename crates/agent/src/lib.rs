@@ -29,17 +29,15 @@
 
 pub mod approval;
 mod cache;
-mod change;
 pub mod command;
 mod conversation;
+mod course;
 pub mod fixtures;
-mod inputs;
 mod ledger;
 mod limits;
 pub mod matching;
 pub mod pattern;
 mod react;
-mod wall_time;
 
 use agentx_types::{
     Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, NanoUsd, RunId,
@@ -48,10 +46,10 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 pub use conversation::estimate_text;
-pub use inputs::Input;
+pub use course::{Bill, Input, Pending, Record, Run, StopCause};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
-pub use react::{AGENTS, Bill, DELEGATE, Pending, ReactAgent, Record, Run, StopCause, delegation_tools};
+pub use react::{AGENTS, DELEGATE, ReactAgent, delegation_tools};
 
 /// What follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ use agentx_types::{
 use serde_json::Value;
 
 use super::ReactAgent;
-use super::run::{Step, StopCause};
+use crate::course::{Step, StopCause};
 use crate::ledger::CallStage;
 use crate::limits;
 
@@ -25,7 +25,7 @@ impl ReactAgent {
         if let Some(message) = message {
             self.add_answer(message, false, step);
         }
-        let Some(run) = self.active_run() else { return };
+        let Some(run) = self.course.active() else { return };
         if run.pending.stop.is_some() {
             // It was being stopped, and the model was faster: its calls are answered, not run.
             self.refuse(
@@ -58,7 +58,7 @@ impl ReactAgent {
             StopReason::Refusal => Some("the model declined to answer"),
             _ => None,
         };
-        if self.inputs.has_steering() {
+        if self.course.inputs.has_steering() {
             self.go_on_after_steering(step);
         } else {
             self.finish_run(RunStatus::Completed, why.map(str::to_owned), step);
@@ -72,12 +72,9 @@ impl ReactAgent {
     /// Another model call that no tool asked for: it counts as a round, so that it cannot go on for ever.
     fn go_on_after_pause(&mut self, step: &mut Step<'_>) {
         let limits = self.config.limits;
-        let Some(run) = self.active_run() else { return };
+        let Some(run) = self.course.active() else { return };
         if let Some(limit) = limits::reached(&limits, &run.spent()) {
-            self.begin_stop(
-                StopCause::error(RunStatus::TimedOut, limit.code, &limit.message),
-                step,
-            );
+            self.begin_stop(StopCause::limit(&limit), step);
             return;
         }
         run.iterations = run.iterations.saturating_add(1);
@@ -86,13 +83,8 @@ impl ReactAgent {
 
     /// Another model call because a person said something more: no round of tools, so it is not counted as one.
     fn go_on_after_steering(&mut self, step: &mut Step<'_>) {
-        let limits = self.config.limits;
-        let Some(run) = self.active_run() else { return };
-        match limits::used_up(&limits, &run.spent()) {
-            Some(limit) => {
-                let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
-                self.begin_stop(cause, step);
-            }
+        match self.course.used_up(&self.config.limits) {
+            Some(cause) => self.begin_stop(cause, step),
             None => self.call_model(step),
         }
     }
@@ -133,16 +125,16 @@ impl ReactAgent {
 
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
         let limits = self.config.limits;
-        let Some(run) = self.active_run() else { return };
+        let Some(run) = self.course.active() else { return };
         if let Some(limit) = limits::reached(&limits, &run.spent()) {
-            run.pending.stop = Some(StopCause::error(RunStatus::TimedOut, limit.code, &limit.message));
+            run.pending.stop = Some(StopCause::limit(&limit));
             self.refuse(
                 calls,
                 ToolStatus::Refused,
                 &format!("not run: {}", limit.message),
                 step,
             );
-            self.set_status(RunStatus::Stopping, step);
+            self.course.set_status(RunStatus::Stopping, step);
             return;
         }
         for call in calls {
@@ -165,7 +157,7 @@ impl ReactAgent {
         text: String,
         step: &mut Step<'_>,
     ) {
-        if self.active_run().is_none() {
+        if self.course.active().is_none() {
             return;
         }
         let stage = self.answer_now(&call, status, text, step);
@@ -185,7 +177,7 @@ impl ReactAgent {
             status,
             content: vec![ContentPart::text(text.clone())],
         };
-        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let run_id = self.course.run_id();
         let action_id = step.act_in(run_id, ActionBody::AnswerCall(answer));
         CallStage::Answering {
             action_id,

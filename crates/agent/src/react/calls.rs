@@ -9,8 +9,8 @@ use agentx_types::{
 };
 
 use super::ReactAgent;
-use super::run::Step;
 use crate::approval::{self, Verdict};
+use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
 
@@ -79,7 +79,7 @@ impl ReactAgent {
             recorded: Arc::default(),
             caller: Arc::default(),
         });
-        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let run_id = self.course.run_id();
         let action_id = step.act_in(run_id, body);
         CallStage::Running {
             action_id,
@@ -96,7 +96,7 @@ impl ReactAgent {
         text: String,
         step: &mut Step<'_>,
     ) {
-        let Some(run_id) = self.active_run().map(|run| run.id.clone()) else {
+        let Some(run_id) = self.course.active().map(|run| run.id.clone()) else {
             return;
         };
         let Some(entry) = self.ledger.entries_mut().get_mut(index) else {
@@ -195,7 +195,7 @@ impl ReactAgent {
     }
 
     pub(super) fn update_waiting_status(&mut self, step: &mut Step<'_>) {
-        let stopping = self.run.as_ref().is_some_and(|run| run.pending.stop.is_some());
+        let stopping = self.course.is_stopping();
         if stopping || self.ledger.is_settled() {
             return;
         }
@@ -204,7 +204,7 @@ impl ReactAgent {
         } else {
             RunStatus::AwaitingTool
         };
-        self.set_status(status, step);
+        self.course.set_status(status, step);
     }
 
     pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
@@ -243,7 +243,7 @@ impl ReactAgent {
     pub(super) fn close_round(&mut self, step: &mut Step<'_>) {
         let entries = self.ledger.take();
         let limits = self.config.limits;
-        let Some(run) = self.active_run() else { return };
+        let Some(run) = self.course.active() else { return };
         let mut warning = None;
         if run.pending.stop.is_none() {
             run.iterations = run.iterations.saturating_add(1);
@@ -272,7 +272,7 @@ impl ReactAgent {
         let quits =
             status == ToolStatus::Success && self.tool(&entry.call.name).is_some_and(|tool| tool.quit);
         let text: String = content.iter().filter_map(ContentPart::as_text).collect();
-        if let Some(run) = self.active_run().filter(|_| quits) {
+        if let Some(run) = self.course.active().filter(|_| quits) {
             run.pending.quit = true;
             if run.last_text.trim().is_empty() {
                 run.last_text = text;

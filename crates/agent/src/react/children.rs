@@ -1,19 +1,16 @@
 //! Agents that this agent made with its tool `delegate`: one that it waits for is a call that is open until the child's run
 //! ends; one in the background comes back as an input. What children spend is this agent's too.
 
-use std::sync::Arc;
-
 use agentx_types::{
     Access, ActionBody, AgentConfig, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
-    InterruptAgent, Message, MessageId, RequestedCall, Role, RunId, RunStatus, SendInput, SpawnAgent,
-    StateOutput, ToolCallId, ToolSpec, ToolStatus, TurnOutput, UserMessage,
+    InterruptAgent, Message, MessageId, RequestedCall, Role, RunStatus, SendInput, SpawnAgent, StateOutput,
+    ToolCallId, ToolSpec, ToolStatus, TurnOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ReactAgent;
-use super::run::Step;
-use crate::inputs::Input;
+use crate::course::{Input, Step};
 use crate::ledger::CallStage;
 
 /// The tool by which an agent makes others.
@@ -176,7 +173,7 @@ impl ReactAgent {
         };
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.actions.len()));
         let name = config.name.clone();
-        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let run_id = self.course.run_id();
         step.act_in(
             run_id.clone(),
             ActionBody::SpawnAgent(SpawnAgent {
@@ -243,7 +240,7 @@ impl ReactAgent {
     }
 
     pub(super) fn interrupt_child(&self, child: &AgentStateId, reason: &str, step: &mut Step<'_>) {
-        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let run_id = self.course.run_id();
         let interrupt = InterruptAgent {
             to: child.clone(),
             reason: Some(reason.to_owned()),
@@ -263,12 +260,7 @@ impl ReactAgent {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
-                self.totals.usage += *usage;
-                self.totals.cost += *cost;
-                if let Some(run) = self.active_run() {
-                    run.bill.usage += *usage;
-                    run.bill.cost += *cost;
-                }
+                self.course.share(*usage, *cost);
             }
             AgentOutput::Turn(TurnOutput::Response { text, .. }) => {
                 if let Some(child) = known.and_then(|index| self.children.get_mut(index)) {
@@ -292,7 +284,7 @@ impl ReactAgent {
             return;
         }
         let (child, said) = (child.clone(), child.said(status, reason));
-        let run_id = self.run.as_ref().map(|run| run.id.clone());
+        let run_id = self.course.run_id();
         let close = CloseAgent {
             agent_state_id: child.id.clone(),
             reason: "its work is done".into(),
@@ -323,15 +315,11 @@ impl ReactAgent {
                 child.name, child.id
             ))],
         };
-        let input = Input {
-            run_id: RunId::of_input(step.seq),
-            seq: step.seq,
-            message: Arc::new(message),
-        };
-        if self.active_run().is_none() && self.inputs.closed().is_none() {
+        let input = Input::new(message, step);
+        if self.course.is_free() {
             self.start_run(input, step);
         } else {
-            self.inputs.steer(input);
+            self.course.inputs.steer(input);
         }
     }
 }

@@ -1,12 +1,10 @@
 //! What the tools of this agent do step by step: what they spend is the agent's, what they emit is heard with the agent.
 
-use agentx_types::{
-    EffectBill, EffectEnded, EffectOutcome, Envelope, EnvironmentEvent, Medium, StateOutput, StreamOutput,
-};
+use agentx_types::{EffectEnded, EffectOutcome, Envelope, EnvironmentEvent, Medium, StreamOutput};
 use serde_json::Value;
 
 use super::ReactAgent;
-use super::run::Step;
+use crate::course::Step;
 
 /// The kind of step by which a tool says something to whoever listens to its agent.
 const EMIT: &str = "emit";
@@ -22,7 +20,7 @@ impl ReactAgent {
             return;
         }
         if let Some(bill) = &ended.bill {
-            self.pay_for(bill, step);
+            self.course.pay_for_tool(bill, step);
         }
         let emitted = ended.input.as_deref().filter(|_| {
             ended.kind == EMIT && matches!(*ended.outcome, EffectOutcome::Done(_)) && !step.out.state_only
@@ -35,21 +33,6 @@ impl ReactAgent {
                 text,
                 data,
             });
-        }
-    }
-
-    fn pay_for(&mut self, bill: &EffectBill, step: &mut Step<'_>) {
-        self.totals.usage += bill.usage;
-        self.totals.cost += bill.cost;
-        step.state(StateOutput::Spent {
-            model: bill.model.clone(),
-            usage: bill.usage,
-            cost: bill.cost,
-        });
-        if let Some(run) = self.active_run() {
-            run.bill.usage += bill.usage;
-            run.bill.cost += bill.cost;
-            run.bill.model_calls += 1;
         }
     }
 }

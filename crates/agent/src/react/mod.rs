@@ -8,28 +8,23 @@ mod calls;
 mod children;
 mod effects;
 mod recover;
-mod run;
 mod stop;
 mod stream;
 
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Assembler, CallModel, Cancel, ConfigChange,
-    Envelope, EnvironmentEvent, InputMode, Message, MessageOutput, NanoUsd, Role, RunId, RunStatus,
-    StateOutput, ToolSpec, TurnOutput, Usage, UserMessage,
+    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageOutput,
+    NanoUsd, RunStatus, StateOutput, ToolSpec, Usage, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
 use children::Child;
 pub use children::{AGENTS, DELEGATE, delegation_tools};
-pub(crate) use run::Step;
-pub use run::{Bill, Pending, Record, Run, StopCause};
 
 use crate::Transition;
-use crate::change::apply;
 use crate::conversation::Conversation;
-use crate::inputs::{Input, InputQueue};
+use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken};
 use crate::ledger::ToolLedger;
 
 /// The ReAct machine.
@@ -37,22 +32,11 @@ use crate::ledger::ToolLedger;
 pub struct ReactAgent {
     id: AgentStateId,
     config: AgentConfig,
+    course: Course,
     conversation: Conversation,
-    assembler: Assembler,
     ledger: ToolLedger,
-    inputs: InputQueue,
-    run: Option<Run>,
-    totals: Totals,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Child>,
-}
-
-/// What all runs have cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Totals {
-    pub(crate) usage: Usage,
-    pub(crate) cost: NanoUsd,
-    pub(crate) context_tokens: u64,
 }
 
 impl ReactAgent {
@@ -61,12 +45,9 @@ impl ReactAgent {
         Self {
             id,
             config,
+            course: Course::default(),
             conversation: Conversation::default(),
-            assembler: Assembler::default(),
             ledger: ToolLedger::default(),
-            inputs: InputQueue::default(),
-            run: None,
-            totals: Totals::default(),
             children: Vec::new(),
         }
     }
@@ -83,7 +64,7 @@ impl ReactAgent {
 
     /// The run that is under way, or the last one.
     pub fn run(&self) -> Option<&Run> {
-        self.run.as_ref()
+        self.course.run.as_ref()
     }
 
     /// Its calls that are not answered yet.
@@ -92,12 +73,12 @@ impl ReactAgent {
     }
 
     pub(crate) fn inputs(&self) -> &InputQueue {
-        &self.inputs
+        &self.course.inputs
     }
 
     /// Inputs that wait, in order.
     pub fn waiting(&self) -> impl Iterator<Item = &Input> {
-        self.inputs.iter()
+        self.course.inputs.iter()
     }
 
     /// The conversation so far.
@@ -107,22 +88,25 @@ impl ReactAgent {
 
     /// Tokens and money of all model calls, and how many tokens the last one filled the window with.
     pub fn totals(&self) -> (Usage, NanoUsd, u64) {
-        (self.totals.usage, self.totals.cost, self.totals.context_tokens)
+        (
+            self.course.totals.usage,
+            self.course.totals.cost,
+            self.course.totals.context_tokens,
+        )
     }
 
     /// Takes the next fact and adds what follows to `into`.
     pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
         use EnvironmentEvent as E;
         let id = self.id.clone();
-        let mut step = Step {
-            agent: &id,
-            seq: fact.seq,
-            at: fact.at,
-            out: into,
-        };
+        let mut step = Step::new(&id, fact, into);
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, &mut step),
-            E::InterruptRequested(request) => self.on_interrupt(request.reason.as_deref(), &mut step),
+            E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
+                let max = self.config.limits.max_wall_ms;
+                let follows = self.course.hear_of_a_stop(fact, max, &mut step);
+                self.follow(follows, &mut step);
+            }
             E::Approval(approval) => self.on_approval(approval, &mut step),
             E::StreamStart(_)
             | E::TextChunk(_)
@@ -137,7 +121,6 @@ impl ReactAgent {
             E::ActionStarted(_) => self.on_action_started(fact, &mut step),
             E::EffectEnded(ended) => self.on_effect_ended(fact, ended, &mut step),
             E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
-            E::TimerFired(_) => self.on_timer(fact, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
             E::SessionForked(_) => self.on_forked(&mut step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
@@ -145,13 +128,8 @@ impl ReactAgent {
                 self.conversation
                     .condense(range.from_seq, range.to_seq, &range.summary)
             }
-            E::Interrupted(interrupted) => self.on_interrupted(fact, &interrupted.reason, &mut step),
             E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
-            E::AgentClosed(closed) if closed.agent_state_id == self.id => {
-                self.on_closed(&closed.reason, &mut step)
-            }
-            E::AgentClosed(_)
-            | E::AccessChanged(_)
+            E::AccessChanged(_)
             | E::AgentSpawned(_)
             | E::AttemptFailed(_)
             | E::Connected(_)
@@ -165,7 +143,7 @@ impl ReactAgent {
             | E::WheelChanged(_)
             | E::Unknown(_) => {}
         }
-        self.note_time(fact);
+        self.course.note_time(fact);
     }
 
     /// A child of this agent says something; adds what follows to `into`.
@@ -177,29 +155,8 @@ impl ReactAgent {
         into: &mut Transition,
     ) {
         let id = self.id.clone();
-        let mut step = Step {
-            agent: &id,
-            seq: fact.seq,
-            at: fact.at,
-            out: into,
-        };
+        let mut step = Step::new(&id, fact, into);
         self.hear_child(child, output, &mut step);
-    }
-
-    /// Notes when somebody was last there to go on with the run. Changes and forks say nothing about that: a program that takes
-    /// over puts them on record before it says so.
-    fn note_time(&mut self, fact: &Envelope<EnvironmentEvent>) {
-        let before_a_writer = matches!(
-            fact.event,
-            EnvironmentEvent::ConfigChanged(_) | EnvironmentEvent::SessionForked(_)
-        );
-        if let Some(run) = self.active_run().filter(|_| !before_a_writer) {
-            run.seen_at = fact.at;
-        }
-    }
-
-    fn active_run(&mut self) -> Option<&mut Run> {
-        self.run.as_mut().filter(|run| !run.status.is_final())
     }
 
     fn tool(&self, name: &str) -> Option<&ToolSpec> {
@@ -207,51 +164,16 @@ impl ReactAgent {
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut Step<'_>) {
-        let message = Message {
-            message_id: said.message_id.clone(),
-            role: Role::User,
-            content: said.content.clone(),
-        };
-        let input = Input {
-            run_id: RunId::of_input(step.seq),
-            seq: step.seq,
-            message: Arc::new(message),
-        };
-        let idle = self.active_run().is_none();
-        if idle && self.inputs.closed().is_none() {
-            self.start_run(input, step);
-            return;
-        }
-        match said.mode {
-            InputMode::Queue => {
-                let position = self.inputs.queue(input);
-                step.state(StateOutput::InputQueued {
-                    message_id: said.message_id.clone(),
-                    position,
-                });
-            }
-            InputMode::Steer => self.inputs.steer(input),
-            InputMode::Interrupt => {
-                self.inputs.steer(input);
-                self.on_interrupt(Some("a new message"), step);
-            }
+        match self.course.take(said, step) {
+            Taken::Opens(input) => self.start_run(input, step),
+            Taken::Waits | Taken::Joins => {}
+            Taken::Interrupts => self.begin_stop(StopCause::interrupt("a new message"), step),
         }
     }
 
     fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
-        let message_id = input.message.message_id.clone();
-        let run = Run::new(input.run_id, message_id.clone(), step.at);
-        step.state(StateOutput::RunStarted {
-            run_id: run.id.clone(),
-            message_id,
-        });
-        step.turn(TurnOutput::Request {
-            run_id: run.id.clone(),
-            text: input.message.text(),
-        });
-        self.run = Some(run);
-        self.start_timer(step);
-        self.say(input.message, step);
+        let message = self.course.open(input, self.config.limits.max_wall_ms, step);
+        self.say(message, step);
         self.call_model(step);
     }
 
@@ -262,75 +184,25 @@ impl ReactAgent {
     }
 
     fn call_model(&mut self, step: &mut Step<'_>) {
-        self.set_status(RunStatus::BuildingContext, step);
-        for input in self.inputs.take_steering() {
+        self.course.set_status(RunStatus::BuildingContext, step);
+        for input in self.course.inputs.take_steering() {
             self.say(input.message, step);
         }
-        let Some(run) = self.run.as_mut().filter(|run| !run.status.is_final()) else {
-            return;
-        };
+        let Some(run) = self.course.active() else { return };
         let request = self
             .conversation
             .request(&self.config, &run.input_id, !step.out.state_only);
-        let request = Arc::new(request);
-        self.assembler.asks(&request.model.id);
-        run.pending.model = Some(request.model.clone());
-        let action_id = step.act(
-            &run.id,
-            ActionBody::CallModel(CallModel {
-                request,
-                // The session knows all of them, of every agent; its fold puts them in.
-                taken: Arc::default(),
-            }),
-        );
-        run.pending.model_call = Some(action_id);
-        run.bill.model_calls += 1;
-        self.set_status(RunStatus::AwaitingLlm, step);
-    }
-
-    fn set_status(&mut self, status: RunStatus, step: &mut Step<'_>) {
-        let Some(run) = self.active_run().filter(|run| run.status != status) else {
-            return;
-        };
-        run.status = status;
-        step.state(StateOutput::RunStatus {
-            run_id: run.id.clone(),
-            status,
-            iterations: run.iterations,
-        });
-    }
-
-    /// Whether the fact answers the model call that is under way.
-    fn answers_model_call(&self, cause: Option<&ActionId>) -> bool {
-        cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
+        self.course.ask(request, step);
     }
 
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
-        let Some(run) = self.active_run() else { return };
-        if let Some(timer) = run.pending.timer.take() {
-            step.act(&run.id, ActionBody::Cancel(Cancel { action_id: timer }));
+        if !self.course.finish(status, reason, step) {
+            return;
         }
-        run.pending = Pending::default();
-        run.status = status;
-        let (run_id, iterations, bill) = (run.id.clone(), run.iterations, run.bill);
-        step.turn(TurnOutput::Response {
-            run_id: run_id.clone(),
-            text: run.last_text.clone(),
-            duration_ms: run.used_ms(step.at),
-            usage: bill.usage,
-            cost: bill.cost,
-            model_calls: bill.model_calls,
-        });
-        step.state(StateOutput::RunFinished {
-            run_id,
-            status,
-            reason,
-            iterations,
-        });
-        if let Some(reason) = self.inputs.closed() {
+        if let Some(reason) = self.course.inputs.closed() {
             let reason = reason.to_owned();
             step.state(StateOutput::Closed { reason });
-        } else if let Some(input) = self.inputs.next() {
+        } else if let Some(input) = self.course.inputs.next() {
             self.start_run(input, step);
         }
     }
@@ -338,12 +210,7 @@ impl ReactAgent {
     /// Calls that wait for a decision go on waiting whatever changes, until another writer takes over: it is written before
     /// that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
-        let before = self.config.limits.max_wall_ms;
-        apply(&mut self.config, change);
+        self.course.change(&mut self.config, change, step);
         self.conversation.forget_fixed();
-        let max = self.config.limits.max_wall_ms;
-        if let Some(run) = self.active_run() {
-            run.wall_time_changed(before, max, step);
-        }
     }
 }

@@ -3,8 +3,8 @@
 use agentx_types::{RunStatus, ToolStatus};
 
 use super::ReactAgent;
-use super::run::{Record, Step, StopCause};
 use super::stop::STOPPED;
+use crate::course::Step;
 use crate::ledger::CallStage;
 
 /// What the model is told about a call that was cut off.
@@ -14,24 +14,21 @@ impl ReactAgent {
     /// A fork goes on from here without what its parent had under way: the run ends as interrupted once a writer has
     /// settled its calls.
     pub(super) fn on_forked(&mut self, step: &mut Step<'_>) {
-        let Some(run) = self.active_run() else { return };
-        run.pending.stop.get_or_insert(StopCause::interrupt("forked"));
-        if run.pending.model_call.is_some() {
+        let Some(asked_model) = self.course.forked() else {
+            return;
+        };
+        if asked_model {
             self.cut_off(step);
         }
-        self.set_status(RunStatus::Stopping, step);
+        self.course.set_status(RunStatus::Stopping, step);
     }
 
     /// Another process takes over: whatever the old one had under way has ended without a word. A model call is made again, a
     /// call that never began or may be repeated is run again, any other is answered as unknown.
     pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
-        let Some(run) = self.active_run() else { return };
-        run.come_back(step.at);
-        if let Some(cause) = &mut run.pending.stop
-            && cause.record == Record::Asked
-        {
-            cause.record = Record::Due;
-        }
+        let max = self.config.limits.max_wall_ms;
+        let Some(run) = self.course.active() else { return };
+        run.taken_over(step.at);
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();
         if asked_model && stopping {
@@ -39,10 +36,8 @@ impl ReactAgent {
         } else if asked_model {
             self.set_aside(step);
         }
-        if stopping {
-            self.forget_timer();
-        } else {
-            self.start_timer(step);
+        if let Some(run) = self.course.active() {
+            run.take_up_timer(max, step);
         }
         for index in 0..self.ledger.entries().len() {
             self.recover_call(index, stopping, step);
@@ -53,13 +48,6 @@ impl ReactAgent {
             self.call_model(step);
         } else {
             self.settle(step);
-        }
-    }
-
-    /// The process that ran the timer is gone, and a run that is being stopped needs no other.
-    fn forget_timer(&mut self) {
-        if let Some(run) = self.active_run() {
-            run.pending.timer = None;
         }
     }
 

@@ -3,29 +3,28 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Envelope, EnvironmentEvent, Message, MessageOutput, StateOutput, StopReason, StreamEnd, StreamOutput,
-    Usage,
+    Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd, StreamOutput, Usage,
 };
 
 use super::ReactAgent;
-use super::run::{Step, StopCause};
+use crate::course::{Step, StopCause};
 
 impl ReactAgent {
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
-        if !self.answers_model_call(fact.cause.as_ref()) {
+        if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
         if matches!(fact.event, EnvironmentEvent::StreamStart(_)) {
             // One that broke off without a word has cost what it has cost.
-            let cut_off = self.assembler.finish_partial();
+            let cut_off = self.course.assembler.finish_partial();
             self.pay(cut_off.usage, step);
-        } else if !self.assembler.is_open() {
+        } else if !self.course.assembler.is_open() {
             return;
         }
-        self.assembler.feed(&fact.event);
+        self.course.assembler.feed(&fact.event);
         match &fact.event {
             EnvironmentEvent::StreamStart(start) => {
-                if let Some(run) = self.active_run() {
+                if let Some(run) = self.course.active() {
                     run.pending.partial = None;
                 }
                 step.stream(StreamOutput::MessageStart {
@@ -70,12 +69,8 @@ impl ReactAgent {
         end: &StreamEnd,
         step: &mut Step<'_>,
     ) {
-        if !self.answers_model_call(fact.cause.as_ref()) {
+        if !self.course.stream_ended(fact, end.stop_reason, step) {
             return;
-        }
-        if self.assembler.is_open() {
-            let stop_reason = end.stop_reason;
-            step.stream(StreamOutput::MessageStop { stop_reason });
         }
         match end.stop_reason {
             // The call is still under way: another attempt or an error follows.
@@ -86,9 +81,9 @@ impl ReactAgent {
                 self.settle(step);
             }
             reason => {
-                let answer = self.assembler.finish();
+                let answer = self.course.assembler.finish();
                 self.pay(answer.usage, step);
-                if let Some(run) = self.active_run() {
+                if let Some(run) = self.course.active() {
                     run.pending.model_call = None;
                     run.pending.partial = None;
                 }
@@ -99,9 +94,9 @@ impl ReactAgent {
 
     /// Sets aside what the open stream has come to, until another attempt begins.
     pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
-        let answer = self.assembler.finish_partial();
+        let answer = self.course.assembler.finish_partial();
         self.pay(answer.usage, step);
-        if let Some(run) = self.active_run()
+        if let Some(run) = self.course.active()
             && answer.message.is_some()
         {
             run.pending.partial = answer.message;
@@ -111,7 +106,7 @@ impl ReactAgent {
     /// The model call that is under way will have no answer: what it came to is kept.
     pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
         self.set_aside(step);
-        let Some(run) = self.active_run() else { return };
+        let Some(run) = self.course.active() else { return };
         run.pending.model_call = None;
         if let Some(message) = run.pending.partial.take() {
             self.add_answer(message, true, step);
@@ -120,7 +115,7 @@ impl ReactAgent {
 
     pub(super) fn add_answer(&mut self, message: Message, partial: bool, step: &mut Step<'_>) {
         let message = Arc::new(message);
-        if let Some(run) = self.active_run() {
+        if let Some(run) = self.course.active() {
             run.last_text = message.text();
         }
         self.conversation.push(step.seq, message.clone());
@@ -128,21 +123,8 @@ impl ReactAgent {
     }
 
     fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
-        if usage == Usage::default() {
-            return;
-        }
-        let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
-        let model = asked.unwrap_or(&self.config.model);
-        let cost = model.prices.cost(&usage);
-        let model = model.id.clone();
-        self.totals.usage += usage;
-        self.totals.cost += cost;
-        self.totals.context_tokens = usage.context_tokens();
-        self.conversation.calibrate(&usage);
-        step.state(StateOutput::Spent { model, usage, cost });
-        if let Some(run) = self.active_run() {
-            run.bill.usage += usage;
-            run.bill.cost += cost;
+        if self.course.pay(usage, &self.config.model, step) {
+            self.conversation.calibrate(&usage);
         }
     }
 }

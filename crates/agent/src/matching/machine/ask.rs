@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, CallModel, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest,
-    RunStatus, StateOutput, StopReason, StreamEnd, StreamOutput, ThinkingPart, Usage,
+    ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest, RunStatus, StopReason,
+    StreamEnd, StreamOutput, ThinkingPart,
 };
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
-use crate::limits;
+use crate::course::{Step, StopCause};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
-use crate::react::{Step, StopCause};
 
 /// The input that a model is asked about, and its answer so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,10 +48,7 @@ impl MatchAgent {
     }
 
     pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
-        let limits = self.config.limits;
-        let Some(run) = self.active_run() else { return };
-        if let Some(limit) = limits::used_up(&limits, &run.spent()) {
-            let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
+        if let Some(cause) = self.course.used_up(&self.config.limits) {
             return self.begin_stop(cause, step);
         }
         self.matching = Some(Matching {
@@ -68,12 +64,11 @@ impl MatchAgent {
         let Some(message) = self.matching.as_ref().map(|matching| matching.message.clone()) else {
             return;
         };
-        self.set_status(RunStatus::BuildingContext, step);
+        self.course.set_status(RunStatus::BuildingContext, step);
         let mut system = vec![self.config.system_prompt.clone(), self.prepared().prompt.clone()];
         system.retain(|part| !part.trim().is_empty());
-        let model = self.config.model.clone();
-        let request = Arc::new(ModelRequest {
-            model: model.clone(),
+        let request = ModelRequest {
+            model: self.config.model.clone(),
             params: self.config.params.clone(),
             system,
             messages: if step.out.state_only {
@@ -82,26 +77,13 @@ impl MatchAgent {
                 vec![message]
             },
             tools: Arc::from([]),
-        });
-        self.assembler.asks(&model.id);
-        let Some(run) = self.active_run() else { return };
-        run.pending.model = Some(model);
-        run.bill.model_calls += 1;
-        let action_id = step.act(
-            &run.id,
-            ActionBody::CallModel(CallModel {
-                request,
-                // The session knows all of them, of every agent; its fold puts them in.
-                taken: Arc::default(),
-            }),
-        );
-        run.pending.model_call = Some(action_id);
-        self.set_status(RunStatus::AwaitingLlm, step);
+        };
+        self.course.ask(request, step);
     }
 
     /// What the model says. It is no word to the person: it is thinking.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
-        if !self.answers_model_call(fact.cause.as_ref()) {
+        if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
         if let EnvironmentEvent::StreamStart(start) = &fact.event {
@@ -110,10 +92,10 @@ impl MatchAgent {
             step.stream(StreamOutput::MessageStart {
                 message_id: start.message_id.clone(),
             });
-        } else if !self.assembler.is_open() {
+        } else if !self.course.assembler.is_open() {
             return;
         }
-        self.assembler.feed(&fact.event);
+        self.course.assembler.feed(&fact.event);
         let text = match &fact.event {
             EnvironmentEvent::TextChunk(chunk) => {
                 self.read(&chunk.text);
@@ -142,12 +124,8 @@ impl MatchAgent {
         end: &StreamEnd,
         step: &mut Step<'_>,
     ) {
-        if !self.answers_model_call(fact.cause.as_ref()) {
+        if !self.course.stream_ended(fact, end.stop_reason, step) {
             return;
-        }
-        if self.assembler.is_open() {
-            let stop_reason = end.stop_reason;
-            step.stream(StreamOutput::MessageStop { stop_reason });
         }
         match end.stop_reason {
             // The call is still under way: another attempt or an error follows.
@@ -162,9 +140,9 @@ impl MatchAgent {
     }
 
     fn on_answer(&mut self, reason: StopReason, step: &mut Step<'_>) {
-        let answer = self.assembler.finish();
-        self.pay(answer.usage, step);
-        if let Some(run) = self.active_run() {
+        let answer = self.course.assembler.finish();
+        self.course.pay(answer.usage, &self.config.model, step);
+        if let Some(run) = self.course.active() {
             run.pending.model_call = None;
         }
         let Some(mut matching) = self.matching.take() else {
@@ -181,7 +159,7 @@ impl MatchAgent {
                 partial: false,
             });
         }
-        if !self.is_stopping() {
+        if !self.course.is_stopping() {
             self.take_answer(matching, reason, step);
         }
         self.settle(step);
@@ -203,8 +181,8 @@ impl MatchAgent {
 
     /// Forgets what the open stream has come to; another attempt begins, or an error follows.
     pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
-        let answer = self.assembler.finish_partial();
-        self.pay(answer.usage, step);
+        let answer = self.course.assembler.finish_partial();
+        self.course.pay(answer.usage, &self.config.model, step);
         if let Some(matching) = &mut self.matching {
             matching.parser = AnswerParser::default();
             matching.found.clear();
@@ -215,26 +193,8 @@ impl MatchAgent {
     pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
         self.set_aside(step);
         self.matching = None;
-        if let Some(run) = self.active_run() {
+        if let Some(run) = self.course.active() {
             run.pending.model_call = None;
-        }
-    }
-
-    fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
-        if usage == Usage::default() {
-            return;
-        }
-        let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
-        let model = asked.unwrap_or(&self.config.model);
-        let cost = model.prices.cost(&usage);
-        let model = model.id.clone();
-        self.totals.usage += usage;
-        self.totals.cost += cost;
-        self.totals.context_tokens = usage.context_tokens();
-        step.state(StateOutput::Spent { model, usage, cost });
-        if let Some(run) = self.active_run() {
-            run.bill.usage += usage;
-            run.bill.cost += cost;
         }
     }
 }

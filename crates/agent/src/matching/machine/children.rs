@@ -10,9 +10,8 @@ use serde_json::Value;
 
 use super::MatchAgent;
 use super::plan::{Active, Place, Task, add_text};
-use crate::limits;
+use crate::course::{Record, Step};
 use crate::matching::Intent;
-use crate::react::{Record, Step, StopCause};
 
 /// An agent that this one made. It stays for the inputs to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +57,7 @@ impl MatchAgent {
             rule: task.rule.clone(),
         });
         self.send(&child, task, InputMode::Queue, step);
-        self.set_status(RunStatus::AwaitingTool, step);
+        self.course.set_status(RunStatus::AwaitingTool, step);
     }
 
     /// Gives the child that is at work something more.
@@ -127,7 +126,7 @@ impl MatchAgent {
     }
 
     fn act(&self, body: ActionBody, step: &mut Step<'_>) {
-        step.act_in(self.run.as_ref().map(|run| run.id.clone()), body);
+        step.act_in(self.course.run_id(), body);
     }
 
     /// A child of this agent says something.
@@ -143,7 +142,7 @@ impl MatchAgent {
                 text, model_calls, ..
             }) => {
                 let works = self.is_at_work(id);
-                if let Some(run) = self.active_run().filter(|_| works) {
+                if let Some(run) = self.course.active().filter(|_| works) {
                     add_text(&mut run.last_text, text);
                     run.bill.model_calls += model_calls;
                 }
@@ -162,20 +161,14 @@ impl MatchAgent {
 
     /// What a child spends is this agent's too. One that would go on beyond a limit is stopped.
     fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut Step<'_>) {
-        self.totals.usage += usage;
-        self.totals.cost += cost;
-        let limits = self.config.limits;
-        let nothing_else = self.plan.is_empty() && !self.inputs.has_steering();
+        self.course.share(usage, cost);
+        let nothing_else = self.plan.is_empty() && !self.course.inputs.has_steering();
         let works = self.at_work.is_some();
-        let Some(run) = self.active_run() else { return };
-        run.bill.usage += usage;
-        run.bill.cost += cost;
-        if run.pending.stop.is_some() || !works {
+        if self.course.is_stopping() || !works {
             return;
         }
-        if let Some(limit) = limits::used_up(&limits, &run.spent()) {
+        if let Some(cause) = self.course.used_up(&self.config.limits) {
             self.over_at = nothing_else.then_some(step.seq);
-            let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
             self.begin_stop(cause, step);
             self.settle(step);
         }
@@ -189,7 +182,7 @@ impl MatchAgent {
         reason: Option<&str>,
         step: &mut Step<'_>,
     ) {
-        let is_stopping = self.is_stopping();
+        let is_stopping = self.course.is_stopping();
         let has_more = |child: &Child| child.id == *id && !child.unheard.is_empty();
         let Some(work) = self.at_work.clone() else { return };
         if self.children.iter().any(has_more) {
@@ -211,7 +204,7 @@ impl MatchAgent {
     /// The limit was reached with the very words that the run ends with: nothing is cut off.
     fn take_back_limit(&mut self, status: RunStatus, step: &mut Step<'_>) {
         let in_time = self.over_at == Some(step.seq) && status == RunStatus::Completed;
-        let Some(run) = self.active_run().filter(|_| in_time) else {
+        let Some(run) = self.course.active().filter(|_| in_time) else {
             return;
         };
         if run
@@ -257,7 +250,7 @@ impl MatchAgent {
             self.active = None;
         }
         if let Some(work) = self.at_work.take_if(|work| work.child == *id) {
-            if !work.leaving && !self.is_stopping() {
+            if !work.leaving && !self.course.is_stopping() {
                 let unheard = gone.unheard.into_iter().rev().map(|sent| sent.task);
                 unheard.for_each(|task| self.plan.push_front(task));
             }

@@ -7,9 +7,8 @@ use agentx_types::{AgentConfig, ContentPart, Message, MessageId, MessageOutput, 
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
-use crate::limits;
+use crate::course::{Record, Step};
 use crate::matching::Intent;
-use crate::react::{Record, Step, StopCause};
 
 /// Who does something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,7 +151,7 @@ impl MatchAgent {
             message: Arc::new(message),
             partial: false,
         });
-        if let Some(run) = self.active_run() {
+        if let Some(run) = self.course.active() {
             add_text(&mut run.last_text, NOBODY);
         }
         self.outcome
@@ -162,11 +161,11 @@ impl MatchAgent {
     /// Goes on: with inputs that wait to be matched, with what is to be done, or to the end.
     pub(super) fn settle(&mut self, step: &mut Step<'_>) {
         loop {
-            let Some(run) = self.active_run() else {
-                if self.inputs.closed().is_some() {
+            let Some(run) = self.course.active() else {
+                if self.course.inputs.closed().is_some() {
                     return;
                 }
-                match self.inputs.next() {
+                match self.course.inputs.next() {
                     Some(input) => self.start_run(input, step),
                     None => return,
                 }
@@ -179,11 +178,13 @@ impl MatchAgent {
                 if self.at_work.is_some() || cause.record == Record::Asked {
                     return;
                 }
-                self.end_stopped(cause, step);
-            } else if let Some(input) = self.inputs.next_steering() {
+                if let Some((status, reason)) = self.course.end_stopped(cause, step) {
+                    self.finish_run(status, Some(reason), step);
+                }
+            } else if let Some(input) = self.course.inputs.next_steering() {
                 self.take_up(input.message, step);
             } else if self.at_work.is_some() {
-                return self.set_status(RunStatus::AwaitingTool, step);
+                return self.course.set_status(RunStatus::AwaitingTool, step);
             } else if let Some(task) = self.plan.pop_front() {
                 self.begin(task, step);
             } else {
@@ -195,13 +196,8 @@ impl MatchAgent {
 
     /// Hands a task to its child, unless a limit forbids it.
     fn begin(&mut self, task: Task, step: &mut Step<'_>) {
-        let limits = self.config.limits;
-        let Some(run) = self.active_run() else { return };
-        match limits::used_up(&limits, &run.spent()) {
-            Some(limit) => {
-                let cause = StopCause::error(RunStatus::TimedOut, limit.code, &limit.message);
-                self.begin_stop(cause, step);
-            }
+        match self.course.used_up(&self.config.limits) {
+            Some(cause) => self.begin_stop(cause, step),
             None => self.hand_over(&task, step),
         }
     }

@@ -4,7 +4,7 @@
 use agentx_types::RunStatus;
 
 use super::MatchAgent;
-use crate::react::{Record, Step, StopCause};
+use crate::course::Step;
 
 impl MatchAgent {
     /// A fork goes on from here without what its parent had under way: the run ends as interrupted, and a child whose work
@@ -15,12 +15,13 @@ impl MatchAgent {
             self.left_behind.push(work.child);
         }
         self.plan.clear();
-        let Some(run) = self.active_run() else { return };
-        run.pending.stop.get_or_insert(StopCause::interrupt("forked"));
-        if run.pending.model_call.is_some() {
+        let Some(asked_model) = self.course.forked() else {
+            return;
+        };
+        if asked_model {
             self.cut_off(step);
         }
-        self.set_status(RunStatus::Stopping, step);
+        self.course.set_status(RunStatus::Stopping, step);
     }
 
     /// Another process takes over: the model call that was under way is made again, a child goes on by itself.
@@ -29,20 +30,11 @@ impl MatchAgent {
             self.close_child(child, "its work stayed behind in another session", step);
         }
         let max = self.config.limits.max_wall_ms;
-        let Some(run) = self.active_run() else { return };
-        run.come_back(step.at);
+        let Some(run) = self.course.active() else { return };
+        run.taken_over(step.at);
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();
-        if let Some(cause) = &mut run.pending.stop
-            && cause.record == Record::Asked
-        {
-            cause.record = Record::Due;
-        }
-        // The process that ran the timer is gone, and a run that is being stopped needs no other.
-        run.pending.timer = None;
-        if !stopping {
-            run.start_timer(max, step);
-        }
+        run.take_up_timer(max, step);
         if asked_model && stopping {
             self.cut_off(step);
         } else if asked_model {
@@ -50,7 +42,7 @@ impl MatchAgent {
             return self.call_model(step);
         }
         if self.at_work.is_some() {
-            self.set_status(
+            self.course.set_status(
                 if stopping {
                     RunStatus::Stopping
                 } else {

@@ -1,13 +1,14 @@
 //! What a run knows about itself, and the step that is being taken.
 
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentOutput, AgentStateId, Message, MessageId, MessageOutput, ModelSpec,
-    NanoUsd, RunId, RunStatus, StateOutput, StreamOutput, Timestamp, TurnOutput, Usage,
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, Message, MessageId,
+    MessageOutput, ModelSpec, NanoUsd, RunId, RunStatus, StateOutput, StreamOutput, Timestamp, TurnOutput,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Transition;
-use crate::limits::Spent;
+use crate::limits::{Reached, Spent};
 
 /// One input of the user until its last answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,6 +111,11 @@ impl StopCause {
         }
     }
 
+    /// A limit forbids that it goes on.
+    pub(crate) fn limit(limit: &Reached) -> Self {
+        Self::error(RunStatus::TimedOut, limit.code, &limit.message)
+    }
+
     /// The same, where the log says so already.
     pub(crate) fn on_record(mut self) -> Self {
         self.record = Record::Made;
@@ -140,7 +146,7 @@ impl Run {
     }
 
     /// Another program goes on with it: nobody did between the last fact and now.
-    pub(crate) fn come_back(&mut self, at: Timestamp) {
+    pub(super) fn come_back(&mut self, at: Timestamp) {
         self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
     }
 
@@ -162,7 +168,21 @@ pub(crate) struct Step<'a> {
     pub(crate) out: &'a mut Transition,
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    /// The step that `fact` makes `agent` take.
+    pub(crate) fn new(
+        agent: &'a AgentStateId,
+        fact: &Envelope<EnvironmentEvent>,
+        out: &'a mut Transition,
+    ) -> Self {
+        Self {
+            agent,
+            seq: fact.seq,
+            at: fact.at,
+            out,
+        }
+    }
+
     /// Wants `body` done.
     pub(crate) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
         self.act_in(Some(run_id.clone()), body)

@@ -2,8 +2,20 @@
 
 use agentx_types::{AgentConfig, ConfigChange};
 
-/// Puts a change into effect.
-pub(crate) fn apply(config: &mut AgentConfig, change: &ConfigChange) {
+use super::{Course, Step};
+
+impl Course {
+    /// Puts a change into effect, also for the run that is under way.
+    pub(crate) fn change(&mut self, config: &mut AgentConfig, change: &ConfigChange, step: &mut Step<'_>) {
+        let before = config.limits.max_wall_ms;
+        apply(config, change);
+        if let Some(run) = self.active() {
+            run.wall_time_changed(before, config.limits.max_wall_ms, step);
+        }
+    }
+}
+
+fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => config.model = *model,
         ConfigChange::Params(params) => config.params = params,

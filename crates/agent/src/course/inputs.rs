@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx_types::{Message, RunId};
+use agentx_types::{InputMode, Message, Role, RunId, StateOutput, UserMessage};
 use serde::{Deserialize, Serialize};
+
+use super::{Course, Step};
 
 /// An input of a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +17,67 @@ pub struct Input {
     pub seq: u64,
     /// What was said.
     pub message: Arc<Message>,
+}
+
+/// What becomes of an input.
+pub(crate) enum Taken {
+    /// It opens a run.
+    Opens(Input),
+    /// It waits for its own.
+    Waits,
+    /// It joins the run under way.
+    Joins,
+    /// It joins the run after the one under way, which it interrupts.
+    Interrupts,
+}
+
+impl Input {
+    /// One that comes now.
+    pub(crate) fn new(message: Message, step: &Step<'_>) -> Self {
+        Self {
+            run_id: RunId::of_input(step.seq),
+            seq: step.seq,
+            message: Arc::new(message),
+        }
+    }
+}
+
+impl Course {
+    /// A person says something.
+    pub(crate) fn take(&mut self, said: &UserMessage, step: &mut Step<'_>) -> Taken {
+        let message = Message {
+            message_id: said.message_id.clone(),
+            role: Role::User,
+            content: said.content.clone(),
+        };
+        let input = Input::new(message, step);
+        if self.is_free() {
+            return Taken::Opens(input);
+        }
+        match said.mode {
+            InputMode::Queue => {
+                let position = self.inputs.queue(input);
+                step.state(StateOutput::InputQueued {
+                    message_id: said.message_id.clone(),
+                    position,
+                });
+                Taken::Waits
+            }
+            InputMode::Steer => {
+                self.inputs.steer(input);
+                Taken::Joins
+            }
+            InputMode::Interrupt => {
+                self.inputs.steer(input);
+                Taken::Interrupts
+            }
+        }
+    }
+
+    /// Whether an input opens a run at once.
+    pub(crate) fn is_free(&mut self) -> bool {
+        self.active().is_none() && self.inputs.closed().is_none()
+    }
 }
 
 /// Inputs that wait.

@@ -3,11 +3,11 @@
 
 use agentx_types::{ActionBody, ActionId, Cancel, RunStatus, StartTimer, Timer};
 
-use crate::react::{Run, Step, StopCause};
+use super::{Run, Step, StopCause};
 
 impl Run {
     /// Starts the timer for what is left of the limit, if there is one.
-    pub(crate) fn start_timer(&mut self, max_ms: Option<u64>, step: &mut Step<'_>) {
+    pub(super) fn start_timer(&mut self, max_ms: Option<u64>, step: &mut Step<'_>) {
         self.pending.timer = max_ms.map(|max| {
             let timer = StartTimer {
                 after_ms: max.saturating_sub(self.used_ms(step.at)),
@@ -17,8 +17,16 @@ impl Run {
         });
     }
 
+    /// The process that ran the timer is gone, and a run that is being stopped needs no other.
+    pub(crate) fn take_up_timer(&mut self, max_ms: Option<u64>, step: &mut Step<'_>) {
+        self.pending.timer = None;
+        if self.pending.stop.is_none() {
+            self.start_timer(max_ms, step);
+        }
+    }
+
     /// A timer is due that `action` started. Why the run has to stop, where it was the run's and its time is used up.
-    pub(crate) fn timer_fired(
+    pub(super) fn timer_fired(
         &mut self,
         action: Option<&ActionId>,
         max_ms: Option<u64>,
@@ -40,7 +48,7 @@ impl Run {
 
     /// A limit that is new or lower than before needs a timer that is due earlier; for a higher one, the old timer starts the
     /// next when it is due.
-    pub(crate) fn wall_time_changed(
+    pub(super) fn wall_time_changed(
         &mut self,
         before: Option<u64>,
         max_ms: Option<u64>,

@@ -1,0 +1,55 @@
+//! What model calls cost: the run's, and the agent's.
+
+use agentx_types::{EffectBill, ModelSpec, NanoUsd, StateOutput, Usage};
+use serde::{Deserialize, Serialize};
+
+use super::{Course, Step};
+
+/// What all runs have cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    pub(crate) usage: Usage,
+    pub(crate) cost: NanoUsd,
+    pub(crate) context_tokens: u64,
+}
+
+impl Course {
+    /// A model call of this agent's own has cost `usage`, at the prices of the model that was asked (`otherwise` where that is
+    /// not known). `false` where it cost nothing.
+    pub(crate) fn pay(&mut self, usage: Usage, otherwise: &ModelSpec, step: &mut Step<'_>) -> bool {
+        if usage == Usage::default() {
+            return false;
+        }
+        let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
+        let model = asked.unwrap_or(otherwise);
+        let cost = model.prices.cost(&usage);
+        let model = model.id.clone();
+        self.share(usage, cost);
+        self.totals.context_tokens = usage.context_tokens();
+        step.state(StateOutput::Spent { model, usage, cost });
+        true
+    }
+
+    /// A tool of this agent has asked a model.
+    pub(crate) fn pay_for_tool(&mut self, bill: &EffectBill, step: &mut Step<'_>) {
+        self.share(bill.usage, bill.cost);
+        step.state(StateOutput::Spent {
+            model: bill.model.clone(),
+            usage: bill.usage,
+            cost: bill.cost,
+        });
+        if let Some(run) = self.active() {
+            run.bill.model_calls += 1;
+        }
+    }
+
+    /// What was spent for this agent counts as its own: its tools' and its children's too.
+    pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd) {
+        self.totals.usage += usage;
+        self.totals.cost += cost;
+        if let Some(run) = self.active() {
+            run.bill.usage += usage;
+            run.bill.cost += cost;
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! How runs end before their answer, as far as that is the same for every machine: what an interrupt, an error or a timer means
+//! for the run under way, and how its end comes to be on record. What has to be stopped is for the machine.
+
+use agentx_types::{
+    ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Timestamp,
+};
+
+use crate::limits;
+
+use super::{Course, Record, Run, Step, StopCause};
+
+/// What follows for the machine from something that stops runs.
+pub(crate) enum Follows {
+    Nothing,
+    /// It goes on: what was waited for is on record.
+    GoOn,
+    /// The run is to be stopped.
+    Stop(StopCause),
+    /// The agent is gone, and has no run that would have to end first.
+    Leave(String),
+}
+
+impl Course {
+    /// What follows from a fact that stops runs: an interrupt, a timer, the end of the agent.
+    pub(crate) fn hear_of_a_stop(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        max_wall_ms: Option<u64>,
+        step: &mut Step<'_>,
+    ) -> Follows {
+        match &fact.event {
+            EnvironmentEvent::InterruptRequested(request) => {
+                let reason = request.reason.as_deref().unwrap_or("stopped by the user");
+                Follows::Stop(StopCause::interrupt(reason))
+            }
+            EnvironmentEvent::Interrupted(interrupted) => self.interrupted(fact, &interrupted.reason),
+            EnvironmentEvent::TimerFired(_) => self
+                .active()
+                .and_then(|run| run.timer_fired(fact.cause.as_ref(), max_wall_ms, step))
+                .map_or(Follows::Nothing, Follows::Stop),
+            EnvironmentEvent::AgentClosed(closed) if closed.agent_state_id == *step.agent => {
+                self.close(&closed.reason)
+            }
+            _ => Follows::Nothing,
+        }
+    }
+
+    /// The log says that a run was interrupted: the report that was asked for, or somebody else's word, which then needs no
+    /// other.
+    fn interrupted(&mut self, fact: &Envelope<EnvironmentEvent>, reason: &str) -> Follows {
+        let is_of = |run: &&mut Run| fact.run_id.as_ref().is_none_or(|id| *id == run.id);
+        let Some(run) = self.active().filter(is_of) else {
+            return Follows::Nothing;
+        };
+        match &mut run.pending.stop {
+            Some(cause) if cause.status == RunStatus::Interrupted => {
+                cause.record = Record::Made;
+                Follows::GoOn
+            }
+            Some(_) => Follows::Nothing,
+            None => Follows::Stop(StopCause::interrupt(reason).on_record()),
+        }
+    }
+
+    /// An error ends the run that it belongs to: the one whose model call failed, or the one that it names.
+    pub(crate) fn failed(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        error: &ErrorOccurred,
+        from_model: bool,
+    ) -> Follows {
+        let is_of = |run: &&mut Run| from_model || fact.run_id.as_ref() == Some(&run.id);
+        let Some(run) = self.active().filter(is_of) else {
+            return Follows::Nothing;
+        };
+        match &mut run.pending.stop {
+            Some(cause) => {
+                if cause.record == Record::Asked {
+                    cause.record = Record::Made;
+                }
+                Follows::GoOn
+            }
+            None => {
+                let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message);
+                Follows::Stop(cause.on_record())
+            }
+        }
+    }
+
+    /// The agent is gone: what runs is stopped, and nothing begins any more.
+    fn close(&mut self, reason: &str) -> Follows {
+        if !self.inputs.close(reason) {
+            Follows::Nothing
+        } else if self.active().is_some() {
+            Follows::Stop(StopCause::interrupt(reason))
+        } else {
+            Follows::Leave(reason.to_owned())
+        }
+    }
+
+    /// Why the run cannot ask a model again, if a limit forbids it.
+    pub(crate) fn used_up(&mut self, limits: &Limits) -> Option<StopCause> {
+        let limit = limits::used_up(limits, &self.active()?.spent())?;
+        Some(StopCause::limit(&limit))
+    }
+
+    /// The session goes on as a fork, without what its parent had under way: the run ends as interrupted. Whether a model call
+    /// was under way; `None` where no run was.
+    pub(crate) fn forked(&mut self) -> Option<bool> {
+        let run = self.active()?;
+        run.pending.stop.get_or_insert(StopCause::interrupt("forked"));
+        Some(run.pending.model_call.is_some())
+    }
+
+    /// Nothing is open any more: the stop is reported. Once that is on record: how the run ends.
+    pub(crate) fn end_stopped(
+        &mut self,
+        cause: StopCause,
+        step: &mut Step<'_>,
+    ) -> Option<(RunStatus, String)> {
+        match cause.record {
+            Record::Asked => None,
+            Record::Made => Some((cause.status, cause.message)),
+            Record::Due => {
+                let run = self.active()?;
+                if let Some(stop) = &mut run.pending.stop {
+                    stop.record = Record::Asked;
+                }
+                let report = match cause.status {
+                    RunStatus::Interrupted => Report::Interrupted {
+                        reason: cause.message,
+                    },
+                    _ => Report::Error {
+                        code: cause.code,
+                        message: cause.message,
+                    },
+                };
+                step.act(&run.id, ActionBody::Report(report));
+                None
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Another process takes over: nobody went on with the run between the last fact and now, and a report that the old one was
+    /// asked for is due again.
+    pub(crate) fn taken_over(&mut self, at: Timestamp) {
+        self.come_back(at);
+        if let Some(cause) = &mut self.pending.stop
+            && cause.record == Record::Asked
+        {
+            cause.record = Record::Due;
+        }
+    }
+}
