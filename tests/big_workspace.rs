@@ -86,6 +86,7 @@ fn context(root: &Path) -> ToolContext {
         blobs: Arc::new(MemoryLog::new()),
         cancel: Default::default(),
         values: Default::default(),
+        places: Default::default(),
     }
 }
 

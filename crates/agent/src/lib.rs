@@ -39,6 +39,8 @@ pub mod matching;
 pub mod pattern;
 mod react;
 
+use std::sync::Arc;
+
 use agentx_types::{
     Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, NanoUsd, RunId,
     Usage,
@@ -133,7 +135,7 @@ impl Agent {
     }
 
     /// Its configuration as it is now.
-    pub fn config(&self) -> &AgentConfig {
+    pub fn config(&self) -> &Arc<AgentConfig> {
         match self {
             Self::React(agent) => agent.config(),
             Self::Match(agent) => agent.config(),

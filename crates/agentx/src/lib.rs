@@ -154,6 +154,7 @@ pub use update::{Answer, Update};
 /// | `path = p`, `command = c` | the parameter that holds a path, or a command line, for approval rules |
 /// | `idempotent` | after a crash it may be called again |
 /// | `quit` | a call that works ends the run |
+/// | `waits` | it waits for agents or other tools, and so takes none of the places of calls that run at once |
 ///
 /// A parameter is a name with a type that is [`Deserialize`](serde::Deserialize) and [`JsonSchema`](schemars::JsonSchema);
 /// an `Option` may be left out. `#[arg(default)]` and `#[arg(default = …)]` say what it is where it is left out, `#[arg(name = "…")]`

@@ -129,4 +129,8 @@ impl Tool for Given {
             tool.call(input, context).await
         })
     }
+
+    fn waits(&self) -> bool {
+        self.tool.waits()
+    }
 }

@@ -52,8 +52,20 @@ const FLOW: &str = r#"
         while true do
             local chunk = stream:recv():await()
             if chunk == nil then break end
-            table.insert(parts, chunk)
+            table.insert(parts, chunk.part)
         end
+        rt:history_append("user", parts[1])
+        rt:history_append({role = "model", content = parts[2]})
+        rt:memory_set_summary("so far " .. parts[2])
+        rt:history_append("user", "taken back")
+        rt:history_revert()
+        local turn = rt:transformer("text", {model = "m"})
+        turn:send("turned")
+        turn:close_send()
+        table.insert(parts, turn:recv():await().part)
+        local nobody, why = rt:generate("nobody", {messages = {}})
+        assert(nobody == nil and why)
+        table.insert(parts, #rt:history_recent(10) .. " messages, " .. rt:memory_summary())
         writer:close()
         return ctx.state.first .. "|" .. table.concat(parts, "|")
     end
@@ -205,7 +217,9 @@ async fn a_flow_goes_on_wherever_it_was_cut_off() {
     let (status, expected) = whole.result("call_1");
     assert_eq!(status, ToolStatus::Success, "{expected}");
     assert!(
-        expected.contains("<write chapter 2: text>") && expected.contains("<about inner: text>!"),
+        expected.contains("<write chapter 2: text>")
+            && expected.contains("<about inner: text>!")
+            && expected.ends_with("<turned: text>|2 messages, so far <second: text>"),
         "{expected}"
     );
     let facts = whole.log.facts(&SessionId::new("ses_1"));

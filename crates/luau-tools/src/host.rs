@@ -122,7 +122,8 @@ kinds! {
     AgentCreate = "agent_create",
     /// `{agent, input}` → null, as soon as the child has it.
     AgentInput = "agent_input",
-    /// `{agent}` → `{chunk}`, or null where the child's turn has ended.
+    /// `{agent}` → `{chunk, restarted?}`, or null where the child's turn has ended. With `restarted` the message began again, as after
+    /// a crash: the chunk is all of it so far, and takes the place of what came of it before.
     AgentNext = "agent_next",
     /// `{agent}` → the whole text of the child's turn.
     AgentCollect = "agent_collect",
@@ -164,13 +165,14 @@ kinds! {
     CacheDelete = "cache_delete",
     /// `{name}` → the text, or null where it is not set.
     Env = "env",
-    /// `{transformer, config}` → `{stream}`: what is sent in comes out transformed.
+    /// `{transformer, config}` → what does it: `{tool}`, which is invoked with `{text}` for each text; `{model, system?}`, which is
+    /// asked about each text; or `{stream}`, where the host itself takes and gives chunks.
     StreamOpen = "stream_open",
     /// `{stream, chunk}` → null.
     StreamSend = "stream_send",
     /// `{stream}` → null: nothing more will be sent.
     StreamCloseSend = "stream_close_send",
-    /// `{stream}` → `{chunk}`, or null at the end.
+    /// `{stream}` → `{chunk, restarted?}`, or null at the end.
     StreamRecv = "stream_recv",
     /// `{stream}` → null.
     StreamClose = "stream_close",

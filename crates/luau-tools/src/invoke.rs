@@ -45,7 +45,7 @@ impl Script {
         if limits.at_depth > limits.depth {
             return Err(error(Reason::Limit(Limit::Depth(limits.depth))));
         }
-        let end = Instant::now() + limits.wall;
+        let end = Instant::now() + limits.wall.saturating_sub(limits.spent);
         let wall = Limit::Wall(limits.wall);
         let _room = tokio::select! {
             room = Arc::clone(&self.lanes.room).acquire_owned() => room,

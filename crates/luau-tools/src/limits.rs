@@ -12,6 +12,8 @@ pub struct Limits {
     pub cpu: Duration,
     /// Time from the start to the end, waiting included: 5 minutes.
     pub wall: Duration,
+    /// What of [`Self::wall`] is used up already, where the run is one that was cut off and is run again: nothing.
+    pub spent: Duration,
     /// Effects of all kinds in a run: 10,000.
     pub effects: u64,
     /// Effects that reach out (http, generate, invoke, streams) in a run: 256.
@@ -40,6 +42,7 @@ impl Default for Limits {
             memory: 32 << 20,
             cpu: Duration::from_secs(2),
             wall: Duration::from_secs(300),
+            spent: Duration::ZERO,
             effects: 10_000,
             requests: 256,
             pending: 256,

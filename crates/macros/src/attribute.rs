@@ -22,6 +22,7 @@ pub(crate) struct About {
     pub(crate) command: Option<Ident>,
     idempotent: bool,
     quit: bool,
+    waits: bool,
 }
 
 impl About {
@@ -44,6 +45,7 @@ impl About {
             },
             "idempotent" => self.idempotent = true,
             "quit" => self.quit = true,
+            "waits" => self.waits = true,
             "name" => self.name = Some(checked_name(meta.value()?.parse()?)?),
             "path" => self.path = Some(meta.value()?.parse()?),
             "command" => self.command = Some(meta.value()?.parse()?),
@@ -80,15 +82,16 @@ impl About {
         let command = command.map(|name| quote!(.command(#name)));
         let idempotent = self.idempotent.then(|| quote!(.idempotent()));
         let quit = self.quit.then(|| quote!(.quit()));
+        let waits = self.waits.then(|| quote!(.waits()));
         Ok(quote! {
             ::agentx::tools::ToolAbout::new(#name, #description, ::agentx::types::Access::#access)
-                #path #command #idempotent #quit
+                #path #command #idempotent #quit #waits
         })
     }
 }
 
 fn unknown(meta: &ParseNestedMeta<'_>) -> Error {
-    meta.error("expected `name = \"…\"`, `read`, `change`, `run`, `path = parameter`, `command = parameter`, `idempotent` or `quit`")
+    meta.error("expected `name = \"…\"`, `read`, `change`, `run`, `path = parameter`, `command = parameter`, `idempotent`, `quit` or `waits`")
 }
 
 /// Model APIs take letters, digits, `_` and `-`.

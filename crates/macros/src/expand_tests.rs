@@ -66,7 +66,7 @@ fn mistakes_of_the_attributes_say_what_to_do() {
     };
     assert!(
         expand(
-            quote!(name = "say-it", run, idempotent, quit, command = words),
+            quote!(name = "say-it", run, idempotent, quit, waits, command = words),
             say()
         )
         .is_ok()

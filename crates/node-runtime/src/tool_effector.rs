@@ -5,23 +5,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentx_runtime::{
-    BoxFuture, Effector, EventSink, Journal, Listener, RequestValues, SessionBlobs, SessionLog, SystemBus,
-    ToolContext, ToolOutcome, ToolOutputSink,
+    BoxFuture, Effector, EventSink, Journal, Listener, Places, RequestValues, SessionBlobs, SessionLog,
+    SystemBus, ToolContext, ToolOutcome, ToolOutputSink,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// How many tool calls of a runtime run at once; the others wait for their turn.
-const MAX_AT_ONCE: usize = 64;
-
-/// Runs tools, many at once, each as its own task.
+/// Runs tools, many at once, each as its own task. Clones are the same.
+#[derive(Clone)]
 pub struct ToolEffector {
     tools: Toolbox,
     log: Arc<dyn SessionLog>,
     bus: Option<SystemBus>,
-    slots: Arc<Semaphore>,
+    places: Places,
 }
 
 impl ToolEffector {
@@ -31,7 +28,7 @@ impl ToolEffector {
             tools,
             log,
             bus: None,
-            slots: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+            places: Places::default(),
         }
     }
 
@@ -40,6 +37,52 @@ impl ToolEffector {
     pub fn hearing(mut self, bus: SystemBus) -> Self {
         self.bus = Some(bus);
         self
+    }
+
+    /// The same, where so many calls run at once.
+    #[must_use]
+    pub fn with_places(mut self, places: Places) -> Self {
+        self.places = places;
+        self
+    }
+
+    /// A call's outcome, when it has had its turn.
+    async fn outcome(&self, call: &CallTool, context: ToolContext) -> ToolOutcome {
+        let Some(tool) = self.tools.get(&call.name) else {
+            return self.tools.unknown(&call.name);
+        };
+        let cancel = context.cancel.clone();
+        let place = tokio::select! {
+            biased;
+            place = self.places.take(&*tool) => place,
+            () = cancel.cancelled() => {
+                return ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before it began.");
+            }
+        };
+        let outcome = tool.call(call.input.clone(), context).await;
+        drop(place);
+        outcome
+    }
+
+    fn context(&self, call: &CallTool, events: &EventSink, cancel: CancellationToken) -> ToolContext {
+        let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
+        let mut journal = Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone())
+            .of(call.caller.clone());
+        if let Some(bus) = &self.bus {
+            journal = journal.with_listener(Listener::new(session_id.clone(), self.log.clone(), bus.clone()));
+        }
+        ToolContext {
+            tool_call_id: call.tool_call_id.clone(),
+            workspace: PathBuf::from(&call.workspace),
+            outside_workspace: call.outside_workspace,
+            output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
+            journal,
+            blobs: Arc::new(SessionBlobs::new(self.log.clone(), session_id.clone())),
+            session_id,
+            cancel,
+            values: RequestValues::default(),
+            places: self.places.clone(),
+        }
     }
 }
 
@@ -50,23 +93,14 @@ impl Effector for ToolEffector {
         events: EventSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        let (tools, log, slots) = (self.tools.clone(), self.log.clone(), self.slots.clone());
-        let bus = self.bus.clone();
+        let this = self.clone();
         Box::pin(async move {
             let ActionBody::CallTool(call) = &action.body else {
                 return;
             };
             let began = Instant::now();
-            let outcome = tokio::select! {
-                biased;
-                slot = slots.acquire() => {
-                    let context = context(call, &events, (log, bus), cancel.clone());
-                    let outcome = tools.call(&call.name, call.input.clone(), context).await;
-                    drop(slot);
-                    outcome
-                }
-                () = cancel.cancelled() => ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before it began."),
-            };
+            let context = this.context(call, &events, cancel);
+            let outcome = this.outcome(call, context).await;
             tracing::debug!(tool = %call.name, status = ?outcome.status, elapsed_us = began.elapsed().as_micros(), "tool call ended");
             let is_error = outcome.is_error();
             let ToolOutcome {
@@ -88,30 +122,5 @@ impl Effector for ToolEffector {
     fn session_closed(&self, session: &SessionId) -> BoxFuture<'static, ()> {
         let (tools, session) = (self.tools.clone(), session.clone());
         Box::pin(async move { tools.shutdown(&session).await })
-    }
-}
-
-fn context(
-    call: &CallTool,
-    events: &EventSink,
-    (log, bus): (Arc<dyn SessionLog>, Option<SystemBus>),
-    cancel: CancellationToken,
-) -> ToolContext {
-    let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
-    let mut journal = Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone())
-        .of(call.caller.clone());
-    if let Some(bus) = bus {
-        journal = journal.with_listener(Listener::new(session_id.clone(), log.clone(), bus));
-    }
-    ToolContext {
-        tool_call_id: call.tool_call_id.clone(),
-        workspace: PathBuf::from(&call.workspace),
-        outside_workspace: call.outside_workspace,
-        output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
-        journal,
-        blobs: Arc::new(SessionBlobs::new(log, session_id.clone())),
-        session_id,
-        cancel,
-        values: RequestValues::default(),
     }
 }

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_runtime::{Journal, RequestValues, SessionBlobs, ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_runtime::{
+    Journal, Places, RequestValues, SessionBlobs, ToolContext, ToolOutcome, ToolOutputSink,
+};
 use agentx_types::{AgentConfig, Caller, SessionId, ToolCallId};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
@@ -27,13 +29,14 @@ impl NodeRuntime {
             outside_workspace: true,
             output: ToolOutputSink::discard(),
             journal: Journal::discard().of(Arc::new(Caller {
-                config: Some(agent),
-                state: Map::new(),
+                config: Some(Arc::new(agent)),
+                kept: Arc::default(),
             })),
             blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
             session_id: session_id.clone(),
             cancel,
             values: RequestValues::default(),
+            places: Places::default(),
         };
         let outcome = self.toolbox().call(name, input, context).await;
         self.toolbox().shutdown(&session_id).await;

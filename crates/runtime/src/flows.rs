@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentStateId, EffectEnded, EffectOutcome, Envelope, EnvironmentEvent, RecordedEffects, ToolCallId,
+    AgentStateId, EffectEnded, EffectOutcome, Envelope, EnvironmentEvent, Kept, RecordedEffects, Timestamp,
+    ToolCallId,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-/// The kind of step by which a script keeps a value with its agent: its input is `{key, value}`, and null takes the key away.
-const STATE_SET: &str = "state_set";
+use serde_json::Value;
 
 /// The part of a session's fold that is about tools.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,28 +17,51 @@ pub(crate) struct Flows {
     /// By call; a call that a step made has its own entry.
     #[serde(default)]
     calls: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
+    /// Since when they are under way in the process that runs them.
     #[serde(default)]
-    states: BTreeMap<AgentStateId, Map<String, Value>>,
+    since: BTreeMap<ToolCallId, Timestamp>,
+    /// The time of the last fact: until then a program was there.
+    #[serde(default)]
+    seen_at: Timestamp,
+    /// Calls share what they were given.
+    #[serde(default)]
+    kept: BTreeMap<AgentStateId, Arc<Kept>>,
 }
 
 impl Flows {
-    /// Takes note of a fact about a call or an agent.
+    /// Takes note of a fact.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
-            EnvironmentEvent::EffectStarted(started) => self.call(&started.tool_call_id).started(started),
+            EnvironmentEvent::EffectStarted(started) => {
+                self.call(&started.tool_call_id, fact.at).started(started);
+            }
             EnvironmentEvent::EffectEnded(ended) => {
-                if let Some(agent) = fact.agent_state_id.as_ref().filter(|_| ended.kind == STATE_SET) {
+                if let Some(agent) = &fact.agent_state_id {
                     self.keep(agent, ended);
                 }
-                self.call(&ended.tool_call_id).ended(ended);
+                self.call(&ended.tool_call_id, fact.at).ended(ended);
                 // The outcome of a step stands for all that it did.
                 self.forget(&ended.tool_call_id.inner(ended.step));
             }
             EnvironmentEvent::ToolResult(result) => self.forget(&result.tool_call_id),
             EnvironmentEvent::AgentClosed(closed) => {
-                self.states.remove(&closed.agent_state_id);
+                self.kept.remove(&closed.agent_state_id);
             }
+            EnvironmentEvent::WriterAttached(_) => self.go_on(fact.at),
             _ => {}
+        }
+        self.seen_at = fact.at;
+    }
+
+    /// Another program goes on with the calls: what they took of the one before counts, the time between the two does not.
+    fn go_on(&mut self, at: Timestamp) {
+        for (id, since) in &mut self.since {
+            if let Some(call) = self.calls.get_mut(id) {
+                let spent = self.seen_at.millis_since(*since);
+                let call = Arc::make_mut(call);
+                call.spent_ms = call.spent_ms.saturating_add(spent);
+            }
+            *since = at;
         }
     }
 
@@ -64,11 +85,14 @@ impl Flows {
     }
 
     /// What scripts keep with an agent.
-    pub(crate) fn state(&self, agent: &AgentStateId) -> Map<String, Value> {
-        self.states.get(agent).cloned().unwrap_or_default()
+    pub(crate) fn kept(&self, agent: &AgentStateId) -> Arc<Kept> {
+        self.kept.get(agent).cloned().unwrap_or_default()
     }
 
-    fn call(&mut self, call: &ToolCallId) -> &mut RecordedEffects {
+    fn call(&mut self, call: &ToolCallId, at: Timestamp) -> &mut RecordedEffects {
+        if !self.since.contains_key(call) {
+            self.since.insert(call.clone(), at);
+        }
         // Whoever runs the call again shares it; it is cloned at most once for each time that this happens.
         Arc::make_mut(self.calls.entry(call.clone()).or_default())
     }
@@ -87,24 +111,15 @@ impl Flows {
             .collect();
         for id in gone {
             self.calls.remove(&id);
+            self.since.remove(&id);
         }
     }
 
     fn keep(&mut self, agent: &AgentStateId, ended: &EffectEnded) {
-        let asked = ended.input.as_deref();
-        let key = asked.and_then(|input| input.get("key")).and_then(Value::as_str);
-        let (Some(key), EffectOutcome::Done(_)) = (key, &*ended.outcome) else {
+        if !Kept::is_changed_by(&ended.kind) || matches!(*ended.outcome, EffectOutcome::Failed(_)) {
             return;
-        };
-        let value = asked
-            .and_then(|input| input.get("value"))
-            .cloned()
-            .unwrap_or(Value::Null);
-        let state = self.states.entry(agent.clone()).or_default();
-        if value.is_null() {
-            state.shift_remove(key);
-        } else {
-            state.insert(key.to_owned(), value);
         }
+        let kept = Arc::make_mut(self.kept.entry(agent.clone()).or_default());
+        kept.note(&ended.kind, ended.input.as_deref().unwrap_or(&Value::Null));
     }
 }

@@ -128,8 +128,8 @@ impl SessionFold {
                     let config = self.agents.get(&action.agent_state_id);
                     call.recorded = self.flows.recorded(&call.tool_call_id);
                     call.caller = Arc::new(Caller {
-                        config: config.map(|agent| agent.config().clone()),
-                        state: self.flows.state(&action.agent_state_id),
+                        config: config.map(|agent| Arc::clone(agent.config())),
+                        kept: self.flows.kept(&action.agent_state_id),
                     });
                 }
                 _ => {}
@@ -140,6 +140,7 @@ impl SessionFold {
 
     /// What the session itself keeps of a fact.
     fn note(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
+        self.flows.note(fact);
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
@@ -182,10 +183,6 @@ impl SessionFold {
                 });
             }
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
-            EnvironmentEvent::EffectStarted(_)
-            | EnvironmentEvent::EffectEnded(_)
-            | EnvironmentEvent::ToolResult(_)
-            | EnvironmentEvent::AgentClosed(_) => self.flows.note(fact),
             // Whoever asks a model at this time shares them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
             _ => {}
@@ -290,7 +287,7 @@ impl SessionFold {
         });
         Some(SessionState {
             last_seq: self.last_seq,
-            config: agent.config().clone(),
+            config: AgentConfig::clone(agent.config()),
             run,
             pending_approvals: self.pending_approvals(),
             queued: agent

@@ -2,11 +2,11 @@
 //! back. A call that keeps it can be run again from its start and does nothing twice.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
     AgentStateId, Caller, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
-    RecordedEffect, RecordedEffects, RunId, SessionId, Source, ToolCallId,
+    Kept, RecordedEffect, RecordedEffects, RunId, SessionId, Source, ToolCallId,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -20,6 +20,8 @@ pub struct Journal {
     tool_call_id: ToolCallId,
     recorded: Arc<RecordedEffects>,
     caller: Arc<Caller>,
+    /// What scripts keep with the agent that calls, with what this call and the calls that it made changed.
+    kept: Arc<Mutex<Arc<Kept>>>,
     listener: Option<Listener>,
     depth: u32,
 }
@@ -46,6 +48,7 @@ impl Journal {
             tool_call_id,
             recorded,
             caller: Arc::default(),
+            kept: Arc::default(),
             listener: None,
             depth: 1,
         }
@@ -54,6 +57,7 @@ impl Journal {
     /// The same, for a call of this agent.
     #[must_use]
     pub fn of(mut self, caller: Arc<Caller>) -> Self {
+        self.kept = Arc::new(Mutex::new(caller.kept.clone()));
         self.caller = caller;
         self
     }
@@ -91,6 +95,7 @@ impl Journal {
             tool_call_id,
             recorded,
             caller: self.caller.clone(),
+            kept: self.kept.clone(),
             listener: self.listener.clone(),
             depth: self.depth.saturating_add(1),
         }
@@ -104,6 +109,18 @@ impl Journal {
     /// The agent that calls.
     pub fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// What scripts keep with the agent that calls: as it was when a model's call began, with what that call changed since, and
+    /// what calls changed that it made.
+    pub fn kept(&self) -> Arc<Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A step of this call changes what is kept: see [`Kept::note`]. Steps that are on record were taken note of already.
+    pub fn keep(&self, kind: &str, input: &Value) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut kept).note(kind, input);
     }
 
     /// Ears to the other agents of the session; `None` outside of one.
@@ -123,6 +140,7 @@ impl Journal {
             tool_call_id: ToolCallId::new(""),
             recorded: Arc::default(),
             caller: Arc::default(),
+            kept: Arc::default(),
             listener: None,
             depth: 1,
         }

@@ -10,7 +10,7 @@ use agentx_types::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BlobStore, BoxFuture, EventSink, Journal, RequestValues};
+use crate::{BlobStore, BoxFuture, EventSink, Journal, Places, RequestValues};
 
 /// Something that an agent can do.
 pub trait Tool: Send + Sync {
@@ -19,6 +19,12 @@ pub trait Tool: Send + Sync {
 
     /// Does it. A failure is an outcome that the model reads, never a panic.
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome>;
+
+    /// Whether its calls wait for agents or other tools. Such a call takes none of the [`Places`] for calls that run at once;
+    /// what it waits for does.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 /// What a tool call may use.
@@ -42,6 +48,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// What whoever asks gave to the tools of this run.
     pub values: RequestValues,
+    /// Where a call that makes another takes a place for it.
+    pub places: Places,
 }
 
 impl ToolContext {

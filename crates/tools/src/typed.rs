@@ -71,6 +71,7 @@ pub struct ToolAbout {
     command_argument: Option<String>,
     idempotent: bool,
     quit: bool,
+    waits: bool,
 }
 
 impl ToolAbout {
@@ -84,6 +85,7 @@ impl ToolAbout {
             command_argument: None,
             idempotent: false,
             quit: false,
+            waits: false,
         }
     }
 
@@ -115,6 +117,13 @@ impl ToolAbout {
         self
     }
 
+    /// It waits for agents or other tools: see [`Tool::waits`].
+    #[must_use]
+    pub fn waits(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
     fn into_spec(self, input_schema: Value) -> ToolSpec {
         ToolSpec {
             name: self.name,
@@ -133,15 +142,18 @@ impl ToolAbout {
 pub struct Typed<T> {
     tool: Arc<T>,
     spec: Arc<ToolSpec>,
+    waits: bool,
 }
 
 impl<T: TypedTool> Typed<T> {
     /// Derives the schema, once.
     pub fn new(tool: T) -> Self {
-        let spec = Arc::new(tool.about().into_spec(schema::of::<T::Input>()));
+        let about = tool.about();
+        let waits = about.waits;
         Self {
             tool: Arc::new(tool),
-            spec,
+            spec: Arc::new(about.into_spec(schema::of::<T::Input>())),
+            waits,
         }
     }
 }
@@ -161,5 +173,9 @@ impl<T: TypedTool> Tool for Typed<T> {
             };
             outcome.unwrap_or_else(ToolOutcome::from)
         })
+    }
+
+    fn waits(&self) -> bool {
+        self.waits
     }
 }

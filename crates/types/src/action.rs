@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, ContentPart, EnvironmentEvent, MessageId, ModelRequest,
-    RecordedEffects, RunId, ToolCallId, ToolStatus, UserMessage,
+    ActionId, AgentConfig, AgentStateId, ContentPart, EnvironmentEvent, Kept, MessageId,
+    ModelRequest, RecordedEffects, RunId, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -179,9 +179,9 @@ pub struct CallTool {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Caller {
     /// What it is; `None` outside of a session.
-    pub config: Option<AgentConfig>,
+    pub config: Option<Arc<AgentConfig>>,
     /// What scripts keep with it.
-    pub state: Map<String, Value>,
+    pub kept: Arc<Kept>,
 }
 
 /// Answer a tool call without running anything.

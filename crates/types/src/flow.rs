@@ -62,6 +62,15 @@ pub struct RecordedEffects {
     /// What the calls did that steps of this one made of other tools, by the ids of those calls: see [`ToolCallId::inner`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inner: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
+    /// How long the call was under way before it is run again, in milliseconds by the times of the log. What counts is the time
+    /// in which a program was there.
+    #[serde(default, skip_serializing_if = "no_time")]
+    pub spent_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn no_time(spent_ms: &u64) -> bool {
+    *spent_ms == 0
 }
 
 impl RecordedEffects {

@@ -173,7 +173,9 @@ impl ReactAgent {
             _ => None,
         };
         let written = approval.rule.as_deref().cloned();
-        self.config.rules.extend(written.or(suggested));
+        if let Some(rule) = written.or(suggested) {
+            Arc::make_mut(&mut self.config).rules.push(rule);
+        }
     }
 
     /// Runs a call that waited for a decision.

@@ -31,7 +31,7 @@ use crate::ledger::ToolLedger;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReactAgent {
     id: AgentStateId,
-    config: AgentConfig,
+    config: Arc<AgentConfig>,
     course: Course,
     conversation: Conversation,
     ledger: ToolLedger,
@@ -44,7 +44,7 @@ impl ReactAgent {
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         Self {
             id,
-            config,
+            config: Arc::new(config),
             course: Course::default(),
             conversation: Conversation::default(),
             ledger: ToolLedger::default(),
@@ -58,7 +58,7 @@ impl ReactAgent {
     }
 
     /// Its configuration as it is now.
-    pub fn config(&self) -> &AgentConfig {
+    pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }
 
@@ -210,7 +210,7 @@ impl ReactAgent {
     /// Calls that wait for a decision go on waiting whatever changes, until another writer takes over: it is written before
     /// that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
-        self.course.change(&mut self.config, change, step);
+        self.course.change(Arc::make_mut(&mut self.config), change, step);
         self.conversation.forget_fixed();
     }
 }

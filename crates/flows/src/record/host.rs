@@ -12,6 +12,7 @@ use super::Divergence;
 use super::manner::{Manner, milliseconds};
 use super::writer::{Finish, Recorder};
 use crate::Secrets;
+use crate::world::refusal;
 
 /// What an effect came to in the world.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +36,8 @@ pub trait World: Send + Sync + 'static {
     /// that a crash cut it off and it is done anew.
     fn perform(&self, effect: Effect, again: bool) -> BoxFuture<'static, Done>;
 
-    /// What comes of an effect that is over at once: `emit`, `log`, `state_get`, `state_set`, `now`, `random`, `uuid`, `env`.
+    /// What comes of an effect that is over at once: `emit`, `log`, `now`, `random`, `uuid`, `env`,
+    /// and what a script keeps with its agent.
     fn at_once(&self, effect: &Effect) -> Outcome;
 
     /// Takes note of an effect that is not performed, because its outcome is on record.
@@ -227,7 +229,8 @@ impl<W: World> Shared<W> {
             self.world.remember(effect, recorded.outcome.as_ref());
         }
         if stream {
-            return Prior::Ended(Ok(stream_of(effect)));
+            let refused = refusal(recorded.outcome.as_ref());
+            return Prior::Ended(refused.map_or_else(|| Ok(stream_of(effect)), Err));
         }
         match &recorded.outcome {
             None => Prior::Began(recorded.input.clone()),

@@ -36,6 +36,11 @@ impl Manner {
             | EffectKind::Log
             | EffectKind::StateGet
             | EffectKind::StateSet
+            | EffectKind::HistoryAppend
+            | EffectKind::HistoryRecent
+            | EffectKind::HistoryRevert
+            | EffectKind::MemoryGet
+            | EffectKind::MemorySet
             | EffectKind::Now
             | EffectKind::Random
             | EffectKind::Uuid

@@ -76,6 +76,10 @@ impl Tool for Row {
         self.spec.clone()
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, steps) = (self.ground.clone(), self.steps.clone());
         Box::pin(async move {

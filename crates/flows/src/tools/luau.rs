@@ -1,6 +1,7 @@
 //! A script as a tool.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentx_agent_files::definition::{LuauTool, ToolDefinition, ToolLimits};
 use agentx_luau_tools::{Limits, Reason, Script, ScriptError};
@@ -80,10 +81,15 @@ impl Tool for Luau {
         self.spec.clone()
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, script) = (self.ground.clone(), self.script.clone());
         let limits = Limits {
             at_depth: context.journal.depth(),
+            spent: Duration::from_millis(context.journal.all().spent_ms),
             ..self.limits.clone()
         };
         Box::pin(async move {

@@ -1,6 +1,6 @@
 //! One call of a tool from a file: its world, its record, and its end.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use agentx_luau_tools::{Effect, EffectError, EffectKind, Host, Outcome};
 use agentx_runtime::{ToolContext, ToolOutcome};
@@ -53,7 +53,6 @@ impl Ground {
             .iter()
             .filter_map(|name| Some((name.clone(), known.env(name)?)));
         let secrets = Secrets::new(values.chain(more));
-        let state = context.journal.caller().state.clone();
         let opened = RecordingHost::open(
             context.journal.clone(),
             secrets.clone(),
@@ -67,7 +66,6 @@ impl Ground {
                     network: self.network.clone(),
                     context: context.clone(),
                     recorder: recorder.clone(),
-                    state: Mutex::new(state),
                     streams: Streams::default(),
                     children: Children::default(),
                 }),

@@ -132,7 +132,7 @@ pub(crate) async fn create(call: Arc<Call>, step: u64, asked: Value) -> Outcome 
 }
 
 fn config(call: &Call, name: &str, asked: &Value) -> Result<AgentConfig, EffectError> {
-    let caller = call.context.journal.caller().config.as_ref();
+    let caller = call.context.journal.caller().config.as_deref();
     let caller = caller.ok_or_else(|| EffectError::new("unavailable", "agents are made inside a session"))?;
     let own = caller.agents.iter().find(|agent| agent.name == name).cloned();
     let known = own.or_else(|| call.shared.parts.known.agent(name));

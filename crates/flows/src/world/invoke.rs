@@ -37,7 +37,10 @@ pub(crate) async fn invoke(call: Arc<Call>, step: u64, asked: Value) -> Outcome 
         Some(args) => args.clone(),
         None => Value::Object(Map::new()),
     };
-    value(name, tool.call(args, context).await)
+    let place = context.places.take(&*tool).await;
+    let outcome = tool.call(args, context).await;
+    drop(place);
+    value(name, outcome)
 }
 
 fn value(name: &str, outcome: ToolOutcome) -> Outcome {

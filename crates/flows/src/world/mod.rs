@@ -4,19 +4,21 @@ pub(crate) mod agents;
 pub(crate) mod ask;
 mod invoke;
 mod json;
+mod kept;
 pub(crate) mod network;
 mod prompt;
 mod store;
 mod streams;
 mod telling;
+mod transform;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_luau_tools::{BoxFuture, Effect, EffectError, EffectKind, Outcome};
 use agentx_runtime::ToolContext;
 use agentx_types::EffectOutcome;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::grants::Grants;
 use crate::record::milliseconds;
@@ -25,7 +27,7 @@ use crate::{Done, RecorderHandle, World};
 pub(crate) use agents::{Children, end_all};
 pub(crate) use network::Network;
 pub(crate) use store::Store;
-pub(crate) use streams::Streams;
+pub(crate) use streams::{Streams, refusal};
 
 /// What one call reaches. Clones are the same.
 #[derive(Clone)]
@@ -41,7 +43,6 @@ pub(crate) struct Call {
     pub(crate) network: Arc<Network>,
     pub(crate) context: ToolContext,
     pub(crate) recorder: RecorderHandle,
-    pub(crate) state: Mutex<Map<String, Value>>,
     pub(crate) streams: Streams,
     pub(crate) children: Children,
 }
@@ -54,18 +55,16 @@ impl World for Live {
             EffectKind::GenerateJson => Box::pin(ask::generate_json(call, effect.request)),
             EffectKind::GenerateStream => {
                 let opened = call.streams.open(&effect);
-                finish(async move {
-                    opened
-                        .map(|stream| stream.begin(&call))
-                        .map(|()| json!({"stream": effect.step}))
-                })
+                finish(streams::begin(call, opened))
             }
             EffectKind::StreamRecv => finish(async move { streams::receive(&call, &effect.request).await }),
             EffectKind::StreamClose => finish(std::future::ready(streams::close(&call, &effect.request))),
-            EffectKind::StreamOpen => finish(std::future::ready(streams::transformer(&effect.request))),
-            EffectKind::StreamSend | EffectKind::StreamCloseSend => {
-                finish(std::future::ready(Err(missing("stream that takes anything"))))
+            EffectKind::StreamOpen => {
+                finish(std::future::ready(transform::transformer(&call, &effect.request)))
             }
+            EffectKind::StreamSend | EffectKind::StreamCloseSend => finish(std::future::ready(Err(missing(
+                "stream of the host's own that takes anything",
+            )))),
             EffectKind::Http => {
                 finish(async move { call.network.request(&call.grants, &effect.request).await })
             }
@@ -93,17 +92,6 @@ impl World for Live {
             EffectKind::AgentClose => finish(async move { agents::close(&call, &effect.request).await }),
             // A tool is told its arguments and nothing else.
             EffectKind::Recv => finish(std::future::ready(Ok(Value::Null))),
-            EffectKind::HistoryAppend
-            | EffectKind::HistoryRecent
-            | EffectKind::HistoryRevert
-            | EffectKind::MemoryGet
-            | EffectKind::MemorySet => finish(std::future::ready(Err(EffectError::new(
-                "unavailable",
-                format!(
-                    "{}: a tool has no conversation of its own; keep what matters in `ctx.state`",
-                    effect.kind
-                ),
-            )))),
             _ => finish(std::future::ready(self.at_once(&effect))),
         }
     }
@@ -119,11 +107,6 @@ impl World for Live {
                 log(&call.tool, &effect.request);
                 Ok(Value::Null)
             }
-            EffectKind::StateGet => Ok(Value::Object(call.state().clone())),
-            EffectKind::StateSet => {
-                set(&mut call.state(), &effect.request);
-                Ok(Value::Null)
-            }
             EffectKind::Env => {
                 let name = text(&effect.request, "name");
                 call.grants.variable(name)?;
@@ -134,14 +117,13 @@ impl World for Live {
                     .env(name)
                     .map_or(Value::Null, Value::String))
             }
-            other => Err(missing(other.as_str())),
+            other => kept::kept(call, effect).unwrap_or_else(|| Err(missing(other.as_str()))),
         }
     }
 
     fn remember(&self, effect: &Effect, outcome: Option<&EffectOutcome>) {
         let call = &self.call;
         match effect.kind {
-            EffectKind::StateSet => set(&mut call.state(), &effect.request),
             EffectKind::GenerateStream => call.streams.remember_open(effect, outcome, &call.recorder),
             EffectKind::StreamRecv => call.streams.remember_received(&effect.request, outcome),
             EffectKind::AgentCreate
@@ -163,13 +145,6 @@ impl World for Live {
     }
 }
 
-impl Call {
-    /// The state of the agent that calls, with what this call wrote.
-    pub(crate) fn state(&self) -> std::sync::MutexGuard<'_, Map<String, Value>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// A text of a request; empty where there is none.
 pub(crate) fn text<'a>(request: &'a Value, key: &str) -> &'a str {
     request.get(key).and_then(Value::as_str).unwrap_or_default()
@@ -181,18 +156,6 @@ fn finish(outcome: impl Future<Output = Outcome> + Send + 'static) -> BoxFuture<
 
 fn missing(what: &str) -> EffectError {
     EffectError::new("unavailable", format!("there is no {what} for a tool"))
-}
-
-fn set(state: &mut Map<String, Value>, request: &Value) {
-    let (key, value) = (
-        text(request, "key"),
-        request.get("value").cloned().unwrap_or(Value::Null),
-    );
-    if value.is_null() {
-        state.shift_remove(key);
-    } else {
-        state.insert(key.to_owned(), value);
-    }
 }
 
 /// Seconds since 1970.

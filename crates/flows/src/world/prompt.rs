@@ -13,7 +13,7 @@ const MAX_MESSAGES: usize = 1_000;
 
 /// The model that a script names, if it may ask it. No name is the model of the agent that calls.
 pub(crate) fn model(call: &Call, name: &str) -> Result<(ModelSpec, ModelParams), EffectError> {
-    let own = call.context.journal.caller().config.as_ref();
+    let own = call.context.journal.caller().config.as_deref();
     if name.is_empty() {
         let own =
             own.ok_or_else(|| EffectError::new("not_found", "no model is named, and no agent calls"))?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentx_luau_tools::{Effect, EffectError, Outcome};
+use agentx_luau_tools::{Effect, EffectError, EffectKind, Outcome};
 use agentx_types::EffectOutcome;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -48,8 +48,8 @@ struct Told {
 
 impl Streams {
     /// A stream that nobody has begun to read.
-    pub(crate) fn open(&self, effect: &Effect) -> Result<Arc<Stream>, EffectError> {
-        Ok(self.add(effect, Telling::default(), None))
+    pub(crate) fn open(&self, effect: &Effect) -> Arc<Stream> {
+        self.add(effect, Telling::default(), None)
     }
 
     fn add(
@@ -134,9 +134,38 @@ impl Streams {
     }
 }
 
+/// The model is asked, and `{stream}` is there to be read. What no model can be asked is refused at once, which is on record as
+/// what came of the step.
+pub(crate) async fn begin(call: Arc<Call>, stream: Arc<Stream>) -> Outcome {
+    let Err(problem) = request(&call, &stream.asked) else {
+        stream.begin(&call);
+        return Ok(json!({"stream": stream.step}));
+    };
+    call.streams.lock().remove(&stream.step);
+    let recorded = Ok(json!({REFUSED: problem.to_value()}));
+    let kind = EffectKind::GenerateStream.as_str();
+    let ends = call.recorder.0.ends(stream.step, kind, None, &recorded, None);
+    match ends.await {
+        true => Err(problem),
+        // The session is gone: nothing is done any more.
+        false => std::future::pending().await,
+    }
+}
+
+/// In the place of an answer: why the model was not asked.
+const REFUSED: &str = "refused";
+
+/// Why the model was not asked, where that is on record.
+pub(crate) fn refusal(recorded: Option<&EffectOutcome>) -> Option<EffectError> {
+    match recorded {
+        Some(EffectOutcome::Done(value)) => EffectError::from_value(value.get(REFUSED)?),
+        _ => None,
+    }
+}
+
 impl Stream {
     /// The model is asked.
-    pub(crate) fn begin(self: &Arc<Self>, call: &Arc<Call>) {
+    fn begin(self: &Arc<Self>, call: &Arc<Call>) {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         if source.is_none() {
             let (pieces, said) = mpsc::channel(AHEAD);
@@ -168,7 +197,7 @@ async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) 
     recorder
         .ends(
             stream.step,
-            agentx_luau_tools::EffectKind::GenerateStream.as_str(),
+            EffectKind::GenerateStream.as_str(),
             None,
             &recorded,
             paid,
@@ -296,13 +325,4 @@ pub(crate) fn close(call: &Call, asked: &Value) -> Outcome {
         stream.cancel.cancel();
     }
     Ok(Value::Null)
-}
-
-/// No transformer is built in.
-pub(crate) fn transformer(asked: &Value) -> Outcome {
-    let name = text(asked, "transformer");
-    Err(EffectError::new(
-        "not_found",
-        format!("there is no transformer {name:?}"),
-    ))
 }

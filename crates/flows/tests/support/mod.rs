@@ -109,6 +109,7 @@ impl Effector for Tools {
             session_id,
             cancel,
             values: Default::default(),
+            places: Default::default(),
         };
         Box::pin(async move {
             let outcome = tool.call(call.input.clone(), context).await;

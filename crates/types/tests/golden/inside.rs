@@ -311,6 +311,7 @@ fn recorded() -> RecordedEffects {
     let done = effect("sleep", Some(EffectOutcome::Done(json!(null))));
     RecordedEffects {
         inner: Default::default(),
+        spent_ms: 0,
         steps: [(1, done), (2, effect("now", None))].into(),
     }
 }

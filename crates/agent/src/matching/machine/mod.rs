@@ -31,7 +31,7 @@ use plan::{Active, Task};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchAgent {
     id: AgentStateId,
-    config: AgentConfig,
+    config: Arc<AgentConfig>,
     course: Course,
     /// The input that a model is asked about.
     matching: Option<Matching>,
@@ -57,7 +57,7 @@ impl MatchAgent {
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         Self {
             id,
-            config,
+            config: Arc::new(config),
             course: Course::default(),
             matching: None,
             plan: VecDeque::new(),
@@ -77,7 +77,7 @@ impl MatchAgent {
     }
 
     /// Its configuration as it is now.
-    pub fn config(&self) -> &AgentConfig {
+    pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }
 
@@ -122,7 +122,10 @@ impl MatchAgent {
             E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
             E::SessionForked(_) => self.on_forked(&mut step),
-            E::ConfigChanged(changed) => self.course.change(&mut self.config, &changed.change, &mut step),
+            E::ConfigChanged(changed) => {
+                self.course
+                    .change(Arc::make_mut(&mut self.config), &changed.change, &mut step)
+            }
             E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
             // It has no tools, and keeps no conversation.
             _ => {}
