@@ -19,6 +19,8 @@ pub(crate) fn runtime_kind(error: &RuntimeError) -> &'static str {
         },
         RuntimeError::Ambiguous { .. } => "session_ambiguous",
         RuntimeError::UnknownModel { .. } => "unknown_model",
+        RuntimeError::UnknownAgent { .. } => "unknown_agent",
+        RuntimeError::BadAgent { .. } => "bad_agent",
         RuntimeError::Unavailable { .. } => "missing_key",
         RuntimeError::Refused(_) => "refused",
         RuntimeError::Denied(_) => "not_allowed",
@@ -36,6 +38,7 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
         | RuntimeError::Ambiguous { .. } => Exit::Session,
         RuntimeError::Log(_) | RuntimeError::Gone { .. } => Exit::Storage,
         RuntimeError::UnknownModel { .. } => Exit::Config,
+        RuntimeError::UnknownAgent { .. } | RuntimeError::BadAgent { .. } => Exit::Usage,
         RuntimeError::Unavailable { .. } => Exit::Credentials,
         RuntimeError::Refused(_) => Exit::Failed,
         RuntimeError::Denied(_) | RuntimeError::Unreachable { .. } | RuntimeError::Remote { .. } => {
@@ -80,6 +83,8 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
             )
         }
         RuntimeError::UnknownModel { .. } => "`agentx models` lists them all".into(),
+        RuntimeError::UnknownAgent { .. } => "`agentx agents` lists them all".into(),
+        RuntimeError::BadAgent { .. } => "`agentx agents check` shows all mistakes, where the files are".into(),
         RuntimeError::Unavailable { .. } => "`agentx models` shows what each model needs".into(),
         RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` says what is safe"),
         RuntimeError::Unreachable { what, .. } if what.contains("certificate") => {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use agentx::config::{ModelOffer, Origin, Settings, nearest};
-use agentx::runtime::{ModelInfo, OpenRequest, RuntimeError, Session, SessionQuery};
-use agentx::types::{AgentConfig, Api, ConfigChange, Limits, ModelSpec, SessionId};
+use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery};
+use agentx::types::{Api, ConfigChange, Limits, ModelSpec, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
 use crate::error::CliError;
-use crate::files;
+use crate::new_agent::NewAgent;
 
 /// Which session is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,26 +108,19 @@ pub(crate) async fn leave(place: &Place, session: &dyn Session) {
     let _ = tokio::time::timeout(LEAVING, session.close()).await;
 }
 
-/// The agent of a new session: that of the settings, or that of the server with what the command line changes.
+/// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
 pub(crate) async fn new_agent(
     place: &Place,
     settings: &Settings,
     agent: &AgentArgs,
-) -> Result<Box<AgentConfig>, CliError> {
+) -> Result<NewAgent, CliError> {
+    if let Some(name) = &agent.agent {
+        return of_file(place, settings, agent, name).await;
+    }
     let Some(mut config) = place.default_agent().await? else {
         let model = model(place, settings, None)?;
-        let base = settings.agent(model, place.runtime().tools());
-        return match &agent.agent {
-            Some(name) => of_file(place, settings, agent, &base, name),
-            None => Ok(Box::new(base)),
-        };
+        return Ok(NewAgent::whole(settings.agent(model, place.runtime().tools())));
     };
-    if agent.agent.is_some() {
-        return Err(CliError::usage(
-            "--agent names a file of this machine, not of a server",
-            "leave --agent or --connect out",
-        ));
-    }
     if agent.model.is_some() {
         config.model = model(place, settings, None)?;
     }
@@ -138,33 +131,31 @@ pub(crate) async fn new_agent(
     if agent.approve.is_some() || agent.yes {
         config.approval = settings.approval;
     }
-    Ok(Box::new(config))
+    Ok(NewAgent::whole(config))
 }
 
-/// The agent that a file describes; what the command line says about it counts more.
-fn of_file(
+/// The agent that a file of the place describes; what the command line says about it counts more.
+async fn of_file(
     place: &Place,
     settings: &Settings,
     agent: &AgentArgs,
-    base: &AgentConfig,
     name: &str,
-) -> Result<Box<AgentConfig>, CliError> {
-    let Some(library) = place.library() else {
-        return Err(CliError::usage("a server has no agents of files", ""));
-    };
-    let named = |wanted: &str| match model(place, settings, Some(wanted)) {
-        Ok(model) => Ok(model),
-        Err(CliError::UnknownModel { nearest, .. }) => Err(nearest),
-        Err(_) => Err(Vec::new()),
-    };
-    let mut config = files::agent(library, name, base, &named)?;
-    if agent.model.is_some() {
-        config.model = base.model.clone();
+) -> Result<NewAgent, CliError> {
+    let is_here = place.remote().is_none();
+    let mut named = NamedAgent::new(name);
+    if is_here || agent.model.is_some() {
+        let model = model(place, settings, None)?;
+        let is_named = agent.model.is_some();
+        named.model = is_named.then(|| format!("{}/{}", model.provider, model.id));
     }
-    if agent.system.is_some() {
-        config.system_prompt = base.system_prompt.clone();
+    named.system_prompt.clone_from(&agent.system);
+    named.limits = limits(Limits::default(), settings, agent);
+    if is_here || agent.approve.is_some() || agent.yes {
+        named.approval = Some(settings.approval);
     }
-    Ok(Box::new(config))
+    named.workspace = place.workspace().map(str::to_owned);
+    let config = place.runtime().agent(&named).await?;
+    Ok(NewAgent::of_file(config, named))
 }
 
 /// The limits that flags name, the others as they were.

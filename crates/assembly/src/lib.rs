@@ -2,6 +2,7 @@
 //! becomes the resolved configuration that a session is opened with. Nothing in a log refers to a file.
 
 mod agent;
+mod catalogue;
 mod layers;
 mod runtime;
 mod tools;

@@ -1,17 +1,18 @@
 //! The runtime of a program together with the tools that files describe.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use agentx_agent_files::{Disk, Library, Options, Origin, Root, ScriptCheck, ScriptMistake};
-use agentx_config::{ModelOffer, SCRIPTED_MODEL, Settings, WORKSPACE_FOLDER};
-use agentx_flows::{FlowParts, Flows, Known};
+use agentx_config::{Settings, WORKSPACE_FOLDER};
+use agentx_flows::{FlowParts, Flows};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
-use agentx_runtime::{LogError, ModelInfo, Tool};
-use agentx_types::{AgentConfig, ModelSpec, ToolSpec};
+use agentx_runtime::{LogError, Tool};
+use agentx_types::ToolSpec;
 
-use crate::{Assembly, file_tools};
+use crate::catalogue::Catalogue;
+use crate::file_tools;
 
 /// Where scripts that others `require` are, below the folder of the files.
 const LIBRARIES: &str = "libs";
@@ -84,15 +85,14 @@ pub fn runtime_with_files(
     let own = parts.tools.specs();
     let library = Arc::new(library(settings, &own));
     let described = file_tools(&library);
+    let known = Arc::new(Catalogue::new(
+        settings.clone(),
+        parts.models.clone(),
+        library.clone(),
+        variables,
+    ));
     let mut unusable = Vec::new();
     if !described.is_empty() {
-        let known = Arc::new(Names {
-            settings: settings.clone(),
-            models: parts.models.clone(),
-            library: library.clone(),
-            variables,
-            tools: OnceLock::new(),
-        });
         let flows = Flows::new(FlowParts {
             tools: own
                 .iter()
@@ -116,11 +116,10 @@ pub fn runtime_with_files(
             });
             unusable.extend(added.err());
         }
-        // Nobody sets them before.
-        let _ = known.tools.set(parts.tools.specs());
     }
+    known.set_tools(parts.tools.specs());
     Ok(WithFiles {
-        runtime: NodeRuntime::new(parts),
+        runtime: NodeRuntime::new(parts).with_agents(known),
         library,
         unusable,
     })
@@ -155,58 +154,4 @@ fn scripts(settings: &Settings) -> Libraries {
         }
     }
     libraries
-}
-
-/// What tools of files know by name.
-struct Names {
-    settings: Settings,
-    models: Vec<ModelInfo>,
-    library: Arc<Library>,
-    variables: Variables,
-    /// All tools that there are, once they are known.
-    tools: OnceLock<Arc<[ToolSpec]>>,
-}
-
-impl Names {
-    fn choose(&self, name: &str) -> Result<ModelSpec, Vec<String>> {
-        let offers: Vec<ModelOffer<'_>> = self
-            .models
-            .iter()
-            .map(|info| ModelOffer {
-                spec: &info.spec,
-                aliases: &info.aliases,
-            })
-            .collect();
-        self.settings
-            .choose_model(name, &offers)
-            .map_err(|unknown| unknown.nearest)
-    }
-}
-
-impl Known for Names {
-    fn model(&self, name: &str) -> Option<ModelSpec> {
-        self.choose(name).ok()
-    }
-
-    fn agent(&self, name: &str) -> Option<AgentConfig> {
-        self.library.agents().get(name)?;
-        let wanted = self.settings.model_or_default().value;
-        let model = self.model(&wanted).or_else(|| self.model(SCRIPTED_MODEL))?;
-        let tools = self.tools.get().map(|tools| tools.to_vec()).unwrap_or_default();
-        let assembly = Assembly {
-            library: &self.library,
-            base: &self.settings.agent(model, tools),
-            model: &|name| self.choose(name),
-            lookup: &*self.variables,
-        };
-        assembly.agent(name).ok()
-    }
-
-    fn context(&self, name: &str) -> Option<String> {
-        self.library.context(name).map(str::to_owned)
-    }
-
-    fn env(&self, name: &str) -> Option<String> {
-        (self.variables)(name)
-    }
 }

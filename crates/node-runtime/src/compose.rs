@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use agentx_config::{CallSettings, ProviderSettings, Settings};
 use agentx_llm::Catalog;
-use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
+use agentx_runtime::{Effector, Environment as _, LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, Options, SqliteLog};
 use agentx_tools::{ToolOptions, Toolbox};
-use agentx_types::{Api, ModelSpec, OwnerId, Prices};
+use agentx_types::{ActionKind, Api, ModelSpec, OwnerId, Prices};
 
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, RetryPolicy};
+use crate::model_router::ModelRouter;
 use crate::scripted::ScriptedEnvironment;
 use crate::{NodeParts, NodeRuntime, WireOptionsOf};
 
@@ -31,6 +32,20 @@ impl NodeRuntime {
 }
 
 impl NodeParts {
+    /// Who asks models: over the network, or the scripted environment where the model is that.
+    pub fn model_effector(&self) -> Arc<dyn Effector> {
+        let scripted = self
+            .scripted
+            .effectors()
+            .into_iter()
+            .find(|(kind, _)| *kind == ActionKind::CallModel);
+        let network = self.network.clone();
+        match scripted {
+            Some((_, scripted)) => Arc::new(ModelRouter { scripted, network }),
+            None => network,
+        }
+    }
+
     /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio runtime.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 pub mod model;
 pub mod scripted;
 
+mod agents;
 mod compose;
 mod ids;
 mod look;

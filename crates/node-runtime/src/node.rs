@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    AgentEventBus, BoxFuture, Clock, ContextView, DriverParts, Effector, Environment, ModelInfo, NewLog,
-    OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session, SessionIds, SessionInfo,
-    SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View, open_session, watch_log,
+    AgentEventBus, AgentInfo, Agents, BoxFuture, Clock, ContextView, DriverParts, Effector, ModelInfo,
+    NamedAgent, NewLog, NoAgents, OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session,
+    SessionIds, SessionInfo, SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View,
+    open_session, watch_log,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{ActionKind, ConfigChange, ModelSpec, OwnerId, SessionId, SessionRole, ToolSpec};
+use agentx_types::{
+    ActionKind, AgentConfig, ConfigChange, ModelSpec, OwnerId, SessionId, SessionRole, ToolSpec,
+};
 
 use crate::ids;
 use crate::model::load_blobs;
-use crate::model_router::ModelRouter;
 use crate::replay;
 use crate::scripted::ScriptedEnvironment;
 use crate::tool_effector::ToolEffector;
@@ -50,22 +52,6 @@ pub struct NodeParts {
     pub data_dir: PathBuf,
 }
 
-impl NodeParts {
-    /// Who asks models: over the network, or the scripted environment where the model is that.
-    pub fn model_effector(&self) -> Arc<dyn Effector> {
-        let scripted = self
-            .scripted
-            .effectors()
-            .into_iter()
-            .find(|(kind, _)| *kind == ActionKind::CallModel);
-        let network = self.network.clone();
-        match scripted {
-            Some((_, scripted)) => Arc::new(ModelRouter { scripted, network }),
-            None => network,
-        }
-    }
-}
-
 /// The runtime that acts.
 pub struct NodeRuntime {
     driver: DriverParts,
@@ -73,6 +59,7 @@ pub struct NodeRuntime {
     models: Vec<ModelInfo>,
     wire_options: WireOptionsOf,
     tools: Toolbox,
+    pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
 }
 
@@ -99,6 +86,7 @@ impl NodeRuntime {
             models: parts.models,
             wire_options: parts.wire_options,
             tools: parts.tools,
+            agents: Arc::new(NoAgents),
             data_dir: parts.data_dir,
         }
     }
@@ -111,6 +99,7 @@ impl NodeRuntime {
             models: self.models.clone(),
             wire_options: self.wire_options.clone(),
             tools: self.tools.clone(),
+            agents: self.agents.clone(),
             data_dir: self.data_dir.clone(),
         }
     }
@@ -296,6 +285,13 @@ impl Runtime for NodeRuntime {
         Box::pin(self.open_any(request))
     }
 
+    fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(async move {
+            let config = self.resolve_agent(&agent)?;
+            self.open_any(OpenRequest::New(Box::new(config))).await
+        })
+    }
+
     fn watch(
         &self,
         session: &SessionId,
@@ -381,5 +377,13 @@ impl Runtime for NodeRuntime {
 
     fn tools(&self) -> Vec<ToolSpec> {
         self.tools.specs().to_vec()
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {
+        Box::pin(std::future::ready(Ok(self.agents.list())))
+    }
+
+    fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>> {
+        Box::pin(std::future::ready(self.resolve_agent(wanted)))
     }
 }

@@ -14,6 +14,10 @@ impl From<&RuntimeError> for Problem {
             RuntimeError::UnknownModel { model, nearest } => {
                 ("unknown_model", json!({"model": model, "nearest": nearest}))
             }
+            RuntimeError::UnknownAgent { agent, nearest } => {
+                ("unknown_agent", json!({"agent": agent, "nearest": nearest}))
+            }
+            RuntimeError::BadAgent { agent, .. } => ("bad_agent", json!({"agent": agent})),
             RuntimeError::Unavailable { model, what } => {
                 ("unavailable", json!({"model": model, "what": what}))
             }
@@ -66,6 +70,14 @@ impl From<Problem> for RuntimeError {
             "unknown_model" => data.text("model").map(|model| Self::UnknownModel {
                 model,
                 nearest: data.texts("nearest"),
+            }),
+            "unknown_agent" => data.text("agent").map(|agent| Self::UnknownAgent {
+                agent,
+                nearest: data.texts("nearest"),
+            }),
+            "bad_agent" => data.text("agent").map(|agent| Self::BadAgent {
+                agent,
+                what: problem.detail.clone(),
             }),
             "unavailable" => data
                 .pair("model", "what")
@@ -177,6 +189,14 @@ mod tests {
             RuntimeError::UnknownModel {
                 model: "m".into(),
                 nearest: vec!["n".into()],
+            },
+            RuntimeError::UnknownAgent {
+                agent: "stori".into(),
+                nearest: vec!["story".into()],
+            },
+            RuntimeError::BadAgent {
+                agent: "story".into(),
+                what: "there is no tool \"x\"".into(),
             },
             RuntimeError::Unavailable {
                 model: "m".into(),

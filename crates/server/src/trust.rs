@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_config::{ModelOffer, Settings};
-use agentx_runtime::{ModelInfo, Runtime as _, RuntimeError};
+use agentx_runtime::{ModelInfo, NamedAgent, Runtime as _, RuntimeError};
 use agentx_types::{
-    AgentConfig, ApprovalMode, ConfigChange, Limits, ModelSpec, Rule, RuleEffect, SessionRole, ToolSpec,
+    AgentConfig, ApprovalMode, ConfigChange, Limits, ModelSpec, Route, Routing, Rule, RuleEffect,
+    SessionRole, ToolSpec,
 };
 
 use crate::state::{Access, Caller, ServerState};
@@ -54,12 +55,62 @@ pub(crate) fn of_server(
             .into_iter()
             .map(|agent| of_server(state, caller, agent))
             .collect::<Result<_, _>>()?,
+        routing: config
+            .routing
+            .map(|routing| routing_of_server(state, caller, *routing))
+            .transpose()?,
         ..config
     };
     if caller.operator {
         return Ok(config);
     }
     within(settings, config)
+}
+
+/// Those whom an agent sends inputs to are bounded as it is itself.
+fn routing_of_server(
+    state: &ServerState,
+    caller: &Caller,
+    routing: Routing,
+) -> Result<Box<Routing>, RuntimeError> {
+    let route = |route: Route| {
+        Ok(Route {
+            agent: of_server(state, caller, route.agent)?,
+            ..route
+        })
+    };
+    let default = routing.default.map(|agent| of_server(state, caller, *agent));
+    Ok(Box::new(Routing {
+        routes: routing
+            .routes
+            .into_iter()
+            .map(route)
+            .collect::<Result<_, RuntimeError>>()?,
+        default: default.transpose()?.map(Box::new),
+        ..routing
+    }))
+}
+
+/// An agent of the server's files as this server lets it be, with what the client says about it.
+///
+/// # Errors
+/// Where there is no such agent or model, or a member asks for more trust than the server gives.
+pub(crate) fn named_of_server(
+    state: &ServerState,
+    caller: &Caller,
+    wanted: NamedAgent,
+) -> Result<AgentConfig, RuntimeError> {
+    let settings = state.settings();
+    let own = wanted.workspace.unwrap_or_default();
+    let mut wanted = NamedAgent {
+        workspace: Some(workspace(settings, caller, &own)),
+        ..wanted
+    };
+    if !caller.operator {
+        check_approval(settings, wanted.approval)?;
+        wanted.limits = within_limits(settings, wanted.limits);
+    }
+    state.runtime_of(&caller.person).resolve_agent(&wanted)
 }
 
 /// A model as the server knows it: what it costs and how it is spoken to is not for clients to say.
@@ -97,15 +148,20 @@ fn workspace(settings: &Settings, caller: &Caller, wanted: &str) -> String {
 /// A member's agent: nobody is spared being asked by its own word, and the server's limits hold. Rules that allow what the
 /// server's do not are left out.
 fn within(settings: &Settings, mut config: AgentConfig) -> Result<AgentConfig, RuntimeError> {
-    if config.approval == ApprovalMode::Auto && settings.approval != ApprovalMode::Auto {
+    check_approval(settings, Some(config.approval))?;
+    config.rules.retain(|rule| !is_new(rule, &settings.rules));
+    config.limits = within_limits(settings, config.limits);
+    Ok(config)
+}
+
+fn check_approval(settings: &Settings, wanted: Option<ApprovalMode>) -> Result<(), RuntimeError> {
+    if wanted == Some(ApprovalMode::Auto) && settings.approval != ApprovalMode::Auto {
         return Err(RuntimeError::Denied(
             "this server does not let members approve everything beforehand: leave `approval: auto` out"
                 .into(),
         ));
     }
-    config.rules.retain(|rule| !is_new(rule, &settings.rules));
-    config.limits = within_limits(settings, config.limits);
-    Ok(config)
+    Ok(())
 }
 
 fn within_limits(settings: &Settings, limits: Limits) -> Limits {

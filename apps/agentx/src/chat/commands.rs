@@ -8,6 +8,7 @@ use super::slash::{HELP, Slash, Wish};
 use super::{Chat, Seat};
 use crate::cmd::{models, sessions};
 use crate::error::CliError;
+use crate::new_agent::NewAgent;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
@@ -48,7 +49,7 @@ impl Chat<'_> {
 
     fn list_models(&self) -> String {
         let chosen = match &self.seat {
-            Seat::New(config) => config.model.id.clone(),
+            Seat::New(agent) => agent.config.model.id.clone(),
             Seat::Open { .. } => self.settings.model_or_default().value,
         };
         models::render(
@@ -69,7 +70,7 @@ impl Chat<'_> {
         let Some(mode) = mode else {
             let mode = match (&self.seat, self.state().await?) {
                 (_, Some(state)) => state.config.approval,
-                (Seat::New(config), None) => config.approval,
+                (Seat::New(agent), None) => agent.config.approval,
                 (Seat::Open { .. }, None) => self.settings.approval,
             };
             return Ok(format!("calls that no rule decides: {}", mode_words(mode)));
@@ -99,7 +100,7 @@ impl Chat<'_> {
                     state.queued.len(),
                 ))
             }
-            (Seat::New(config), _) => Ok(format!(
+            (Seat::New(NewAgent { config, .. }), _) => Ok(format!(
                 "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}",
                 visible(&config.model.id),
                 visible(&config.model.provider),

@@ -19,14 +19,15 @@ pub(crate) mod welcome;
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::runtime::{Delivery, OpenRequest, RuntimeError, Session, View};
-use agentx::types::{AgentConfig, ApprovalRequested, RuntimeEvent, SessionRole};
+use agentx::runtime::{Delivery, RuntimeError, Session, View};
+use agentx::types::{ApprovalRequested, RuntimeEvent, SessionRole};
 
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
+use crate::new_agent::NewAgent;
 use crate::render::cast::Cast;
 use crate::render::transcript::Transcript;
 use crate::render::{approval, conversation};
@@ -48,7 +49,7 @@ const LOOK_BACK: u64 = 4_000;
 /// Where the conversation is.
 pub(crate) enum Seat {
     /// Nowhere yet: the session is opened with the first words.
-    New(Box<AgentConfig>),
+    New(NewAgent),
     /// In this session.
     Open {
         /// It.
@@ -115,12 +116,12 @@ impl<'a> Chat<'a> {
         console: &'a mut Console,
         face: Face,
         editor: Editor,
-        config: Box<AgentConfig>,
+        agent: NewAgent,
         (inputs, signals): (Inputs, Signals),
     ) -> Self {
         let transcript = Transcript::new(console.out_style(), console.terminal.width).with_costs();
         let cast = Cast::new(console.out_style(), console.terminal.width);
-        let (desk, seat) = (Desk::default(), Seat::New(config));
+        let (desk, seat) = (Desk::default(), Seat::New(agent));
         Self {
             place,
             settings,
@@ -161,14 +162,12 @@ impl<'a> Chat<'a> {
 
     /// The session, opened now if it is not yet.
     pub(crate) async fn session(&mut self) -> Result<Arc<dyn Session>, CliError> {
-        let config = match &self.seat {
+        let agent = match &self.seat {
             Seat::Open { session, .. } => return Ok(session.clone()),
-            Seat::New(config) => config.clone(),
+            Seat::New(agent) => agent.clone(),
         };
         let runtime = self.place.shared();
-        let session = self
-            .wait_for(async { runtime.open(OpenRequest::New(config)).await })
-            .await?;
+        let session = self.wait_for(agent.open(&*runtime)).await?;
         let events = Follower::new(session.clone(), 0, View::Runtime).await?;
         self.company.join(session.id()).await?;
         self.seat = Seat::Open {

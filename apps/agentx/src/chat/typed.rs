@@ -260,11 +260,7 @@ impl Chat<'_> {
                 let session = session.clone();
                 self.wait_for(async { session.change(change).await }).await?;
             }
-            Seat::New(config) => match change {
-                ConfigChange::Model(model) => config.model = *model,
-                ConfigChange::Approval(mode) => config.approval = mode,
-                _ => {}
-            },
+            Seat::New(agent) => agent.change(change),
         }
         Ok(())
     }

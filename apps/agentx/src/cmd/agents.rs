@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use agentx::agent_files::definition::AgentKind as AgentFileKind;
-use agentx::agent_files::{Library, Origin, Scaffold, scaffold};
+use agentx::agent_files::{Library, Scaffold, scaffold};
 use agentx::assembly::{library, user_folder, workspace_folder};
 use agentx::config::Settings;
 use agentx::luau_tools;
-use agentx::types::{AgentConfig, ToolSpec};
+use agentx::runtime::AgentOrigin;
+use agentx::types::{AgentConfig, AgentKind, ToolSpec};
 
 use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
-use crate::cmd::with_runtime;
+use crate::cmd::{only_here, with_runtime};
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -19,6 +20,9 @@ use crate::{seat, start};
 
 /// Does what was asked for.
 pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+    if matches!(command, AgentsCommand::Check | AgentsCommand::New(_)) {
+        only_here("agents check` and `agentx agents new", global)?;
+    }
     if let AgentsCommand::New(args) = command {
         let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
         return new(&loaded.settings, &args, console);
@@ -26,59 +30,52 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
     let json = global.json;
     with_runtime(global, console, async |place, loaded, console| {
         let settings = &loaded.settings;
-        let tools = place.runtime().tools();
         match command {
-            AgentsCommand::List => list(&library(settings, &tools), json, console),
-            AgentsCommand::Check => check(settings, &tools, json, console),
+            AgentsCommand::List => list(place, json, console).await,
+            AgentsCommand::Check => check(settings, &place.runtime().tools(), json, console),
             AgentsCommand::Show { name } => {
                 let agent = AgentArgs {
                     agent: Some(name),
                     ..AgentArgs::default()
                 };
-                let config = seat::new_agent(place, settings, &agent).await?;
-                show(&config, json, console)
+                let agent = seat::new_agent(place, settings, &agent).await?;
+                show(&agent.config, json, console)
             }
             AgentsCommand::New(_) => Ok(Exit::Ok),
         }
     })
 }
 
-fn list(library: &Library, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+    let agents = place.runtime().agents().await?;
     if json {
-        console.out_pretty(library.agents())?;
+        console.out_pretty(&agents)?;
         return Ok(Exit::Ok);
     }
-    if library.agents().is_empty() {
-        console.say("no files describe agents here; `agentx agents new NAME` writes one to begin with\n");
+    if agents.is_empty() {
+        console.say(match place.library() {
+            Some(_) => "no files describe agents here; `agentx agents new NAME` writes one to begin with\n",
+            None => "the server has no files that describe agents\n",
+        });
         return Ok(Exit::Ok);
     }
     let mut rows = vec![["AGENT", "TYPE", "FILE OF", "DOES"].map(str::to_owned).to_vec()];
-    for (name, loaded) in library.agents() {
-        let definition = &loaded.definition;
-        let kind = match definition.kind {
-            AgentFileKind::React => "react",
-            AgentFileKind::Match => "match",
+    for agent in agents {
+        let kind = match agent.kind {
+            AgentKind::React => "react",
+            AgentKind::Match => "match",
         };
-        let about = definition.description.as_ref().or(definition.prompt.as_ref());
-        let first = about.and_then(|text| text.trim().lines().next());
-        rows.push(vec![
-            name.clone(),
-            kind.into(),
-            whose(loaded.origin).into(),
-            first.unwrap_or_default().to_owned(),
-        ]);
+        let whose = match agent.origin {
+            AgentOrigin::Workspace => "workspace",
+            AgentOrigin::User => "user",
+        };
+        rows.push(vec![agent.name, kind.into(), whose.into(), agent.description]);
     }
     console.out(&table(&rows, console.terminal.width))?;
-    warn_of_mistakes(library, console);
-    Ok(Exit::Ok)
-}
-
-/// Whose a file is, in words.
-pub(crate) fn whose(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Workspace => "workspace",
-        Origin::User => "user",
+    if let Some(library) = place.library() {
+        warn_of_mistakes(library, console);
     }
+    Ok(Exit::Ok)
 }
 
 /// Says that files have mistakes, where they do.

@@ -18,6 +18,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::logging;
+use crate::new_agent::NewAgent;
 use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
@@ -59,10 +60,11 @@ async fn chat(
         Some(id) => Some(seat::resume(place, settings, agent, id, fork).await?),
         None => None,
     };
-    let config = match &session {
-        Some(session) => Box::new(session.state().await?.config),
+    let agent = match &session {
+        Some(session) => NewAgent::whole(session.state().await?.config),
         None => seat::new_agent(place, settings, agent).await?,
     };
+    let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
     let whereabouts = place
         .address()
@@ -82,7 +84,7 @@ async fn chat(
     }
     let (face, inputs, history) = face(console, settings)?;
     let ends = (Inputs::new(inputs), signals);
-    let chat = Chat::new(place, settings, console, face, Editor::new(history), config, ends);
+    let chat = Chat::new(place, settings, console, face, Editor::new(history), agent, ends);
     let mut chat = match session {
         Some(session) => chat.resumed(session).await?,
         None => chat,

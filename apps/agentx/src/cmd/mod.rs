@@ -117,10 +117,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             models::run(place, loaded, json, console).await
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
-        Command::Agents { command } => {
-            only_here("agents", global)?;
-            agents::run(command.unwrap_or(AgentsCommand::List), global, console)
-        }
+        Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
     }
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::args::{AgentArgs, Global, LimitArgs, ServeArgs};
+use crate::cmd::agents;
 use crate::compose::{build_node, keyring};
 use crate::console::Console;
 use crate::error::CliError;
@@ -43,7 +44,12 @@ async fn serve(
 ) -> Result<Exit, CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    let node = Arc::new(build_node(settings)?.runtime);
+    let node = build_node(settings)?;
+    for unusable in &node.unusable {
+        console.say(&format!("warning: {unusable}\n"));
+    }
+    agents::warn_of_mistakes(&node.library, console);
+    let node = Arc::new(node.runtime);
     // The person whose server this is has to be somebody, also where nobody was until now.
     let keyring = keyring(settings);
     keyring.identity_or_new()?;

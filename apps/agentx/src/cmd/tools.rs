@@ -43,7 +43,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 find(&tools, &name)?;
                 let input = arguments_of(&arguments)?;
                 let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await?;
-                let outcome = place.try_tool(&name, input, *agent).await?;
+                let outcome = place.try_tool(&name, input, *agent.config).await?;
                 report(&outcome, json, console)
             }
             ToolsCommand::New(_) => Ok(Exit::Ok),

@@ -1,12 +1,25 @@
-//! What the server offers: models, tools, and the agent that it gives a new session by itself.
+//! What the server offers: models, tools, the agents that its files describe, and the one that it gives a new session by itself.
 
-use agentx_runtime::{ModelInfo, Runtime as _};
-use agentx_types::{AgentConfig, ToolSpec};
+use agentx_runtime::{AgentInfo, ModelInfo, NamedAgent, Runtime as _};
+use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::answer::Tagged;
-use super::extract::Member;
+use super::extract::{Member, PathId, Query};
 use super::{Failure, Shared};
-use crate::trust::choose;
+use crate::trust::{choose, named_of_server};
+
+/// What is to be otherwise than an agent's file says.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct AgentQuery {
+    /// Another model, by name.
+    model: Option<String>,
+    /// Who decides about its calls; where its file is stricter, that counts.
+    approval: Option<ApprovalMode>,
+    /// The directory that it works in, for operators.
+    workspace: Option<String>,
+}
 
 pub(crate) async fn models(front: Shared, Member(caller): Member) -> Result<Tagged<Vec<ModelInfo>>, Failure> {
     Ok(Tagged(front.state.runtime_of(&caller.person).models()))
@@ -22,4 +35,24 @@ pub(crate) async fn agent(front: Shared, Member(caller): Member) -> Result<Tagge
     let model = choose(settings, &known, &settings.model_or_default().value)?;
     let tools = front.state.runtime_of(&caller.person).tools();
     Ok(Tagged(settings.agent(model, tools)))
+}
+
+pub(crate) async fn list(front: Shared, Member(caller): Member) -> Result<Tagged<Vec<AgentInfo>>, Failure> {
+    Ok(Tagged(front.state.runtime_of(&caller.person).agents().await?))
+}
+
+pub(crate) async fn get(
+    front: Shared,
+    Member(caller): Member,
+    PathId(agent): PathId,
+    Query(query): Query<AgentQuery>,
+) -> Result<Tagged<AgentConfig>, Failure> {
+    let wanted = NamedAgent {
+        agent,
+        model: query.model,
+        approval: query.approval,
+        workspace: query.workspace,
+        ..NamedAgent::default()
+    };
+    Ok(Tagged(named_of_server(&front.state, &caller, wanted)?))
 }

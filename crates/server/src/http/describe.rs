@@ -177,3 +177,4 @@ described!(A);
 described!(A, B);
 described!(A, B, C);
 described!(A, B, C, D);
+described!(A, B, C, D, E);

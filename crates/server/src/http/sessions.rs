@@ -2,20 +2,20 @@
 
 use std::cmp::Reverse;
 
-use agentx_runtime::{Runtime as _, SessionInfo, SessionQuery, SessionState};
-use agentx_types::{AgentConfig, SessionId, SessionRole, Timestamp};
+use agentx_runtime::{NamedAgent, Runtime as _, SessionInfo, SessionQuery, SessionState};
+use agentx_types::{AgentConfig, ApprovalMode, Limits, SessionId, SessionRole, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Body, Done, Made};
 use super::body::{Json, OptionalJson};
 use super::cursor::Cursor;
-use super::extract::{Driving, In, Key, Member, Owning, Query, Somebody, Watching};
+use super::extract::{CanFail, Driving, In, Key, Member, Owning, Query, Somebody, Watching};
 use super::query::Limit;
 use super::{Failure, Shared, act};
 use crate::options::TITLE_CHARS;
-use crate::state::Caller;
-use crate::trust::of_server;
+use crate::state::{Caller, ServerState};
+use crate::trust::{named_of_server, of_server};
 
 /// Which sessions.
 #[derive(Deserialize, JsonSchema)]
@@ -40,11 +40,54 @@ pub(crate) struct SessionPage {
     next: Option<String>,
 }
 
-/// A new session.
+/// A new session: with `config`, or with `agent` and what is to be otherwise than its file says.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct CreateRequest {
-    /// Its agent. The server puts its own tools in, and the member's workspace is the server's.
-    config: AgentConfig,
+    /// Its agent, whole. The server puts its own tools in, and the member's workspace is the server's.
+    #[serde(default)]
+    config: Option<AgentConfig>,
+    /// The name of an agent that the server's files describe.
+    #[serde(default)]
+    agent: Option<String>,
+    /// Another model than that agent's, by name.
+    #[serde(default)]
+    model: Option<String>,
+    /// Other standing instructions than that agent's.
+    #[serde(default)]
+    system_prompt: Option<String>,
+    /// Who decides about its calls; where its file is stricter, that counts.
+    #[serde(default)]
+    approval: Option<ApprovalMode>,
+    /// Limits of its runs; where its file is stricter, that counts.
+    #[serde(default)]
+    limits: Limits,
+    /// The directory that it works in, for operators.
+    #[serde(default)]
+    workspace: Option<String>,
+}
+
+impl CreateRequest {
+    /// The agent as this server lets it be.
+    fn agent(self, state: &ServerState, caller: &Caller) -> Result<AgentConfig, Failure> {
+        match (self.config, self.agent) {
+            (Some(config), None) => Ok(of_server(state, caller, config)?),
+            (None, Some(agent)) => {
+                let wanted = NamedAgent {
+                    agent,
+                    model: self.model,
+                    system_prompt: self.system_prompt,
+                    approval: self.approval,
+                    limits: self.limits,
+                    workspace: self.workspace,
+                };
+                Ok(named_of_server(state, caller, wanted)?)
+            }
+            _ => Err(Failure::new(
+                "bad_json",
+                "a session is made with `agent`, a name, or with `config`, a whole agent: with one of them",
+            )),
+        }
+    }
 }
 
 /// A session that was made.
@@ -151,9 +194,10 @@ pub(crate) async fn create(
     front: Shared,
     Member(caller): Member,
     Key(key): Key,
+    _: CanFail<404>,
     Json(request): Json<CreateRequest>,
 ) -> Result<Made<Created>, Failure> {
-    let config = of_server(&front.state, &caller, request.config)?;
+    let config = request.agent(&front.state, &caller)?;
     let (person, state, asked) = (caller.person.clone(), front.state.clone(), config.clone());
     let make = async move { act::create(&state, &caller, config).await };
     let made = front.once.make(&person, ("create", &asked), key, make).await?;

@@ -1,0 +1,179 @@
+//! What is known by name where files were read: their agents, over what the settings say; models, texts and variables. Tools of
+//! files ask it, and so does whoever opens a session with an agent by its name.
+
+use std::sync::{Arc, OnceLock};
+
+use agentx_agent_files::definition::{AgentDefinition, AgentKind as FileKind};
+use agentx_agent_files::{Library, Origin};
+use agentx_config::{ModelOffer, SCRIPTED_MODEL, Settings, nearest};
+use agentx_flows::Known;
+use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, RuntimeError};
+use agentx_types::{AgentConfig, AgentKind, Limits, ModelSpec, ToolSpec};
+
+use crate::{Assembly, AssemblyError, Variables};
+
+/// How many names are proposed for one that is not known.
+const NEAREST: usize = 3;
+
+/// What is known by name.
+pub(crate) struct Catalogue {
+    settings: Settings,
+    models: Vec<ModelInfo>,
+    library: Arc<Library>,
+    variables: Variables,
+    /// All tools that there are, once they are known.
+    tools: OnceLock<Arc<[ToolSpec]>>,
+}
+
+impl Catalogue {
+    pub(crate) fn new(
+        settings: Settings,
+        models: Vec<ModelInfo>,
+        library: Arc<Library>,
+        variables: Variables,
+    ) -> Self {
+        Self {
+            settings,
+            models,
+            library,
+            variables,
+            tools: OnceLock::new(),
+        }
+    }
+
+    /// Says which tools there are: those of files too, which had to be made first. The first word counts.
+    pub(crate) fn set_tools(&self, tools: Arc<[ToolSpec]>) {
+        // Whoever asked before has had none.
+        let _ = self.tools.set(tools);
+    }
+
+    fn choose(&self, name: &str) -> Result<ModelSpec, Vec<String>> {
+        let offers: Vec<ModelOffer<'_>> = self
+            .models
+            .iter()
+            .map(|info| ModelOffer {
+                spec: &info.spec,
+                aliases: &info.aliases,
+            })
+            .collect();
+        self.settings
+            .choose_model(name, &offers)
+            .map_err(|unknown| unknown.nearest)
+    }
+
+    /// What an agent is where its file says nothing.
+    fn base(&self, model: ModelSpec) -> AgentConfig {
+        let tools = self.tools.get().map(|tools| tools.to_vec()).unwrap_or_default();
+        self.settings.agent(model, tools)
+    }
+
+    fn assemble(&self, name: &str, base: &AgentConfig) -> Result<AgentConfig, AssemblyError> {
+        let assembly = Assembly {
+            library: &self.library,
+            base,
+            model: &|name| self.choose(name),
+            lookup: &*self.variables,
+        };
+        assembly.agent(name)
+    }
+
+    /// The model that is wanted, else that of the settings.
+    fn model_for(&self, wanted: &NamedAgent) -> Result<ModelSpec, RuntimeError> {
+        let usual = || self.settings.model_or_default().value;
+        let name = wanted.model.clone().unwrap_or_else(usual);
+        self.choose(&name)
+            .map_err(|nearest| RuntimeError::UnknownModel { model: name, nearest })
+    }
+
+    fn in_words(&self, error: AssemblyError) -> RuntimeError {
+        let what = error.to_string();
+        match error {
+            AssemblyError::NoAgent { name, known } => {
+                let near = nearest(&name, known.iter().map(String::as_str), NEAREST);
+                RuntimeError::UnknownAgent {
+                    nearest: near.into_iter().map(str::to_owned).collect(),
+                    agent: name,
+                }
+            }
+            AssemblyError::Mistakes { name: agent, .. } | AssemblyError::Missing { agent, .. } => {
+                RuntimeError::BadAgent { agent, what }
+            }
+        }
+    }
+}
+
+impl Agents for Catalogue {
+    fn list(&self) -> Vec<AgentInfo> {
+        let agents = self.library.agents().iter();
+        agents
+            .map(|(name, loaded)| AgentInfo {
+                name: name.clone(),
+                kind: match loaded.definition.kind {
+                    FileKind::React => AgentKind::React,
+                    FileKind::Match => AgentKind::Match,
+                },
+                origin: match loaded.origin {
+                    Origin::Workspace => AgentOrigin::Workspace,
+                    Origin::User => AgentOrigin::User,
+                },
+                description: in_one_line(&loaded.definition),
+            })
+            .collect()
+    }
+
+    fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError> {
+        let mut base = self.base(self.model_for(wanted)?);
+        base.limits = over(wanted.limits, base.limits);
+        base.approval = wanted.approval.unwrap_or(base.approval);
+        if let Some(workspace) = &wanted.workspace {
+            base.workspace.clone_from(workspace);
+        }
+        let assembled = self.assemble(&wanted.agent, &base);
+        let mut config = assembled.map_err(|error| self.in_words(error))?;
+        if wanted.model.is_some() {
+            config.model = base.model;
+        }
+        if let Some(system_prompt) = &wanted.system_prompt {
+            config.system_prompt = Arc::from(system_prompt.as_str());
+        }
+        Ok(config)
+    }
+}
+
+impl Known for Catalogue {
+    fn model(&self, name: &str) -> Option<ModelSpec> {
+        self.choose(name).ok()
+    }
+
+    fn agent(&self, name: &str) -> Option<AgentConfig> {
+        self.library.agents().get(name)?;
+        let wanted = self.settings.model_or_default().value;
+        let model = self.model(&wanted).or_else(|| self.model(SCRIPTED_MODEL))?;
+        self.assemble(name, &self.base(model)).ok()
+    }
+
+    fn context(&self, name: &str) -> Option<String> {
+        self.library.context(name).map(str::to_owned)
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        (self.variables)(name)
+    }
+}
+
+/// What an agent does: the first line of what its file says about it.
+fn in_one_line(agent: &AgentDefinition) -> String {
+    let about = agent.description.as_ref().or(agent.prompt.as_ref());
+    let first = about.and_then(|text| text.trim().lines().next());
+    first.unwrap_or_default().to_owned()
+}
+
+/// The limits that are wanted, the others as they were.
+fn over(wanted: Limits, before: Limits) -> Limits {
+    Limits {
+        max_iterations: wanted.max_iterations.or(before.max_iterations),
+        max_tokens: wanted.max_tokens.or(before.max_tokens),
+        max_cost: wanted.max_cost.or(before.max_cost),
+        max_wall_ms: wanted.max_wall_ms.or(before.max_wall_ms),
+    }
+}

@@ -1,0 +1,95 @@
+//! Agents that files describe: what lists show of them, and how one of them is asked for by its name.
+
+use agentx_types::{AgentConfig, AgentKind, ApprovalMode, Limits};
+use serde::{Deserialize, Serialize};
+
+use super::RuntimeError;
+
+/// What a list shows of an agent that files describe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentInfo {
+    /// Its name.
+    pub name: String,
+    /// Whether it works itself or sends inputs to others.
+    pub kind: AgentKind,
+    /// Whose its file is.
+    pub origin: AgentOrigin,
+    /// What it does, in one line; empty where its file does not say.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// Whose a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AgentOrigin {
+    /// The workspace's.
+    Workspace,
+    /// The person's who runs the program.
+    User,
+}
+
+/// An agent that a file describes, and what whoever opens a session with it says about it. The file's limits and its way to
+/// decide can only be tightened by that.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NamedAgent {
+    /// Its name.
+    pub agent: String,
+    /// Another model than the file's, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Other standing instructions than the file's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// Who decides about calls that no rule decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalMode>,
+    /// Limits of a run; those that are not named stay as they are.
+    #[serde(default)]
+    pub limits: Limits,
+    /// The directory that it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+impl NamedAgent {
+    /// The agent of this name, as its file describes it.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            agent: name.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The agents that files describe, for a runtime that opens sessions with them.
+pub trait Agents: Send + Sync {
+    /// All of them, by name.
+    fn list(&self) -> Vec<AgentInfo>;
+
+    /// One of them, as a session is opened with it.
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownAgent`] where there is none of this name, [`RuntimeError::BadAgent`] where its files have
+    /// mistakes, [`RuntimeError::UnknownModel`] where a model is wanted that is not known.
+    fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
+}
+
+/// No files, no agents.
+#[derive(Clone, Copy, Debug)]
+pub struct NoAgents;
+
+impl Agents for NoAgents {
+    fn list(&self) -> Vec<AgentInfo> {
+        Vec::new()
+    }
+
+    fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError> {
+        Err(RuntimeError::UnknownAgent {
+            agent: wanted.agent.clone(),
+            nearest: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! What a runtime answers: how a session stands, which models there are, what a replay found.
+
+use agentx_types::{AgentConfig, ModelSpec, NanoUsd, Rule, RunId, RunStatus, SessionId, ToolCallId, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Sharing;
+
+/// How a session stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionState {
+    /// The `seq` of its last event.
+    pub last_seq: u64,
+    /// Its agent.
+    pub config: AgentConfig,
+    /// The run that is under way, or the last one.
+    pub run: Option<RunState>,
+    /// Calls that a person has to decide about.
+    pub pending_approvals: Vec<PendingApproval>,
+    /// Inputs that wait: message id and text.
+    pub queued: Vec<(agentx_types::MessageId, String)>,
+    /// Tokens of all model calls.
+    pub usage: Usage,
+    /// Money of all model calls.
+    pub cost: NanoUsd,
+    /// Tokens that the last model call filled the window with.
+    pub context_tokens: u64,
+    /// Who drives it, and who else may do what in it.
+    #[serde(default)]
+    pub sharing: Sharing,
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunState {
+    /// Which.
+    pub run_id: RunId,
+    /// Its state.
+    pub status: RunStatus,
+    /// How often the model was answered with tool results.
+    pub iterations: u32,
+}
+
+/// A call that a person has to decide about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PendingApproval {
+    /// Which call.
+    pub tool_call_id: ToolCallId,
+    /// Which tool.
+    pub name: String,
+    /// With these arguments.
+    pub input: Value,
+    /// Which rule or default asks.
+    pub reason: String,
+    /// The rule that `session` or `always` would keep.
+    pub suggested: Rule,
+}
+
+/// A model that a runtime knows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelInfo {
+    /// What it is.
+    pub spec: ModelSpec,
+    /// Shorter names for it.
+    pub aliases: Vec<String>,
+    /// Whether it can be asked now; else what is missing, in words.
+    pub missing: Option<String>,
+}
+
+/// What a replay found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReplayReport {
+    /// Which session.
+    pub session_id: SessionId,
+    /// How many facts were folded.
+    pub facts: u64,
+    /// How many RuntimeEvents were derived from them.
+    pub derived: u64,
+    /// The digest of what was derived, in hexadecimal.
+    pub digest: String,
+    /// The first batch whose derived events differ: `(first seq, last seq)`.
+    pub divergence: Option<(u64, u64)>,
+}
+
+/// The request that a model got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContextView {
+    /// The event that the request follows from.
+    pub seq: u64,
+    /// The API that it is written for.
+    pub api: agentx_types::Api,
+    /// The body, to the byte.
+    pub body: String,
+}

@@ -1,0 +1,91 @@
+//! What a runtime answers where it cannot do what was asked.
+
+use agentx_types::SessionId;
+
+use crate::LogError;
+
+/// What a runtime can answer instead.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The log says no.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// An id that fits more than one session.
+    #[error("{prefix:?} fits {} sessions: {}", .ids.len(), .ids.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// Some of those that it fits.
+        ids: Vec<String>,
+    },
+    /// The model is not known.
+    #[error("unknown model {model:?}{}", near(.nearest))]
+    UnknownModel {
+        /// What was asked for.
+        model: String,
+        /// The nearest names.
+        nearest: Vec<String>,
+    },
+    /// No file describes an agent of this name.
+    #[error("there is no agent {agent:?}{}", near(.nearest))]
+    UnknownAgent {
+        /// What was asked for.
+        agent: String,
+        /// The nearest names.
+        nearest: Vec<String>,
+    },
+    /// The files of an agent have mistakes, or name what is not there.
+    #[error("{what}")]
+    BadAgent {
+        /// Which agent.
+        agent: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Something that the model needs is missing.
+    #[error("model {model}: {what}")]
+    Unavailable {
+        /// Which model.
+        model: String,
+        /// What is missing, and where to put it.
+        what: String,
+    },
+    /// It cannot be done as the session stands.
+    #[error("{0}")]
+    Refused(String),
+    /// It is not theirs to do: somebody else drives, or they may only look.
+    #[error("{0}")]
+    Denied(String),
+    /// The server that has the session cannot be reached.
+    #[error("{endpoint} cannot be reached: {what}")]
+    Unreachable {
+        /// Where it is.
+        endpoint: String,
+        /// What happened.
+        what: String,
+    },
+    /// Something else that a server answered.
+    #[error("{detail}")]
+    Remote {
+        /// Stable, for programs.
+        code: String,
+        /// For people.
+        detail: String,
+    },
+    /// The session has ended. (One that its log let down says what the log said.)
+    #[error("session {session} cannot go on: {why}")]
+    Gone {
+        /// Which session.
+        session: SessionId,
+        /// Why.
+        why: String,
+    },
+}
+
+fn near(names: &[String]) -> String {
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", names.join(", "))
+    }
+}

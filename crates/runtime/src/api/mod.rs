@@ -1,0 +1,187 @@
+//! The one way in: what a front end can ask of a runtime, wherever that runtime is. What it wants is in [`wishes`] and
+//! [`agents`], what it is told in [`answers`] and [`error`].
+
+mod agents;
+mod answers;
+mod error;
+mod wishes;
+
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, ConfigChange, OwnerId, SessionId, ToolSpec};
+
+use crate::{BoxFuture, Note, SearchHit, SessionInfo, SessionQuery, VerifyReport};
+
+pub use agents::*;
+pub use answers::*;
+pub use error::RuntimeError;
+pub use wishes::*;
+
+/// What a front end can ask of a runtime. The local and the remote one are the same to it.
+pub trait Runtime: Send + Sync {
+    /// Whose sessions these are.
+    fn owner(&self) -> &OwnerId;
+
+    /// Opens a session to write it.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
+
+    /// Opens a new session with an agent that a file describes where the runtime is.
+    ///
+    /// # Errors
+    /// As [`Runtime::agent`] and [`Runtime::open`].
+    fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
+
+    /// Follows a session without writing it, from after `after_seq`; it ends at the last event unless `follow` is set.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn watch(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        view: View,
+        follow: bool,
+    ) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
+
+    /// Sessions, those with the latest event first.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>>;
+
+    /// The one session whose id begins with `prefix`.
+    ///
+    /// # Errors
+    /// Where there is none, or more than one.
+    fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
+
+    /// A new session that has everything of another up to `at_seq` (default: its last event).
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
+
+    /// Deletes a session.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>>;
+
+    /// Checks every stored byte of a session.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>>;
+
+    /// Derives everything of a session again, without any model, and compares it with what was live.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>>;
+
+    /// The exact request of the last model call at or before `at_seq`, as sent, without any key.
+    ///
+    /// # Errors
+    /// Where no model was called until then.
+    fn context(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<ContextView, RuntimeError>>;
+
+    /// Full-text search over messages.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>>;
+
+    /// The models that it knows.
+    fn models(&self) -> Vec<ModelInfo>;
+
+    /// The tools that it offers.
+    fn tools(&self) -> Vec<ToolSpec>;
+
+    /// The agents that files describe where it is, by name.
+    ///
+    /// # Errors
+    /// Where it cannot be reached.
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>>;
+
+    /// An agent that a file describes, as a session would be opened with it.
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownAgent`] where there is none, [`RuntimeError::BadAgent`] where its files have mistakes.
+    fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>>;
+}
+
+/// A session that this runtime writes.
+pub trait Session: Send + Sync {
+    /// Its id.
+    fn id(&self) -> &SessionId;
+
+    /// How it stands now.
+    fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>>;
+
+    /// Says something to the agent. Returns the `seq` of the input once it is committed.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// The `seq` of the input that came with this key. A session that is not written here cannot tell.
+    ///
+    /// # Errors
+    /// Where the session cannot go on.
+    fn input_with_key(&self, key: &str) -> BoxFuture<'_, Result<Option<u64>, RuntimeError>> {
+        let _ = key;
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Stops what runs; the session goes on.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Decides about a tool call.
+    ///
+    /// # Errors
+    /// Where no decision is awaited for this call.
+    fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Changes the agent's configuration from here on.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Puts on record who drives, or who may do what, from here on.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Gives the session a title.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Everything after `after_seq`, then what happens, without a gap or a double.
+    fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
+
+    /// Stops what runs, commits what is under way and gives the session back. It can be opened again.
+    fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// Gives the session back as it stands, as a death of this process would; a question that was asked stays asked.
+    fn suspend(&self) -> BoxFuture<'_, ()> {
+        self.close()
+    }
+}
