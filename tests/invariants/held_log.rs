@@ -1,10 +1,11 @@
 //! A log whose commits can be held: a batch stands at the door until the test lets it in.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use agentx_runtime::{
-    Batch, BlobStore, BoxFuture, Digest, Fact, LogError, NewLog, SearchHit, SessionInfo, SessionLog,
-    SessionQuery, VerifyReport, Writer,
+    Adoption, Batch, BlobStore, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, SearchHit, SessionInfo,
+    SessionLog, SessionQuery, VerifyReport, Writer,
 };
 use agentx_testing::MemoryLog;
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
@@ -82,6 +83,14 @@ impl SessionLog for HeldLog {
 
     fn digests(&self, session: &SessionId) -> Answer<'_, Vec<(u64, Digest)>> {
         self.inner.digests(session)
+    }
+
+    fn rows(&self, session: &SessionId, after_seq: u64, most_bytes: usize) -> Answer<'_, LogRows> {
+        self.inner.rows(session, after_seq, most_bytes)
+    }
+
+    fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> Answer<'_, u64> {
+        self.inner.adopt(writer, adoption)
     }
 
     fn info(&self, session: &SessionId) -> Answer<'_, SessionInfo> {

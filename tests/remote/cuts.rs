@@ -239,8 +239,8 @@ impl Keeper {
         }
     }
 
-    /// Ends with the server's log: the same facts, and a log that can be checked where there is no server.
-    async fn ends(mut self, facts: &[String]) {
+    /// Ends with the server's log: the same facts in the very same rows, and a log that can be checked where there is no server.
+    async fn ends(mut self, facts: &[String], original: &SqliteLog) {
         let last = facts.len() as u64;
         loop {
             let mut kept = self.keeping.kept();
@@ -260,7 +260,15 @@ impl Keeper {
                 }
             }
         }
-        self.keeping.stop().await.unwrap();
+        let end = self.keeping.stop().await.unwrap();
+        assert_eq!((end.seq, end.rows), (last, last));
+        let rows = mirror::rows_of(original, &self.session).await;
+        assert!(
+            mirror::rows_of(self.log.as_ref(), &self.session).await == rows,
+            "its rows are the server's"
+        );
+        let head = original.verify(&self.session).await.unwrap().head;
+        assert_eq!(self.log.verify(&self.session).await.unwrap().head, head);
         let kept = self.log.read(&self.session, 0, usize::MAX).await.unwrap();
         let kept: Vec<String> = kept
             .iter()
@@ -359,6 +367,7 @@ async fn every_reader_ends_with_the_servers_log_whatever_is_cut() {
         parts.push((session.clone(), driving, readers, keeper));
     }
     storm(&stage).await;
+    let original = SqliteLog::open(stage.world.data().join(DATABASE), Options::default()).unwrap();
     stop.store(true, Ordering::SeqCst);
     let mut sessions = Vec::new();
     for (session, driving, readers, keeper) in parts {
@@ -372,7 +381,7 @@ async fn every_reader_ends_with_the_servers_log_whatever_is_cut() {
                 seen.is(log);
             }
         }
-        keeper.ends(&facts).await;
+        keeper.ends(&facts, &original).await;
         check_inputs(&facts, &meaning, &said);
         eprintln!(
             "{session}: {} facts, {} derived events, {} readers",

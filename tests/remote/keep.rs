@@ -1,4 +1,4 @@
-//! A mirror that keeps a server's session: the same facts, to the byte, in a log of one's own, where they can be checked,
+//! A mirror that keeps a server's session: the very bytes of the server's log in a log of one's own, where they can be checked,
 //! searched and derived again without the server. What is another session there is left alone.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,6 +18,7 @@ use agentx::sqlite_log::SqliteLog;
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{ApprovalMode, ContentPart, Envelope, MediaPart, MediaSource, OwnerId, SessionId};
 use agentx_testing::{Answer, LogBuilder, ScriptedModel, fixture};
+use agentx_tests::remote::mirror;
 use serde_json::json;
 
 use place::{Place, Talk, all, soon};
@@ -49,6 +50,20 @@ fn text(facts: &[Fact]) -> Vec<String> {
 
 async fn kept(log: &SqliteLog, session: &SessionId) -> Vec<String> {
     text(&log.read(session, 0, usize::MAX).await.unwrap())
+}
+
+/// The copy has the rows of the server's log, and so its head.
+async fn is_the_servers(log: &SqliteLog, place: &Place, session: &SessionId) {
+    assert_eq!(
+        mirror::rows_of(log, session).await,
+        mirror::rows_of(place.log.as_ref(), session).await
+    );
+    let (here, there) = (
+        log.verify(session).await.unwrap(),
+        place.log.verify(session).await.unwrap(),
+    );
+    assert_eq!(here, there);
+    assert_eq!(here.problems, Vec::<String>::new());
 }
 
 /// Keeps what is there now.
@@ -104,8 +119,10 @@ async fn what_is_kept_is_the_servers_log_to_the_byte_and_works_without_it() {
         .await
         .unwrap();
     let end = soon(keeping.stop()).await.unwrap();
-    assert_eq!((end.seq, end.missing_blobs), (facts.len() as u64, 0));
+    let last = facts.len() as u64;
+    assert_eq!((end.seq, end.rows, end.missing_blobs), (last, last, 0));
     assert_eq!(kept(&log, &id).await, facts);
+    is_the_servers(&log, &place, &id).await;
 
     soon(remote.close()).await;
     assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
@@ -170,7 +187,7 @@ async fn keeping_goes_on_where_it_was() {
     talk.session.close().await;
     keep_now(&place, &id, &log).await.unwrap();
     assert_eq!(kept(&log, &id).await, text(&place.facts(&id).await));
-    assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
+    is_the_servers(&log, &place, &id).await;
     assert_eq!(
         runtime.replay(&id).await.unwrap(),
         place.node.replay(&id).await.unwrap()
@@ -178,7 +195,7 @@ async fn keeping_goes_on_where_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fork_is_kept_whole() {
+async fn a_fork_is_kept_as_one_and_needs_nothing_else() {
     let place = Place::remote().await;
     let id = place.told(&["one", "two"]).await;
     let fork = place.runtime.fork(&id, Some(9)).await.unwrap();
@@ -200,7 +217,24 @@ async fn a_fork_is_kept_whole() {
     let (log, runtime) = elsewhere();
     keep_now(&place, &fork, &log).await.unwrap();
     assert_eq!(kept(&log, &fork).await, text(&place.facts(&fork).await));
-    assert_eq!(runtime.replay(&fork).await.unwrap().divergence, None);
+    is_the_servers(&log, &place, &fork).await;
+    assert_eq!(
+        runtime.replay(&fork).await.unwrap(),
+        place.node.replay(&fork).await.unwrap()
+    );
+    let (here, there) = (
+        runtime.info(&fork).await.unwrap(),
+        place.node.info(&fork).await.unwrap(),
+    );
+    assert_eq!(
+        (here.title, here.messages, here.cost, here.usage, here.parent),
+        (there.title, there.messages, there.cost, there.usage, there.parent)
+    );
+    let found = runtime.search("one", 5).await.unwrap();
+    assert!(
+        found.iter().any(|hit| hit.session_id == fork && hit.seq <= 9),
+        "what it shares is found too: {found:?}"
+    );
     assert!(
         matches!(log.info(&id).await, Err(LogError::NotFound(_))),
         "what it was forked from need not be here"
@@ -267,10 +301,11 @@ async fn another_session_of_the_same_id_is_left_as_it_is() {
         );
         assert_eq!(kept(&log, &id).await, text(&theirs));
     }
-    // The beginning of the same one is gone on with.
+    // The beginning of the same one is gone on with, however it was laid out.
     let log = with_facts(&id, facts[..5].to_vec()).await;
     keep_now(&place, &id, &log).await.unwrap();
     assert_eq!(kept(&log, &id).await, text(&facts));
+    is_the_servers(&log, &place, &id).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,6 @@
 //! What a server needs of this runtime beyond what a front end does.
 
-use agentx_runtime::{Fact, RuntimeError};
+use agentx_runtime::{Fact, LogRows, RuntimeError};
 use agentx_types::{OwnerId, SessionId};
 
 use crate::NodeRuntime;
@@ -17,6 +17,20 @@ impl NodeRuntime {
         limit: usize,
     ) -> Result<Vec<Fact>, RuntimeError> {
         Ok(self.log().read(session, after_seq, limit).await?)
+    }
+
+    /// Rows of a session of any owner as they are stored, from the segment on that holds the event after `after_seq`, until
+    /// they have `most_bytes`.
+    ///
+    /// # Errors
+    /// Where the session does not exist or what is stored cannot be read.
+    pub async fn rows(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        most_bytes: usize,
+    ) -> Result<LogRows, RuntimeError> {
+        Ok(self.log().rows(session, after_seq, most_bytes).await?)
     }
 
     /// Sessions of every owner in which a run is under way, as far as the log knows: some process is at it, or died at it.

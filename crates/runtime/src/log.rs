@@ -9,7 +9,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::BoxFuture;
+use crate::{Adoption, BoxFuture, LogError, LogRows};
 
 /// A committed fact.
 pub type Fact = Arc<Envelope<EnvironmentEvent>>;
@@ -54,6 +54,27 @@ pub trait SessionLog: BlobStore {
     /// # Errors
     /// Where the session does not exist or cannot be read.
     fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>>;
+
+    /// Rows as they are stored, from the segment on that holds the event after `after_seq`: whole segments of one part, until
+    /// they have `most_bytes`. For a fork, those of its ancestors come first; a row that holds more than is shared is cut.
+    ///
+    /// # Errors
+    /// Where the session does not exist, is damaged there, or this log has no rows.
+    fn rows(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        most_bytes: usize,
+    ) -> BoxFuture<'_, Result<LogRows, LogError>>;
+
+    /// Replaces one's own rows by those of another log for the same facts, as far as the facts here go: all of it or
+    /// nothing. Facts that no row reaches are laid out anew. Returns the last event whose row is the other's from then on; that
+    /// is where the rows begin where nothing was done, since a fork that was made here depends on the rows that are here.
+    ///
+    /// # Errors
+    /// Where the rows do not follow what is here, their hashes are wrong, or they say something else than the facts
+    /// that are here; [`LogError::NoBlob`] where they need a blob that is not here.
+    fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>>;
 
     /// What lists show of one session.
     ///
@@ -324,68 +345,4 @@ pub struct VerifyReport {
     pub head: String,
     /// What is wrong, in words; empty where all is well.
     pub problems: Vec<String>,
-}
-
-/// What can go wrong with a log.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LogError {
-    /// There is no such session.
-    #[error("no session {0}")]
-    NotFound(String),
-    /// There is no such blob.
-    #[error("no blob {0}")]
-    NoBlob(BlobId),
-    /// The id is taken.
-    #[error("session {0} exists already")]
-    Exists(SessionId),
-    /// Another process writes this session.
-    #[error("session {session} is written by process {process}")]
-    Busy {
-        /// Which session.
-        session: SessionId,
-        /// Which process.
-        process: u32,
-    },
-    /// A later writer took over.
-    #[error("session {session}: writer {epoch} was replaced by a later one")]
-    Fenced {
-        /// Which session.
-        session: SessionId,
-        /// The epoch that was refused.
-        epoch: u64,
-    },
-    /// What is stored is not what was written.
-    #[error("session {session} is damaged at event {seq}: {what}")]
-    Corrupt {
-        /// Which session.
-        session: SessionId,
-        /// The first event that cannot be trusted.
-        seq: u64,
-        /// What is wrong.
-        what: String,
-    },
-    /// The store was written by a newer version; it can be read, not written.
-    #[error("the database {path} has format {found}; this version writes {known}")]
-    Newer {
-        /// The file.
-        path: String,
-        /// Its format.
-        found: u32,
-        /// Ours.
-        known: u32,
-    },
-    /// The disk is full; nothing was kept of what was being written.
-    #[error("no space left for {path}; nothing of the last step was saved")]
-    Full {
-        /// The file.
-        path: String,
-    },
-    /// Anything else that the store says.
-    #[error("{path}: {what}")]
-    Store {
-        /// The file.
-        path: String,
-        /// What it says.
-        what: String,
-    },
 }

@@ -34,7 +34,7 @@ impl Core {
             batch,
             ..
         } = append;
-        if let Err(refused) = self.admit(session, *epoch, batch) {
+        if let Err(refused) = self.admit(session, *epoch, &batch.facts) {
             return if refused.is_sql() {
                 Err(refused)
             } else {
@@ -56,8 +56,8 @@ impl Core {
         Ok(Ok(()))
     }
 
-    /// Whether the batch may be appended: the writer is the latest, and the events follow the last one.
-    fn admit(&mut self, session: &SessionId, epoch: u64, batch: &Batch) -> Result<(), Fault> {
+    /// Whether these facts may be appended: the writer is the latest, and the events follow the last one.
+    pub(crate) fn admit(&mut self, session: &SessionId, epoch: u64, facts: &[Fact]) -> Result<(), Fault> {
         let fenced = || LogError::Fenced {
             session: session.clone(),
             epoch,
@@ -78,7 +78,7 @@ impl Core {
         }
         let last_seq = self.sessions.get(session).map_or(0, |open| open.tail.last_seq);
         debug_assert!(self.sessions.get(session).is_none_or(|open| open.row == row));
-        check_order(session, last_seq, &batch.facts)
+        check_order(session, last_seq, facts)
     }
 }
 

@@ -34,21 +34,26 @@
 //! # }).unwrap();
 //! ```
 
+mod adopt;
 mod append;
 mod blob_store;
 mod blobs;
+mod chain;
 mod checkpoint;
 mod codec;
 mod error;
 mod gc;
 mod keys;
+mod link;
 mod lock;
 mod log;
+mod maintain;
 mod models;
 mod options;
 mod pack;
 mod pool;
 mod read;
+mod rows;
 mod schema;
 mod search;
 mod segment;

@@ -4,29 +4,28 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use agentx_runtime::{
-    Batch, BoxFuture, Digest, Fact, LogError, NewLog, Projection, SearchHit, SessionInfo, SessionLog,
+    Adoption, Batch, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, SearchHit, SessionInfo, SessionLog,
     SessionQuery, VerifyReport, Writer,
 };
-use agentx_types::{BlobId, OwnerId, SessionId, SessionRole, Timestamp};
+use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::checkpoint::Checkpoints;
 use crate::error::{Fault, Place};
-use crate::gc::{self, Stage};
 use crate::lock::{Attempt, Lock, Locks};
 use crate::options::{Durability, Options};
 use crate::pool::Readers;
 use crate::schema::{self, Location};
 use crate::writer::{Append, Core, Job, Released, WriterThread};
-use crate::{keys, models, read, search, sessions, verify};
+use crate::{adopt, keys, read, rows, search, sessions, verify};
 
 /// The session log in one SQLite database.
 ///
 /// Dropping it waits until all that was queued is written, then closes the database.
 pub struct SqliteLog {
     place: Place,
-    options: Options,
+    pub(crate) options: Options,
     locks: Locks,
     writer: WriterThread,
     /// `None` for a database in memory: there the writer thread reads too.
@@ -117,70 +116,6 @@ impl SqliteLog {
             readers,
             released,
         }))
-    }
-
-    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events that a
-    /// fork shares with its parent are left out.
-    ///
-    /// # Errors
-    /// Where the session does not exist or the store cannot be written.
-    pub async fn rebuild_projections(
-        &self,
-        session: &SessionId,
-        projections: Vec<Projection>,
-    ) -> Result<(), LogError> {
-        let session = session.clone();
-        self.change(move |core| {
-            core.transaction(|connection| {
-                let row = keys::session_row(connection, &session)?;
-                models::rebuild(connection, row, &projections)
-            })
-        })
-        .await
-    }
-
-    /// Deletes sessions whose last event is older than `before`, except those that a process writes and those that a
-    /// fork goes on from. Returns the deleted ones; their space is freed by the next collection.
-    ///
-    /// # Errors
-    /// Where the store cannot be written.
-    pub async fn retain(&self, before: Timestamp) -> Result<Vec<SessionId>, LogError> {
-        let old = self
-            .read_with(move |connection| gc::older_than(connection, before.0))
-            .await?;
-        let mut deleted = Vec::new();
-        for id in old {
-            let session = SessionId::new(id);
-            match self.delete(&session).await {
-                Ok(()) => deleted.push(session),
-                Err(LogError::Busy { .. } | LogError::NotFound(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(deleted)
-    }
-
-    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`] before it stay.
-    ///
-    /// # Errors
-    /// Where the store cannot be written.
-    pub async fn collect_garbage_at(&self, now: Timestamp) -> Result<u64, LogError> {
-        let grace = i64::try_from(self.options.blob_grace.as_micros()).unwrap_or(i64::MAX);
-        let before = now.0.saturating_sub(grace);
-        let mut stage = Stage::Sessions;
-        let mut freed = 0;
-        while !matches!(stage, Stage::Done) {
-            let step =
-                move |core: &mut Core| core.transaction(|connection| gc::step(connection, stage, before));
-            let (bytes, next) = self.change(step).await?;
-            freed += bytes;
-            stage = next;
-        }
-        if freed > 0 {
-            self.change(|core| Ok(core.connection.execute_batch("PRAGMA incremental_vacuum(4096)")?))
-                .await?;
-        }
-        Ok(freed)
     }
 
     /// Runs `change` on the writer thread, after all that was queued before it.
@@ -310,6 +245,21 @@ impl SessionLog for SqliteLog {
     fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>> {
         let session = session.clone();
         Box::pin(self.read_with(move |connection| sessions::digests(connection, &session)))
+    }
+
+    fn rows(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        most_bytes: usize,
+    ) -> BoxFuture<'_, Result<LogRows, LogError>> {
+        let session = session.clone();
+        Box::pin(self.read_with(move |connection| rows::rows(connection, &session, after_seq, most_bytes)))
+    }
+
+    fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>> {
+        let (session, epoch) = (writer.session_id.clone(), writer.epoch);
+        Box::pin(self.change(move |core| adopt::adopt(core, &session, epoch, &adoption)))
     }
 
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>> {

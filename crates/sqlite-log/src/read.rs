@@ -7,15 +7,16 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use agentx_runtime::{Digest, Fact, LogError};
+use agentx_runtime::{Digest, Fact};
 use agentx_types::{Envelope, SessionId, Timestamp};
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::blobs;
+pub(crate) use crate::chain::{Chain, Damage, GoodRow, Stop};
 use crate::codec::{Body, Decoder};
 use crate::error::Fault;
 use crate::keys::{self, LAST_SEQ, digest, key, session_row, unsigned};
-use crate::segment::seal;
+use crate::link::chain_name;
 
 /// A range of events that lies in one session.
 #[derive(Clone, Debug)]
@@ -29,6 +30,13 @@ pub(crate) struct Part {
     pub(crate) after: u64,
     /// The last event that belongs to the part.
     pub(crate) upto: u64,
+}
+
+impl Part {
+    /// The session whose chain it is.
+    pub(crate) fn name(&self) -> &str {
+        chain_name(&self.id)
+    }
 }
 
 /// The parts of a session, root first.
@@ -51,134 +59,16 @@ pub(crate) fn parts(connection: &Connection, session: i64) -> Result<Vec<Part>, 
             Ok((part, row.get::<_, Option<i64>>(3)?))
         })?;
         upto = upto.min(part.after);
-        // A base is always older than its fork; a damaged file may say otherwise.
-        next = base.filter(|base| *base < session);
         parts.push(part);
+        // A damaged file may say that a session is its own ancestor.
+        next = base.filter(|base| parts.iter().all(|part| part.session != *base));
     }
     parts.reverse();
     Ok(parts)
 }
 
-/// Why a walk over rows ended early: the first event that cannot be trusted, and what is wrong with it.
-#[derive(Debug)]
-pub(crate) struct Damage {
-    pub(crate) seq: u64,
-    pub(crate) what: String,
-}
-
-impl Damage {
-    pub(crate) fn error(self, session: &SessionId) -> LogError {
-        LogError::Corrupt {
-            session: session.clone(),
-            seq: self.seq,
-            what: self.what,
-        }
-    }
-}
-
-/// What a walk over rows can meet.
-pub(crate) enum Stop {
-    Damage(Damage),
-    Fault(Fault),
-}
-
-impl From<rusqlite::Error> for Stop {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Fault(error.into())
-    }
-}
-
-impl From<Damage> for Stop {
-    fn from(damage: Damage) -> Self {
-        Self::Damage(damage)
-    }
-}
-
-/// Follows the chain through the rows of one session.
-pub(crate) struct Chain {
-    hasher: blake3::Hasher,
-    pub(crate) decoder: Decoder,
-    /// The hash of the row before.
-    pub(crate) head: Digest,
-    /// The last event so far.
-    pub(crate) last_seq: u64,
-}
-
-/// A row that was found to be what was written.
-pub(crate) struct GoodRow<'a> {
-    pub(crate) first_seq: u64,
-    /// Whether a segment begins here, and the hash of the row before.
-    pub(crate) starts: bool,
-    pub(crate) before: Digest,
-    pub(crate) at: i64,
-    pub(crate) derived: Option<Digest>,
-    pub(crate) data: &'a [u8],
-}
-
 const ROWS: &str = "SELECT id, last_seq, starts, at, hash, derived, data FROM batches
                     WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
-
-impl Chain {
-    pub(crate) fn new(head: Digest, last_seq: u64) -> Self {
-        Self {
-            hasher: blake3::Hasher::new(),
-            decoder: Decoder::default(),
-            head,
-            last_seq,
-        }
-    }
-
-    /// Takes in the next row if it is the one that has to follow.
-    pub(crate) fn row<'a>(&mut self, row: &'a Row<'_>) -> Result<GoodRow<'a>, Stop> {
-        let first_seq = keys::first_seq(row.get(0)?);
-        let expected = self.last_seq + 1;
-        if first_seq != expected {
-            let what = format!(
-                "it is missing: what follows event {} is event {first_seq}",
-                self.last_seq
-            );
-            return Err(Damage { seq: expected, what }.into());
-        }
-        let damage = |what: &str| {
-            Stop::from(Damage {
-                seq: expected,
-                what: what.to_owned(),
-            })
-        };
-        let last_seq = unsigned(row, 1).map_err(|_| damage("its row has no length"))?;
-        let (Ok(starts), Ok(at), Ok(Some(hash)), Ok(derived), Ok(data)) = (
-            row.get::<_, i64>(2),
-            row.get::<_, i64>(3),
-            digest(row, 4),
-            digest(row, 5),
-            row.get_ref(6)?.as_blob(),
-        ) else {
-            return Err(damage("its row is not of the right shape"));
-        };
-        if starts != 0 {
-            self.hasher.reset();
-            self.hasher.update(&self.head);
-            self.decoder = Decoder::default();
-        }
-        self.hasher.update(data);
-        let seal = seal(&self.hasher, derived.as_ref(), last_seq, at);
-        if !(0..=1).contains(&starts) || last_seq < first_seq || seal != hash {
-            return Err(damage(
-                "what is stored does not have the hash that was stored with it",
-            ));
-        }
-        let before = std::mem::replace(&mut self.head, hash);
-        self.last_seq = last_seq;
-        Ok(GoodRow {
-            first_seq,
-            starts: starts == 1,
-            before,
-            at,
-            derived,
-            data,
-        })
-    }
-}
 
 /// The chain at the beginning of the segment that holds `seq`, and the key of its first row.
 fn open_segment(connection: &Connection, part: &Part, seq: u64) -> Result<(Chain, i64), Fault> {
@@ -307,7 +197,7 @@ fn part_facts(
     flow.map(|_| ())
 }
 
-fn fact(
+pub(crate) fn fact(
     connection: &Connection,
     session: &SessionId,
     seq: u64,

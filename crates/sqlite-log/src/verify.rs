@@ -95,10 +95,10 @@ fn check_base(
             seq: part.after + 1,
             what,
         });
-    } else if base_hash(&part.id, shared.as_ref()) != part.base_hash {
+    } else if base_hash(part.name(), shared.as_ref()) != part.base_hash {
         let what = format!(
             "session {} does not follow the events that it was forked from",
-            part.id
+            part.name()
         );
         findings.add(Damage {
             seq: part.after + 1,

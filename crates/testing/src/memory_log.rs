@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentx_runtime::{
-    Batch, BlobStore, BoxFuture, Digest, Fact, LogError, NewLog, Projection, SearchHit, SessionInfo,
-    SessionLog, SessionQuery, VerifyReport, Writer,
+    Adoption, Batch, BlobStore, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, Projection, SearchHit,
+    SessionInfo, SessionLog, SessionQuery, VerifyReport, Writer,
 };
 use agentx_types::{BlobId, Envelope, OwnerId, SessionId, SessionRole, Vocabulary as _};
 
@@ -266,6 +266,14 @@ impl SessionLog for MemoryLog {
         ready(self.with(session, |stored| Ok(stored.digests.clone())))
     }
 
+    fn rows(&self, _: &SessionId, _: u64, _: usize) -> Answer<'_, LogRows> {
+        ready(Err(no_rows()))
+    }
+
+    fn adopt(&self, _: &Writer, _: Arc<Adoption>) -> Answer<'_, u64> {
+        ready(Err(no_rows()))
+    }
+
     fn info(&self, session: &SessionId) -> Answer<'_, SessionInfo> {
         ready(self.with(session, |stored| Ok(stored.info.clone())))
     }
@@ -363,5 +371,12 @@ impl SessionLog for MemoryLog {
 
     fn collect_garbage(&self) -> Answer<'_, u64> {
         ready(Ok(0))
+    }
+}
+
+fn no_rows() -> LogError {
+    LogError::Store {
+        path: "memory".into(),
+        what: "this log has no rows".into(),
     }
 }

@@ -115,6 +115,7 @@ fn table() -> Vec<Route> {
         route("GET", "/v1/sessions/{id}/events", For::Watch).query("?view=runtime"),
         route("GET", "/v1/sessions/{id}/events", For::Watch).query("?view=ui"),
         route("GET", "/v1/sessions/{id}/export", For::Watch),
+        route("GET", "/v1/sessions/{id}/rows", For::Watch),
         route("GET", "/v1/sessions/{id}/messages", For::Watch),
         route("GET", "/v1/sessions/{id}/context", For::Watch),
         route("POST", "/v1/sessions/{id}/verify", For::Watch),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use agentx_remote_runtime::{ConnectOptions, RemoteRuntime};
-use agentx_runtime::{Delivery, Runtime as _, RuntimeError, View};
+use agentx_runtime::{Delivery, LogRows, Runtime as _, RuntimeError, SessionLog, View};
 use agentx_types::SessionId;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -26,6 +26,21 @@ pub async fn remote(url: &str, who: &Who, client: &str) -> Result<RemoteRuntime,
     let who = who.key().map_or_else(Default::default, Into::into);
     let who: agentx_remote_runtime::Who = who;
     RemoteRuntime::connect(ConnectOptions::new(url, who, client)).await
+}
+
+/// All rows of a session as a log has them.
+///
+/// # Panics
+/// Where they cannot be read.
+pub async fn rows_of(log: &dyn SessionLog, session: &SessionId) -> Vec<LogRows> {
+    let mut pages = Vec::new();
+    let mut next = Some(0);
+    while let Some(after_seq) = next {
+        let page = log.rows(session, after_seq, 1 << 20).await.expect("rows");
+        next = page.next_after_seq;
+        pages.push(page);
+    }
+    pages
 }
 
 /// Mirrors a session from its beginning through the client of this project.

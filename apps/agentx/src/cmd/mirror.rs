@@ -57,7 +57,7 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
     end
 }
 
-/// What is under way is committed before it ends.
+/// What is under way is committed before it ends, and the server is asked for the last of its bytes.
 async fn say_kept(
     keeping: Keeping,
     settings: &Settings,
@@ -70,6 +70,13 @@ async fn say_kept(
         kept.seq,
         settings.data_dir.display()
     ));
+    if kept.rows < kept.seq {
+        console.say(&format!(
+            "warning: the server's own bytes are here up to event {}; what follows is packed anew, and so the copy has \
+             another head. Keep it once more to have the rest\n",
+            kept.rows
+        ));
+    }
     if kept.missing_blobs > 0 {
         console.say(&format!(
             "warning: {} files that it names are not on the server any more\n",

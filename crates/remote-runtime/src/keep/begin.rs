@@ -1,0 +1,86 @@
+//! How keeping begins: the log here is made, or looked at whether it is the same session.
+
+use agentx_runtime::{Derived, Fact, LogError, NewLog, RuntimeError, SessionInfo, SessionLog, Writer};
+use agentx_types::{Envelope, EnvironmentEvent};
+
+use super::{BATCH, Keeper};
+use crate::http::{Ask, Page};
+
+/// Becomes the writer of the log here, which is made where there is none.
+pub(super) async fn attach(log: &dyn SessionLog, info: &SessionInfo) -> Result<Writer, RuntimeError> {
+    match log.info(&info.session_id).await {
+        Ok(_) => {}
+        Err(LogError::NotFound(_)) => {
+            let new = NewLog {
+                session_id: info.session_id.clone(),
+                owner: info.owner.clone(),
+                at: info.created_at,
+                workspace: info.workspace.clone(),
+                // What it was forked from need not be here: the rows bring what it shares.
+                parent: None,
+            };
+            log.create(new).await?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(log.attach(&info.session_id).await?)
+}
+
+impl Keeper {
+    /// Folds what is in the log here. Returns its last fact.
+    pub(super) async fn load(&mut self) -> Result<Option<Fact>, RuntimeError> {
+        let mut last = None;
+        let mut derived = Derived::default();
+        loop {
+            let facts = self.log.read(self.session(), self.fold.last_seq(), BATCH).await?;
+            let Some(end) = facts.last() else { break };
+            last = Some(end.clone());
+            for fact in &facts {
+                derived.clear();
+                self.fold.apply(fact, &mut derived);
+                self.digest.add(fact, &derived);
+                self.note(&derived.projections);
+            }
+        }
+        self.kept.seq = self.fold.last_seq();
+        self.say();
+        Ok(last)
+    }
+
+    /// Makes sure that what is here is what the server has, as far as it goes. Each fact has its time, to the microsecond:
+    /// logs whose first and last facts are the same did not part in between.
+    pub(super) async fn compare(&self, last: Option<&Fact>, head: u64) -> Result<(), RuntimeError> {
+        let Some(last) = last else { return Ok(()) };
+        let other = |what: String| {
+            RuntimeError::Refused(format!(
+                "the log here has another session {}: {what}. It is left as it is; keep the server's in another place",
+                self.session()
+            ))
+        };
+        if head < last.seq {
+            return Err(other(format!(
+                "it has {} events, the server's has {head}",
+                last.seq
+            )));
+        }
+        let mut here = self.log.read(self.session(), 0, 1).await?;
+        here.push(last.clone());
+        for fact in here {
+            let there = self.fact_at(fact.seq).await?;
+            if there.as_ref() != Some(&*fact) {
+                return Err(other(format!("its event {} is not the server's", fact.seq)));
+            }
+        }
+        Ok(())
+    }
+
+    async fn fact_at(&self, seq: u64) -> Result<Option<Envelope<EnvironmentEvent>>, RuntimeError> {
+        let path = ["sessions", self.session().as_str(), "events"];
+        let ask = Ask::get(&path)
+            .with("after_seq", Some((seq - 1).to_string()))
+            .with("view", Some("environment".into()))
+            .with("limit", Some("1".into()));
+        let page: Page<Envelope<EnvironmentEvent>> = self.core.http.json(ask).await?;
+        Ok(page.items.into_iter().find(|fact| fact.seq == seq))
+    }
+}

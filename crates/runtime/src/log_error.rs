@@ -1,0 +1,67 @@
+//! What can go wrong with a log, in words that say what to do. Every `SessionLog` answers with it.
+
+use agentx_types::{BlobId, SessionId};
+
+/// What can go wrong with a log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// There is no such session.
+    #[error("no session {0}")]
+    NotFound(String),
+    /// There is no such blob.
+    #[error("no blob {0}")]
+    NoBlob(BlobId),
+    /// The id is taken.
+    #[error("session {0} exists already")]
+    Exists(SessionId),
+    /// Another process writes this session.
+    #[error("session {session} is written by process {process}")]
+    Busy {
+        /// Which session.
+        session: SessionId,
+        /// Which process.
+        process: u32,
+    },
+    /// A later writer took over.
+    #[error("session {session}: writer {epoch} was replaced by a later one")]
+    Fenced {
+        /// Which session.
+        session: SessionId,
+        /// The epoch that was refused.
+        epoch: u64,
+    },
+    /// What is stored is not what was written.
+    #[error("session {session} is damaged at event {seq}: {what}")]
+    Corrupt {
+        /// Which session.
+        session: SessionId,
+        /// The first event that cannot be trusted.
+        seq: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// The store was written by a newer version; it can be read, not written.
+    #[error("the database {path} has format {found}; this version writes {known}")]
+    Newer {
+        /// The file.
+        path: String,
+        /// Its format.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// The disk is full; nothing was kept of what was being written.
+    #[error("no space left for {path}; nothing of the last step was saved")]
+    Full {
+        /// The file.
+        path: String,
+    },
+    /// Anything else that the store says.
+    #[error("{path}: {what}")]
+    Store {
+        /// The file.
+        path: String,
+        /// What it says.
+        what: String,
+    },
+}

@@ -1,0 +1,201 @@
+//! The rows of a log as they are stored: what a log hands out, and what another takes over, so that a copy has the very bytes
+//! of the original. What the bytes of a row mean is the log's own affair; the form in JSON is that of the protocol.
+
+use agentx_types::{SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::Digest;
+
+/// A row: some facts in order, and what the chain of hashes says of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LogRow {
+    /// Its first event.
+    pub first_seq: u64,
+    /// Its last event.
+    pub last_seq: u64,
+    /// Whether a segment begins here: only such a row can be read without what is before it.
+    pub starts: bool,
+    /// When its last event was taken into the log.
+    pub at: Timestamp,
+    /// The hash at its end.
+    #[serde(with = "hex")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
+    )]
+    pub hash: Digest,
+    /// The digest of what was derived until its end; absent where a batch goes on in the next row.
+    #[serde(default, with = "hex_or_none", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<String>", regex(pattern = "^[0-9a-f]{64}$"))
+    )]
+    pub derived: Option<Digest>,
+    /// Its records, in base64.
+    #[serde(with = "base64")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("contentEncoding" = "base64"))
+    )]
+    pub data: Vec<u8>,
+}
+
+/// A range of a session's events that lies in one chain of rows. A session that is no fork has one part, its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LogPart {
+    /// The session whose chain it is.
+    pub session_id: SessionId,
+    /// What that chain begins with.
+    #[serde(with = "hex")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
+    )]
+    pub base_hash: Digest,
+    /// Its events come after this one.
+    pub after_seq: u64,
+    /// The last event that belongs to it.
+    pub upto_seq: u64,
+}
+
+/// A place in a chain, between two rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LogPlace {
+    /// The event before it.
+    pub seq: u64,
+    /// The hash there.
+    #[serde(with = "hex")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
+    )]
+    pub hash: Digest,
+}
+
+/// Some rows of a session's log, all of one part: whole segments, and the last one as far as it has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LogRows {
+    /// What the session consists of, root first; the last part is its own.
+    pub parts: Vec<LogPart>,
+    /// Which part the rows are of, from 0.
+    pub part: usize,
+    /// Where the first row goes on from.
+    pub before: LogPlace,
+    /// The rows, in order.
+    pub rows: Vec<LogRow>,
+    /// What to ask for next; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after_seq: Option<u64>,
+}
+
+/// Rows of another log that are to take the place of one's own, for the same facts.
+#[derive(Clone, Debug)]
+pub struct Adoption {
+    /// What the session consists of there.
+    pub parts: Vec<LogPart>,
+    /// For a fork: which session, and the last event that both have.
+    pub parent: Option<(SessionId, u64)>,
+    /// Where the first row goes on from.
+    pub before: LogPlace,
+    /// The rows, in order; those of the parts of a fork follow each other.
+    pub rows: Vec<LogRow>,
+    /// The digest of what was derived until the last fact that is here, for facts that no row reaches.
+    pub derived: Digest,
+}
+
+/// A hash as people write it.
+mod hex {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::Digest;
+
+    pub(super) fn serialize<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&blake3::Hash::from_bytes(*digest).to_hex())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let hash = blake3::Hash::from_hex(text).map_err(serde::de::Error::custom)?;
+        Ok(*hash.as_bytes())
+    }
+}
+
+/// A hash, if there is one.
+mod hex_or_none {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::Digest;
+
+    pub(super) fn serialize<S: Serializer>(
+        digest: &Option<Digest>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match digest {
+            Some(digest) => super::hex::serialize(digest, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Digest>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        let hash = text.map(blake3::Hash::from_hex).transpose();
+        Ok(hash
+            .map_err(serde::de::Error::custom)?
+            .map(|hash| *hash.as_bytes()))
+    }
+}
+
+/// Bytes in a string.
+mod base64 {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        STANDARD.decode(text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn rows_are_read_back_as_they_were() {
+        let row = LogRow {
+            first_seq: 3,
+            last_seq: 4,
+            starts: true,
+            at: Timestamp(5),
+            hash: [7; 32],
+            derived: None,
+            data: vec![0, 1, 255],
+        };
+        let with_digest = LogRow {
+            derived: Some([9; 32]),
+            ..row.clone()
+        };
+        for row in [row, with_digest] {
+            let text = serde_json::to_string(&row).unwrap();
+            assert!(text.contains(r#""data":"AAH/""#), "{text}");
+            assert_eq!(serde_json::from_str::<LogRow>(&text).unwrap(), row);
+        }
+        for wrong in [r#""hash":"07""#, r#""data":"?""#] {
+            let text = format!(r#"{{"first_seq":1,"last_seq":1,"starts":true,"at":1,{wrong}}}"#);
+            assert!(serde_json::from_str::<LogRow>(&text).is_err());
+        }
+    }
+}

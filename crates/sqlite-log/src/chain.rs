@@ -1,0 +1,156 @@
+//! The chain of hashes through the rows of one session: each row is checked before anything of it is believed. Called where
+//! rows are read, and where rows of another log are taken over.
+
+use agentx_runtime::{Digest, LogError};
+use agentx_types::SessionId;
+use rusqlite::Row;
+
+use crate::codec::Decoder;
+use crate::error::Fault;
+use crate::keys::{self, digest, unsigned};
+use crate::segment::seal;
+
+/// Why a walk over rows ended early: the first event that cannot be trusted, and what is wrong with it.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    pub(crate) seq: u64,
+    pub(crate) what: String,
+}
+
+impl Damage {
+    pub(crate) fn error(self, session: &SessionId) -> LogError {
+        LogError::Corrupt {
+            session: session.clone(),
+            seq: self.seq,
+            what: self.what,
+        }
+    }
+}
+
+/// What a walk over rows can meet.
+pub(crate) enum Stop {
+    Damage(Damage),
+    Fault(Fault),
+}
+
+impl From<rusqlite::Error> for Stop {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+impl From<Damage> for Stop {
+    fn from(damage: Damage) -> Self {
+        Self::Damage(damage)
+    }
+}
+
+/// Follows the chain through the rows of one session.
+pub(crate) struct Chain {
+    hasher: blake3::Hasher,
+    pub(crate) decoder: Decoder,
+    /// The hash of the row before.
+    pub(crate) head: Digest,
+    /// The last event so far.
+    pub(crate) last_seq: u64,
+}
+
+/// A row as it is stored, before any of it is believed.
+pub(crate) struct StoredRow<'a> {
+    pub(crate) first_seq: u64,
+    pub(crate) last_seq: u64,
+    pub(crate) starts: bool,
+    pub(crate) at: i64,
+    pub(crate) hash: Digest,
+    pub(crate) derived: Option<Digest>,
+    pub(crate) data: &'a [u8],
+}
+
+/// A row that was found to be what was written.
+pub(crate) struct GoodRow<'a> {
+    pub(crate) first_seq: u64,
+    /// Whether a segment begins here, and the hash of the row before.
+    pub(crate) starts: bool,
+    pub(crate) before: Digest,
+    pub(crate) hash: Digest,
+    pub(crate) at: i64,
+    pub(crate) derived: Option<Digest>,
+    pub(crate) data: &'a [u8],
+}
+
+impl Chain {
+    pub(crate) fn new(head: Digest, last_seq: u64) -> Self {
+        Self {
+            hasher: blake3::Hasher::new(),
+            decoder: Decoder::default(),
+            head,
+            last_seq,
+        }
+    }
+
+    /// Takes in the next row of the table if it is the one that has to follow.
+    pub(crate) fn row<'a>(&mut self, row: &'a Row<'_>) -> Result<GoodRow<'a>, Stop> {
+        let damage = |what: &str| Damage {
+            seq: self.last_seq + 1,
+            what: what.to_owned(),
+        };
+        let first_seq = keys::first_seq(row.get(0)?);
+        let last_seq = unsigned(row, 1).map_err(|_| damage("its row has no length"))?;
+        let (Ok(starts), Ok(at), Ok(Some(hash)), Ok(derived), Ok(data)) = (
+            row.get::<_, i64>(2),
+            row.get::<_, i64>(3),
+            digest(row, 4),
+            digest(row, 5),
+            row.get_ref(6)?.as_blob(),
+        ) else {
+            return Err(damage("its row is not of the right shape").into());
+        };
+        if !(0..=1).contains(&starts) {
+            return Err(damage("its row is not of the right shape").into());
+        }
+        let stored = StoredRow {
+            first_seq,
+            last_seq,
+            starts: starts == 1,
+            at,
+            hash,
+            derived,
+            data,
+        };
+        Ok(self.take(stored)?)
+    }
+
+    /// Takes in a row if it is the one that has to follow.
+    pub(crate) fn take<'a>(&mut self, row: StoredRow<'a>) -> Result<GoodRow<'a>, Damage> {
+        let expected = self.last_seq + 1;
+        if row.first_seq != expected {
+            let what = format!(
+                "it is missing: what follows event {} is event {}",
+                self.last_seq, row.first_seq
+            );
+            return Err(Damage { seq: expected, what });
+        }
+        if row.starts {
+            self.hasher.reset();
+            self.hasher.update(&self.head);
+            self.decoder = Decoder::default();
+        }
+        self.hasher.update(row.data);
+        let seal = seal(&self.hasher, row.derived.as_ref(), row.last_seq, row.at);
+        if row.last_seq < row.first_seq || seal != row.hash {
+            let what = "what is stored does not have the hash that was stored with it".to_owned();
+            return Err(Damage { seq: expected, what });
+        }
+        let before = std::mem::replace(&mut self.head, row.hash);
+        self.last_seq = row.last_seq;
+        Ok(GoodRow {
+            first_seq: row.first_seq,
+            starts: row.starts,
+            before,
+            hash: row.hash,
+            at: row.at,
+            derived: row.derived,
+            data: row.data,
+        })
+    }
+}

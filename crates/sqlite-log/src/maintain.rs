@@ -1,0 +1,75 @@
+//! Keeping house: read models made anew, old sessions and what nobody needs any more removed. Called by programs, not by sessions.
+
+use agentx_runtime::{LogError, Projection, SessionLog as _};
+use agentx_types::{SessionId, Timestamp};
+
+use crate::gc::{self, Stage};
+use crate::log::SqliteLog;
+use crate::writer::Core;
+use crate::{keys, models};
+
+impl SqliteLog {
+    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events that a
+    /// fork shares with its parent are left out.
+    ///
+    /// # Errors
+    /// Where the session does not exist or the store cannot be written.
+    pub async fn rebuild_projections(
+        &self,
+        session: &SessionId,
+        projections: Vec<Projection>,
+    ) -> Result<(), LogError> {
+        let session = session.clone();
+        self.change(move |core| {
+            core.transaction(|connection| {
+                let row = keys::session_row(connection, &session)?;
+                models::rebuild(connection, row, &projections)
+            })
+        })
+        .await
+    }
+
+    /// Deletes sessions whose last event is older than `before`, except those that a process writes and those that a
+    /// fork goes on from. Returns the deleted ones; their space is freed by the next collection.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub async fn retain(&self, before: Timestamp) -> Result<Vec<SessionId>, LogError> {
+        let old = self
+            .read_with(move |connection| gc::older_than(connection, before.0))
+            .await?;
+        let mut deleted = Vec::new();
+        for id in old {
+            let session = SessionId::new(id);
+            match self.delete(&session).await {
+                Ok(()) => deleted.push(session),
+                Err(LogError::Busy { .. } | LogError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`] before it stay.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub async fn collect_garbage_at(&self, now: Timestamp) -> Result<u64, LogError> {
+        let grace = i64::try_from(self.options.blob_grace.as_micros()).unwrap_or(i64::MAX);
+        let before = now.0.saturating_sub(grace);
+        let mut stage = Stage::Sessions;
+        let mut freed = 0;
+        while !matches!(stage, Stage::Done) {
+            let step =
+                move |core: &mut Core| core.transaction(|connection| gc::step(connection, stage, before));
+            let (bytes, next) = self.change(step).await?;
+            freed += bytes;
+            stage = next;
+        }
+        if freed > 0 {
+            self.change(|core| Ok(core.connection.execute_batch("PRAGMA incremental_vacuum(4096)")?))
+                .await?;
+        }
+        Ok(freed)
+    }
+}
