@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use agentx::runtime::SessionState;
 use agentx::types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId};
 
+use crate::render::approval;
+
 /// The state of a chat, from the events alone.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
@@ -33,16 +35,9 @@ impl Desk {
     /// As a session stands that is opened again.
     pub(crate) fn of(state: &SessionState) -> Self {
         let run = state.run.as_ref().filter(|run| !run.status.is_final());
-        let question = |asked: &agentx::runtime::PendingApproval| ApprovalRequested {
-            tool_call_id: asked.tool_call_id.clone(),
-            name: asked.name.clone(),
-            input: asked.input.clone(),
-            reason: asked.reason.clone(),
-            suggested: asked.suggested.clone(),
-        };
         Self {
             running: run.map(|run| run.run_id.clone()),
-            questions: state.pending_approvals.iter().map(question).collect(),
+            questions: state.pending_approvals.iter().map(approval::open).collect(),
             inherited: state.queued.len(),
             ..Self::default()
         }

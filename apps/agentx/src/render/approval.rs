@@ -1,6 +1,7 @@
 //! The question about a tool call, and the answers that a person may type.
 
 use agentx::config::show_rule;
+use agentx::runtime::PendingApproval;
 use agentx::types::{ApprovalDecision, ApprovalRequested};
 use serde_json::Value;
 
@@ -17,6 +18,17 @@ pub(crate) struct Answer {
     pub(crate) decision: ApprovalDecision,
     /// A word to the model.
     pub(crate) note: Option<String>,
+}
+
+/// A question that was open before, as it was put then.
+pub(crate) fn open(asked: &PendingApproval) -> ApprovalRequested {
+    ApprovalRequested {
+        tool_call_id: asked.tool_call_id.clone(),
+        name: asked.name.clone(),
+        input: asked.input.clone(),
+        reason: asked.reason.clone(),
+        suggested: asked.suggested.clone(),
+    }
 }
 
 /// What is asked: every argument whole, nothing hidden in it; why; and the rule that "always" would keep.

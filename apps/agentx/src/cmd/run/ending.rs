@@ -41,8 +41,13 @@ impl Ending {
         }
     }
 
-    /// Takes an event of this run; returns whether the run is over.
-    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> bool {
+    /// Whether the run is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.finished
+    }
+
+    /// Takes an event of this run.
+    pub(crate) fn event(&mut self, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::MessageStart(_) => self.partial.clear(),
             RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
@@ -69,7 +74,6 @@ impl Ending {
             RuntimeEvent::Eof(Eof { run_id }) if *run_id == self.run_id => {}
             _ => {}
         }
-        self.finished
     }
 
     /// A call came to nothing in a run that has nobody to ask; whether for that reason, the reason says. A call that a

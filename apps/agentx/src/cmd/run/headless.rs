@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::runtime::{Delivery, OpenRequest, Session, UserInput, View};
-use agentx::types::{ApprovalMode, ConfigChange, ContentPart, RunId, RuntimeEvent};
+use agentx::runtime::{Delivery, Session, SessionState, UserInput, View};
+use agentx::types::{
+    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, ContentPart, Envelope, RunId, RuntimeEvent,
+};
 
 use super::approver::Approver;
 use super::ending::Ending;
@@ -17,6 +19,7 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::link::Link;
 use crate::logging;
+use crate::render::approval;
 use crate::render::cast::Cast;
 use crate::render::result::RunResult;
 use crate::render::transcript::{Lane, Transcript};
@@ -33,7 +36,8 @@ pub(crate) async fn run(
     let mut loaded = start::settings_aloud(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
     let target = Target::of(&args.session)?;
-    let prompt = prompt::read(&args.prompt, console).await?;
+    // A session that exists may have something under way: without a prompt, that is gone on with.
+    let prompt = prompt::read(&args.prompt, target != Target::New, console).await?;
     let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
     let signals = Signals::listen()?;
     let has_person = console.terminal.input && console.terminal.error;
@@ -86,33 +90,33 @@ async fn open(
         };
         return Ok((session, asks));
     }
-    let mut config = seat::new_agent(place, settings, &args.agent).await?;
-    let asks = if was_said {
-        is_said
-    } else {
-        config.approval == ApprovalMode::Ask
-    };
+    let mut agent = seat::new_agent(place, settings, &args.agent).await?;
+    // A file may want to be asked where the command line does not.
+    let asks = (was_said && is_said) || agent.config.approval == ApprovalMode::Ask;
     if asks && !has_person {
-        config.approval = ApprovalMode::Deny;
+        agent.refuse();
     }
-    Ok((place.runtime().open(OpenRequest::New(config)).await?, asks))
+    Ok((agent.open(place.runtime()).await?, asks))
 }
 
-/// Sends the prompt in an open session and follows the run.
+/// Sends the prompt in an open session and follows the run; without one, the last run that there is.
 pub(crate) async fn with_session(
     session: &Arc<dyn Session>,
-    prompt: String,
+    prompt: Option<String>,
     args: &RunArgs,
     approver: Approver,
     ends: (Link, Signals),
     console: &mut Console,
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
-    // A new session has begun with events that belong to this run's output too.
-    let after = if before.run.is_none() && before.context_tokens == 0 {
-        0
-    } else {
-        before.last_seq
+    let after = match (&prompt, &before.run) {
+        // A new session has begun with events that belong to this run's output too.
+        (Some(_), None) if before.context_tokens == 0 => 0,
+        // What is over already is shown from its beginning.
+        (None, Some(run)) if run.status.is_final() => {
+            run.run_id.input().unwrap_or_default().saturating_sub(1)
+        }
+        _ => before.last_seq,
     };
     let events = Follower::new(session.clone(), after, View::Runtime).await?;
     let facts = match (args.output_format, args.view) {
@@ -121,12 +125,11 @@ pub(crate) async fn with_session(
         }
         _ => None,
     };
-    let input = UserInput {
-        content: vec![ContentPart::text(prompt)],
-        ..UserInput::default()
-    };
-    let run_id = RunId::of_input(session.send(input).await?);
-    let headless = Headless::new(session.clone(), run_id, args, approver, console);
+    let is_onward = prompt.is_none();
+    let run_id = begin(session, prompt, &before).await?;
+    let mut headless = Headless::new(session.clone(), run_id, args, approver, console);
+    headless.is_onward = is_onward;
+    headless.asked_before(&before, console).await?;
     let mut result = headless.follow(events, facts, ends, console).await?;
     result.session_id = Some(session.id().clone());
     if let Ok(state) = session.state().await {
@@ -140,12 +143,40 @@ pub(crate) async fn with_session(
     Ok(result)
 }
 
+/// Says the prompt; the run that it opens. Without one, the run that was there.
+async fn begin(
+    session: &Arc<dyn Session>,
+    prompt: Option<String>,
+    before: &SessionState,
+) -> Result<RunId, CliError> {
+    let Some(prompt) = prompt else {
+        let run = before.run.as_ref().map(|run| run.run_id.clone());
+        return run.ok_or_else(|| {
+            CliError::usage(
+                "nothing is under way in this session, and there is no prompt",
+                "give one, or write it to standard input",
+            )
+        });
+    };
+    let input = UserInput {
+        content: vec![ContentPart::text(prompt)],
+        ..UserInput::default()
+    };
+    Ok(RunId::of_input(session.send(input).await?))
+}
+
 struct Headless {
     session: Arc<dyn Session>,
     transcript: Transcript,
     cast: Cast,
     ending: Ending,
     run_id: RunId,
+    /// The agent whose run it is, once it has said something.
+    agent: Option<AgentStateId>,
+    /// Whether what waits behind the run is waited for, too.
+    is_onward: bool,
+    /// Questions of events up to here were put before.
+    asked_until: u64,
     format: OutputFormat,
     frames: bool,
     live: bool,
@@ -168,6 +199,9 @@ impl Headless {
             cast: Cast::new(console.err_style(), console.terminal.width).apart(args.streams),
             ending: Ending::new(run_id.clone()),
             run_id,
+            agent: None,
+            is_onward: false,
+            asked_until: 0,
             format: args.output_format,
             frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
             // Words go to a terminal as they come; anything else gets the last answer, once.
@@ -190,10 +224,11 @@ impl Headless {
             tokio::select! {
                 delivery = events.next() => {
                     let Some(delivery) = delivery? else { break };
-                    over = self.delivery(&delivery, console).await?;
+                    self.delivery(&delivery, console).await?;
                     while let Some(delivery) = events.ready() {
-                        over |= self.delivery(&delivery, console).await?;
+                        self.delivery(&delivery, console).await?;
                     }
+                    over = self.ending.is_over() && !self.has_more().await?;
                 }
                 fact = next_fact(&mut facts) => self.fact(fact?, &mut facts, console)?,
                 answer = self.approver.answered(console) => {
@@ -228,10 +263,35 @@ impl Headless {
         Ok(())
     }
 
-    /// Takes a delivery; returns whether the run is over.
-    async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<bool, CliError> {
-        let Delivery::Runtime(envelope) = delivery else {
+    /// Whether another input waits, or its run is under way.
+    async fn has_more(&self) -> Result<bool, CliError> {
+        if !self.is_onward || self.signal.is_some() {
             return Ok(false);
+        }
+        let state = self.session.state().await?;
+        let is_last = state.run.is_some_and(|run| run.run_id == self.run_id);
+        Ok(!is_last || !state.queued.is_empty())
+    }
+
+    /// Puts the questions that were open when the session was opened.
+    async fn asked_before(&mut self, before: &SessionState, console: &mut Console) -> Result<(), CliError> {
+        self.asked_until = before.last_seq;
+        for asked in &before.pending_approvals {
+            self.asked(&approval::open(asked), console).await?;
+        }
+        Ok(())
+    }
+
+    async fn asked(&mut self, request: &ApprovalRequested, console: &mut Console) -> Result<(), CliError> {
+        if let Some(answer) = self.approver.asked(request, console) {
+            self.session.approve(answer).await?;
+        }
+        Ok(())
+    }
+
+    async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+        let Delivery::Runtime(envelope) = delivery else {
+            return Ok(());
         };
         if self.frames {
             console.out_json(&**envelope)?;
@@ -239,11 +299,9 @@ impl Headless {
         let event = &envelope.event;
         self.cast.event(&mut self.transcript, envelope);
         match event {
-            RuntimeEvent::ApprovalRequested(request) => {
+            RuntimeEvent::ApprovalRequested(request) if envelope.seq > self.asked_until => {
                 self.print(console)?;
-                if let Some(answer) = self.approver.asked(request, console) {
-                    self.session.approve(answer).await?;
-                }
+                self.asked(request, console).await?;
             }
             RuntimeEvent::ToolFailed(failed) if self.approver.is_alone() => self.ending.tool_failed(failed),
             RuntimeEvent::ToolCallAnswered(answered) => self.approver.settled(&answered.tool_call_id),
@@ -253,11 +311,31 @@ impl Headless {
             }
             _ => {}
         }
+        if self.is_onward {
+            self.goes_on(envelope);
+        }
         let of_this_run = envelope
             .run_id
             .as_ref()
             .is_none_or(|run_id| *run_id == self.run_id);
-        Ok(of_this_run && self.ending.event(event))
+        if of_this_run {
+            self.ending.event(event);
+        }
+        Ok(())
+    }
+
+    /// What waited behind the run begins: from then on its answer is the answer.
+    fn goes_on(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        if envelope.run_id.as_ref() == Some(&self.run_id) {
+            self.agent.clone_from(&envelope.agent_state_id);
+        }
+        if let RuntimeEvent::RunStarted(started) = &envelope.event
+            && self.ending.is_over()
+            && self.agent == envelope.agent_state_id
+        {
+            self.run_id.clone_from(&started.run_id);
+            self.ending = Ending::new(started.run_id.clone());
+        }
     }
 
     fn fact(

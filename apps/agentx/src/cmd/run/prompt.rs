@@ -11,30 +11,28 @@ const MAX_BYTES: u64 = 16 << 20;
 /// After this time without an end, a person is told what is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Reads the prompt.
-pub(crate) async fn read(words: &[String], console: &mut Console) -> Result<String, CliError> {
+/// Reads the prompt. `None` is no prompt, where one may go without.
+pub(crate) async fn read(
+    words: &[String],
+    may_go_without: bool,
+    console: &mut Console,
+) -> Result<Option<String>, CliError> {
     let typed = if words == ["-"] {
         String::new()
     } else {
         words.join(" ")
     };
-    if console.terminal.input {
-        return match typed.trim().is_empty() {
-            true => Err(CliError::usage(
-                "there is no prompt",
-                "give one: agentx run \"list the files here\"",
-            )),
-            false => Ok(typed),
-        };
-    }
-    let input = standard_input(console).await?;
-    let prompt = joined(&typed, &input);
+    let (prompt, hint) = match console.terminal.input {
+        true => (typed, "give one: agentx run \"list the files here\""),
+        false => {
+            let input = standard_input(console).await?;
+            (joined(&typed, &input), "give one, or write it to standard input")
+        }
+    };
     match prompt.trim().is_empty() {
-        true => Err(CliError::usage(
-            "there is no prompt",
-            "give one, or write it to standard input",
-        )),
-        false => Ok(prompt),
+        true if may_go_without => Ok(None),
+        true => Err(CliError::usage("there is no prompt", hint)),
+        false => Ok(Some(prompt)),
     }
 }
 
