@@ -224,11 +224,10 @@ impl<W: World> Shared<W> {
     }
 
     fn ended(&self, effect: &Effect, recorded: &RecordedEffect) -> Prior {
-        let stream = effect.kind == EffectKind::GenerateStream;
-        if stream || recorded.outcome.is_some() {
+        if recorded.outcome.is_some() {
             self.world.remember(effect, recorded.outcome.as_ref());
         }
-        if stream {
+        if effect.kind == EffectKind::GenerateStream && recorded.outcome.is_some() {
             let refused = refusal(recorded.outcome.as_ref());
             return Prior::Ended(refused.map_or_else(|| Ok(stream_of(effect)), Err));
         }
@@ -300,6 +299,9 @@ impl<W: World> Shared<W> {
             return Box::pin(async move { self.written(ends.await, outcome).await });
         }
         let performed = self.world.perform(left(effect, recorded), true);
+        if manner == Manner::Stream {
+            return Box::pin(async move { performed.await.outcome });
+        }
         Box::pin(self.to_its_end(step, kind, None, performed))
     }
 

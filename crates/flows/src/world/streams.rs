@@ -80,7 +80,7 @@ impl Streams {
         stream
     }
 
-    /// A stream that is on record: with its answer, or without where a crash cut it off.
+    /// A stream that is on record with its answer.
     pub(crate) fn remember_open(
         &self,
         effect: &Effect,

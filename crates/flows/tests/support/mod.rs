@@ -15,8 +15,8 @@ use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
 use agentx_flows::{FlowParts, Flows, Known};
 use agentx_runtime::{
     AgentEventBus, Batch, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, NewLog,
-    OpenRequest, Session, SessionBlobs, SessionIds, SessionLog, SystemBus, Tool, ToolContext, ToolOutcome,
-    ToolOutputSink, UserInput, View, open_session,
+    OpenRequest, Places, Session, SessionBlobs, SessionIds, SessionLog, SystemBus, Tool, ToolContext,
+    ToolOutcome, ToolOutputSink, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -71,11 +71,12 @@ impl Known for Everything {
     }
 }
 
-/// Calls tools as the runtime's own effector does.
+/// Calls tools as the runtime's own effector does, two at once.
 struct Tools {
     tools: Mutex<BTreeMap<String, Arc<dyn Tool>>>,
     log: Arc<dyn SessionLog>,
     bus: SystemBus,
+    places: Places,
 }
 
 impl Effector for Tools {
@@ -109,10 +110,13 @@ impl Effector for Tools {
             session_id,
             cancel,
             values: Default::default(),
-            places: Default::default(),
+            places: self.places.clone(),
         };
+        let places = self.places.clone();
         Box::pin(async move {
+            let place = places.take(&*tool).await;
             let outcome = tool.call(call.input.clone(), context).await;
+            drop(place);
             let is_error = outcome.is_error();
             let ToolOutcome {
                 content,
@@ -216,6 +220,7 @@ impl Place {
             tools: Mutex::default(),
             log: Arc::new(log.clone()),
             bus: bus.clone(),
+            places: Places::new(2),
         });
         let calls: Arc<dyn Effector> = tools.clone();
         let parts = DriverParts {
