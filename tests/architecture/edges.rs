@@ -40,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("luau-tools", &["types", "runtime"]),
     ("macros", &[]),
+    ("terminal", &[]),
     ("flows", &["types", "runtime", "luau-tools", "agent-files"]),
     (
         "assembly",
@@ -56,7 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("testing", &["types", "runtime"]),
     ("agentx", LIBRARIES),
-    ("cli", &["agentx", "server"]),
+    ("cli", &["agentx", "server", "terminal"]),
 ];
 
 /// What the facade re-exports: every library.

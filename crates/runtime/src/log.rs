@@ -1,6 +1,6 @@
 //! The session log as a trait: where facts are kept, and the read models that are updated in the same transaction.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use agentx_types::{
@@ -13,6 +13,12 @@ use crate::{Adoption, BoxFuture, LogError, LogRows};
 
 /// A committed fact.
 pub type Fact = Arc<Envelope<EnvironmentEvent>>;
+
+/// Takes a fact that is lent to it, and says whether it wants the next one.
+pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;
+
+/// How many facts a log that cannot lend them reads at once.
+const SCAN_PAGE: usize = 4_096;
 
 /// Where sessions are kept. Facts are appended in batches, each batch whole or not at all; nothing is ever rewritten
 /// in a way that a reader could see.
@@ -47,6 +53,34 @@ pub trait SessionLog: BlobStore {
         after_seq: u64,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
+
+    /// Lends the facts after `after_seq` to `take`, one after the other, for as long as it wants more. It is called where the log
+    /// reads, and should be quick. A log may use the memory of a fact again for the next one.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); `take` has seen what came before.
+    fn scan(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        mut take: TakeFact,
+    ) -> BoxFuture<'_, Result<(), LogError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let mut after = after_seq;
+            loop {
+                let page = self.read(&session, after, SCAN_PAGE).await?;
+                let Some(last) = page.last() else { return Ok(()) };
+                after = last.seq;
+                for fact in page {
+                    let mut fact = Arc::unwrap_or_clone(fact);
+                    if take(&mut fact).is_break() {
+                        return Ok(());
+                    }
+                }
+            }
+        })
+    }
 
     /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order, for batches that
     /// this session itself (not a parent of it) wrote.

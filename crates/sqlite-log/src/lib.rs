@@ -54,6 +54,7 @@ mod pack;
 mod pool;
 mod read;
 mod rows;
+mod scan;
 mod schema;
 mod search;
 mod segment;

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use agentx_runtime::{
     Adoption, Batch, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, SearchHit, SessionInfo, SessionLog,
-    SessionQuery, VerifyReport, Writer,
+    SessionQuery, TakeFact, VerifyReport, Writer,
 };
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use rusqlite::Connection;
@@ -18,7 +18,7 @@ use crate::options::{Durability, Options};
 use crate::pool::Readers;
 use crate::schema::{self, Location};
 use crate::writer::{Append, Core, Job, Released, WriterThread};
-use crate::{adopt, keys, read, rows, search, sessions, verify};
+use crate::{adopt, keys, read, rows, scan, search, sessions, verify};
 
 /// The session log in one SQLite database.
 ///
@@ -240,6 +240,16 @@ impl SessionLog for SqliteLog {
     ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>> {
         let session = session.clone();
         Box::pin(self.read_with(move |connection| read::facts(connection, &session, after_seq, limit)))
+    }
+
+    fn scan(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        mut take: TakeFact,
+    ) -> BoxFuture<'_, Result<(), LogError>> {
+        let session = session.clone();
+        Box::pin(self.read_with(move |connection| scan::scan(connection, &session, after_seq, &mut take)))
     }
 
     fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>> {

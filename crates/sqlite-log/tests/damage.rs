@@ -27,8 +27,15 @@ async fn small(home: &Home) -> Vec<Fact> {
     facts
 }
 
-/// Reads in small pages until the end or the damage.
+/// Reads in small pages until the end or the damage, to which facts are lent too.
 async fn read_on(log: &SqliteLog, id: &str) -> (Vec<Fact>, Option<LogError>) {
+    let read = read_in_pages(log, id).await;
+    let (lent, end) = lent(log, id, 0, usize::MAX).await;
+    assert_eq!((&lent, end.is_err()), (&read.0, read.1.is_some()));
+    read
+}
+
+async fn read_in_pages(log: &SqliteLog, id: &str) -> (Vec<Fact>, Option<LogError>) {
     let mut facts: Vec<Fact> = Vec::new();
     loop {
         let after = facts.last().map_or(0, |fact| fact.seq);

@@ -1,10 +1,11 @@
 //! Opening a session: a new log, or the fold of one that exists, and the writer that goes on with it.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, OwnerId, SessionForked,
-    SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
+    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, Envelope, EnvironmentEvent, OwnerId,
+    SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -14,14 +15,11 @@ use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACIT
 use crate::follow::Live;
 use crate::session::LocalSession;
 use crate::{
-    Derived, DerivedDigest, Fact, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog,
-    Writer,
+    Derived, DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer,
 };
 
 /// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
 const LOOK_BACK: u64 = 4096;
-/// Facts are read in pages of so many while a session is loaded.
-const PAGE: usize = 4096;
 
 /// What a new session is called; ids are minted by the shell.
 #[derive(Clone, Debug)]
@@ -138,7 +136,7 @@ async fn load(
         remember: writer.last_seq.saturating_sub(LOOK_BACK),
         tools: parts.tools.clone(),
     };
-    let (fold, remembered) = fold_and_keep(parts.log.as_ref(), session, u64::MAX, &kept).await?;
+    let (fold, remembered) = fold_and_keep(parts.log.as_ref(), session, u64::MAX, kept).await?;
     if fold.root().is_none() {
         // Its process died before the first event: nothing was ever said in it.
         return Err(LogError::NotFound(session.to_string()).into());
@@ -202,7 +200,7 @@ pub async fn fold_until(
         remember: u64::MAX,
         tools: Arc::default(),
     };
-    Ok(fold_and_keep(log, session, last, &kept).await?.0)
+    Ok(fold_and_keep(log, session, last, kept).await?.0)
 }
 
 /// What is kept of a session besides its fold, and what it shares with others.
@@ -213,18 +211,27 @@ struct Kept {
     tools: Arc<[ToolSpec]>,
 }
 
-impl Kept {
-    /// Lets a fact that nobody else has share what it can.
-    fn share(&self, fact: &mut Fact) {
-        let Some(fact) = Arc::get_mut(fact) else { return };
-        let tools = match &mut fact.event {
-            EnvironmentEvent::SessionOpened(opened) => &mut opened.config.tools,
+/// A fold that goes on, and what is kept of it.
+struct Folding {
+    fold: SessionFold,
+    remembered: Option<SessionFold>,
+    derived: Derived,
+    kept: Kept,
+}
+
+impl Folding {
+    fn take(&mut self, fact: &mut Envelope<EnvironmentEvent>) {
+        if self.remembered.is_none() && fact.seq > self.kept.remember {
+            self.remembered = Some(self.fold.clone());
+        }
+        match &mut fact.event {
+            EnvironmentEvent::SessionOpened(opened) => share(&mut opened.config.tools, &self.kept.tools),
             EnvironmentEvent::ConfigChanged(ConfigChanged {
                 change: ConfigChange::Tools(tools),
-            }) => tools,
-            _ => return,
-        };
-        share(tools, &self.tools);
+            }) => share(tools, &self.kept.tools),
+            _ => {}
+        }
+        self.fold.apply(fact, &mut self.derived);
     }
 }
 
@@ -234,39 +241,32 @@ fn share(tools: &mut Arc<[ToolSpec]>, with: &Arc<[ToolSpec]>) {
     }
 }
 
+/// The log folds where it reads: what is only folded is never handed from thread to thread.
 async fn fold_and_keep(
     log: &dyn SessionLog,
     session: &SessionId,
     last: u64,
-    kept: &Kept,
+    kept: Kept,
 ) -> Result<(SessionFold, Option<SessionFold>), RuntimeError> {
-    let mut fold = SessionFold::new(session.clone());
-    let mut remembered = None;
-    let mut derived = Derived::state_only();
-    let mut page = log.read(session, 0, PAGE).await?;
-    while let Some(end) = page
-        .last()
-        .map(|fact| fact.seq)
-        .filter(|_| fold.last_seq() < last)
-    {
-        // The next page is read while this one is folded.
-        let mut next = log.read(session, end, PAGE);
-        let early = tokio::select! {
-            biased;
-            read = &mut next => Some(read),
-            () = std::future::ready(()) => None,
-        };
-        for fact in page.iter_mut().filter(|fact| fact.seq <= last) {
-            if remembered.is_none() && fact.seq > kept.remember {
-                remembered = Some(fold.clone());
+    let folding = Arc::new(Mutex::new(Some(Folding {
+        fold: SessionFold::new(session.clone()),
+        remembered: None,
+        derived: Derived::state_only(),
+        kept,
+    })));
+    let shared = folding.clone();
+    let take = move |fact: &mut Envelope<EnvironmentEvent>| {
+        let mut folding = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        match folding.as_mut().filter(|_| fact.seq <= last) {
+            Some(folding) => {
+                folding.take(fact);
+                ControlFlow::Continue(())
             }
-            kept.share(fact);
-            fold.apply(fact, &mut derived);
+            None => ControlFlow::Break(()),
         }
-        page = match early {
-            Some(read) => read?,
-            None => next.await?,
-        };
-    }
-    Ok((fold, remembered))
+    };
+    log.scan(session, 0, Box::new(take)).await?;
+    let done = folding.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let done = done.ok_or_else(|| RuntimeError::Refused(format!("{session} could not be read")))?;
+    Ok((done.fold, done.remembered))
 }

@@ -8,8 +8,9 @@
 )]
 
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use agentx_runtime::{Batch, Digest, Fact, LogError, NewLog, Projection, SessionLog, Writer};
 use agentx_sqlite_log::{Options, SqliteLog};
@@ -174,8 +175,35 @@ pub async fn append_each(log: &SqliteLog, writer: &Writer, facts: &[Fact]) {
     }
 }
 
+/// All facts, as they are read, which are the same as those that are lent.
 pub async fn all(log: &SqliteLog, id: &str) -> Vec<Fact> {
-    log.read(&SessionId::new(id), 0, usize::MAX).await.unwrap()
+    let read = log.read(&SessionId::new(id), 0, usize::MAX).await.unwrap();
+    let (lent, end) = lent(log, id, 0, usize::MAX).await;
+    end.unwrap();
+    assert_eq!(lent, read);
+    let some = read.len() / 2;
+    let (lent, end) = self::lent(log, id, some as u64, 3).await;
+    end.unwrap();
+    assert_eq!(lent, read[some..(some + 3).min(read.len())]);
+    read
+}
+
+/// At most so many facts as they are lent, and how that ended.
+pub async fn lent(log: &SqliteLog, id: &str, after: u64, most: usize) -> (Vec<Fact>, Result<(), LogError>) {
+    let lent = Arc::new(Mutex::new(Vec::new()));
+    let shared = lent.clone();
+    let take = move |fact: &mut Envelope<EnvironmentEvent>| {
+        let mut lent = shared.lock().unwrap();
+        lent.push(Fact::new(fact.clone()));
+        if lent.len() < most {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    };
+    let end = log.scan(&SessionId::new(id), after, Box::new(take)).await;
+    let lent = std::mem::take(&mut *lent.lock().unwrap());
+    (lent, end)
 }
 
 pub async fn assert_good(log: &SqliteLog, id: &str) {

@@ -1,0 +1,139 @@
+//! Colours for code, a line at a time as it streams. What languages look like is loaded when the first code comes, because most
+//! programs never show any.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
+
+use crate::style::{Style, Theme};
+
+/// Longer lines stay plain: they are data, and would take long.
+const LONGEST: usize = 2_000;
+
+static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
+
+/// Reads the lines of one piece of code.
+pub(crate) struct Highlighter {
+    /// Where the grammar stands; none for a language that is not known.
+    state: Option<(ParseState, ScopeStack)>,
+}
+
+impl fmt::Debug for Highlighter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Highlighter")
+            .field("knows", &self.state.is_some())
+            .finish()
+    }
+}
+
+impl Highlighter {
+    /// For the language that a fence names.
+    pub(crate) fn new(language: &str) -> Self {
+        let token = language.split([' ', ',', '{']).next().unwrap_or_default();
+        let token = match token {
+            "ts" | "tsx" | "typescript" | "jsx" => "js",
+            "toml" => "ini",
+            "console" | "shell" | "zsh" => "sh",
+            other => other,
+        };
+        if token.is_empty() || matches!(token, "text" | "txt" | "plain") {
+            return Self { state: None };
+        }
+        let syntaxes = SYNTAXES.get_or_init(SyntaxSet::load_defaults_newlines);
+        let syntax = syntaxes.find_syntax_by_token(token);
+        Self {
+            state: syntax.map(|syntax| (ParseState::new(syntax), ScopeStack::new())),
+        }
+    }
+
+    /// The next line, without its end, in pieces.
+    pub(crate) fn line(&mut self, text: &str, theme: &Theme) -> Vec<(String, Style)> {
+        let plain = || vec![(text.to_owned(), Style::default())];
+        let Some((state, stack)) = self
+            .state
+            .as_mut()
+            .filter(|_| theme.color && text.len() <= LONGEST)
+        else {
+            return plain();
+        };
+        let syntaxes = SYNTAXES.get_or_init(SyntaxSet::load_defaults_newlines);
+        let Ok(changes) = state.parse_line(&format!("{text}\n"), syntaxes) else {
+            self.state = None;
+            return plain();
+        };
+        let mut parts = Vec::new();
+        let mut from = 0;
+        for (at, change) in changes {
+            let at = at.min(text.len());
+            if let Some(piece) = text.get(from..at).filter(|piece| !piece.is_empty()) {
+                parts.push((piece.to_owned(), look(stack, theme)));
+                from = at;
+            }
+            if stack.apply(&change).is_err() {
+                break;
+            }
+        }
+        if let Some(piece) = text.get(from..).filter(|piece| !piece.is_empty()) {
+            parts.push((piece.to_owned(), look(stack, theme)));
+        }
+        parts
+    }
+}
+
+/// What the innermost scope that means something looks like.
+fn look(stack: &ScopeStack, theme: &Theme) -> Style {
+    let known = |scope: &Scope| {
+        let name = scope.build_string();
+        let is = |prefix: &str| name.starts_with(prefix);
+        if is("comment") {
+            Some(theme.comment)
+        } else if is("string") {
+            Some(theme.string)
+        } else if is("constant") {
+            Some(theme.literal)
+        } else if is("keyword.operator") || is("punctuation") || is("meta") {
+            None
+        } else if is("keyword") || is("storage") {
+            Some(theme.keyword)
+        } else if is("entity.name") || is("support") {
+            Some(theme.name)
+        } else if is("markup.inserted") {
+            Some(theme.added)
+        } else if is("markup.deleted") {
+            Some(theme.removed)
+        } else {
+            None
+        }
+    };
+    stack.scopes.iter().rev().find_map(known).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_that_is_known_has_colours_and_loses_no_letter() {
+        let theme = Theme::dark();
+        let mut rust = Highlighter::new("rust");
+        let parts = rust.line("fn main() { let x = \"a\"; } // done", &theme);
+        let text: String = parts.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(text, "fn main() { let x = \"a\"; } // done");
+        assert!(
+            parts.contains(&("// done".to_owned(), theme.comment))
+                || parts
+                    .iter()
+                    .any(|(text, style)| text.contains("done") && *style == theme.comment)
+        );
+        assert!(
+            parts
+                .iter()
+                .any(|(text, style)| text == "fn" && *style == theme.keyword)
+        );
+        assert_eq!(
+            Highlighter::new("no-such").line("fn x", &theme),
+            [("fn x".to_owned(), Style::default())]
+        );
+    }
+}

@@ -1,0 +1,282 @@
+//! Where a text that streams may be cut: into blocks that the next line can no longer change. Only the cuts are made here; what a
+//! block means is for the parser of the field, which gets each block whole.
+
+use std::collections::VecDeque;
+
+/// What a block is, as far as its end depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A paragraph, a heading, a table, a quote.
+    Text,
+    /// An item of a list with all that is in it.
+    Item,
+    /// The fence before code; its text is the language.
+    CodeBegin,
+    /// A line of code.
+    CodeLine,
+    /// The fence after code.
+    CodeEnd,
+}
+
+/// A piece of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+    /// Whether an empty line stood before it.
+    pub(super) after_blank: bool,
+}
+
+impl Block {
+    /// Whether its upper rows stay as they are while it grows.
+    pub(super) fn may_freeze(&self) -> bool {
+        let plain =
+            |line: &str| !line.trim_start().starts_with(['|', '`', '~', '>', '#']) && !line.contains(" | ");
+        matches!(self.kind, Kind::Text | Kind::Item) && self.text.lines().all(plain)
+    }
+}
+
+/// A fence of code that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fence {
+    sign: char,
+    length: usize,
+    indent: usize,
+}
+
+/// Cuts a text as it comes.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    done: VecDeque<Block>,
+    /// The lines of the block that is open.
+    open: String,
+    kind: Option<Kind>,
+    /// Where the text of an item begins.
+    item_indent: usize,
+    /// The open fence: of code by itself, or within an item.
+    fence: Option<Fence>,
+    /// The line that is not complete.
+    tail: String,
+    /// Empty lines came since the last line of the open block.
+    blank: bool,
+    /// An empty line stood before the open block.
+    after_blank: bool,
+}
+
+impl Blocks {
+    pub(super) fn push(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(at) = rest.find('\n') {
+            self.tail.push_str(&rest[..at]);
+            let line = std::mem::take(&mut self.tail);
+            self.line(line.strip_suffix('\r').unwrap_or(&line));
+            rest = &rest[at + 1..];
+        }
+        self.tail.push_str(rest);
+    }
+
+    pub(super) fn end(&mut self) {
+        if !self.tail.is_empty() {
+            let line = std::mem::take(&mut self.tail);
+            self.line(&line);
+        }
+        self.close();
+        *self = Self {
+            done: std::mem::take(&mut self.done),
+            ..Self::default()
+        };
+    }
+
+    pub(super) fn next_done(&mut self) -> Option<Block> {
+        self.done.pop_front()
+    }
+
+    /// The block that is open, as it would be if the text ended here.
+    pub(super) fn live(&self) -> Option<Block> {
+        if self.in_code() {
+            return (!self.tail.is_empty() && !self.tail.trim_start().starts_with(['`', '~'])).then(|| {
+                Block {
+                    kind: Kind::CodeLine,
+                    text: self.tail.clone(),
+                    after_blank: false,
+                }
+            });
+        }
+        // A sign alone may become anything.
+        let tail = self.tail.trim();
+        let is_sign = tail
+            .chars()
+            .all(|c| "#-*+_=`~>|:. ".contains(c) || c.is_ascii_digit());
+        let tail = if is_sign { "" } else { self.tail.as_str() };
+        let begins = self.begins(tail);
+        let (kind, text, after_blank) = match self.kind {
+            Some(_) if !tail.is_empty() && begins => (kind_of(tail), tail.to_owned(), self.blank),
+            Some(kind) => (kind, format!("{}{tail}", self.open), self.after_blank),
+            None if tail.is_empty() => return None,
+            None => (kind_of(tail), tail.to_owned(), self.blank),
+        };
+        Some(Block {
+            kind,
+            text,
+            after_blank,
+        })
+    }
+
+    /// Whether this line begins a block of its own, and so ends the one that is open.
+    fn begins(&self, line: &str) -> bool {
+        let Some(kind) = self.kind else { return true };
+        let indent = indent_of(line);
+        match kind {
+            Kind::Item if indent >= self.item_indent => false,
+            Kind::Item => {
+                self.blank || item_indent(line).is_some() || is_heading(line) || fence_of(line).is_some()
+            }
+            _ => {
+                item_indent(line).is_some_and(|_| interrupts(line))
+                    || is_heading(line)
+                    || fence_of(line).is_some()
+            }
+        }
+    }
+
+    fn in_code(&self) -> bool {
+        self.kind == Some(Kind::CodeLine)
+    }
+
+    fn line(&mut self, line: &str) {
+        if self.in_code() {
+            return self.code(line);
+        }
+        if let Some(fence) = self.fence {
+            // Within an item all stays together until the fence is closed.
+            if closes(line, fence) {
+                self.fence = None;
+            }
+            return self.add(line);
+        }
+        if line.trim().is_empty() {
+            self.blank = true;
+            match self.kind {
+                Some(Kind::Item) | None => {}
+                Some(_) => self.close(),
+            }
+            return;
+        }
+        if self.begins(line) {
+            self.close();
+            self.begin(line);
+        } else {
+            if self.blank && self.kind == Some(Kind::Item) {
+                self.open.push('\n');
+            }
+            self.blank = false;
+            self.fence = fence_of(line.trim_start()).filter(|_| self.kind == Some(Kind::Item));
+            self.add(line);
+        }
+    }
+
+    fn begin(&mut self, line: &str) {
+        (self.after_blank, self.blank) = (self.blank, false);
+        if let Some(fence) = fence_of(line) {
+            let language = line.trim().trim_start_matches(fence.sign).trim();
+            self.put(Kind::CodeBegin, language);
+            (self.fence, self.kind) = (Some(fence), Some(Kind::CodeLine));
+            return;
+        }
+        self.kind = Some(kind_of(line));
+        self.item_indent = item_indent(line).unwrap_or(0);
+        self.add(line);
+        if is_heading(line) {
+            self.close();
+        }
+    }
+
+    fn code(&mut self, line: &str) {
+        match self.fence {
+            Some(fence) if closes(line, fence) => {
+                (self.fence, self.kind) = (None, None);
+                self.put(Kind::CodeEnd, "");
+            }
+            fence => {
+                let indent = fence.map_or(0, |fence| fence.indent).min(indent_of(line));
+                self.put(Kind::CodeLine, &line[indent..]);
+            }
+        }
+    }
+
+    fn add(&mut self, line: &str) {
+        self.open.push_str(line);
+        self.open.push('\n');
+    }
+
+    fn put(&mut self, kind: Kind, text: &str) {
+        self.done.push_back(Block {
+            kind,
+            text: text.to_owned(),
+            after_blank: self.after_blank,
+        });
+    }
+
+    fn close(&mut self) {
+        let text = std::mem::take(&mut self.open);
+        self.fence = None;
+        match self.kind.take() {
+            Some(kind @ (Kind::Text | Kind::Item)) => self.put(kind, &text),
+            Some(_) => self.put(Kind::CodeEnd, ""),
+            None => {}
+        }
+    }
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+fn kind_of(line: &str) -> Kind {
+    if item_indent(line).is_some() {
+        Kind::Item
+    } else {
+        Kind::Text
+    }
+}
+
+fn is_heading(line: &str) -> bool {
+    let line = line.trim_start();
+    let signs = line.len() - line.trim_start_matches('#').len();
+    (1..=6).contains(&signs) && line[signs..].starts_with([' ', '\t'])
+}
+
+/// Where the text of an item begins, if the line begins one.
+fn item_indent(line: &str) -> Option<usize> {
+    let indent = indent_of(line);
+    let text = &line[indent..];
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let marker = match text[digits..].chars().next()? {
+        '-' | '*' | '+' if digits == 0 => 1,
+        '.' | ')' if (1..=9).contains(&digits) => digits + 1,
+        _ => return None,
+    };
+    let after = &text[marker..];
+    let is_rule = digits == 0 && text.chars().all(|c| c == ' ' || text.starts_with(c)) && text.len() > 2;
+    (after.starts_with(' ') && !after.trim().is_empty() && !is_rule).then_some(indent + marker + 1)
+}
+
+/// Whether an item may begin right below a paragraph.
+fn interrupts(line: &str) -> bool {
+    let line = line.trim_start();
+    !line.starts_with(|c: char| c.is_ascii_digit()) || line.starts_with("1.") || line.starts_with("1)")
+}
+
+fn fence_of(line: &str) -> Option<Fence> {
+    let indent = indent_of(line);
+    let text = &line[indent..];
+    let sign = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = text.len() - text.trim_start_matches(sign).len();
+    let is_span = sign == '`' && text[length..].contains('`');
+    (length >= 3 && !is_span && indent < 4).then_some(Fence { sign, length, indent })
+}
+
+fn closes(line: &str, fence: Fence) -> bool {
+    let text = line.trim();
+    text.len() >= fence.length && text.chars().all(|c| c == fence.sign)
+}

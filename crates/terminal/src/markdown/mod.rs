@@ -1,0 +1,197 @@
+//! Markdown as it streams. What can no longer change is done, and is handed out once, as rows; the end of the text, which the next
+//! letter may turn into something else, lives and is rendered anew.
+
+mod blocks;
+mod inline;
+mod render;
+mod table;
+
+use crate::highlight::Highlighter;
+use crate::style::Theme;
+use crate::text::{Line, Row};
+use blocks::{Block, Blocks, Kind};
+
+/// So many rows at the end of a paragraph live: a sign that closes may change the look of what it closes.
+const LIVE_ROWS: usize = 3;
+
+/// A text that streams.
+#[derive(Debug)]
+pub struct Markdown {
+    columns: usize,
+    theme: Theme,
+    blocks: Blocks,
+    done: Vec<Row>,
+    /// How many letters of the block that lives are done already.
+    frozen: usize,
+    /// What the last block was, for the space before the next one.
+    before: Option<Kind>,
+    code: Option<Highlighter>,
+}
+
+impl Markdown {
+    /// An empty text for so many columns.
+    pub fn new(columns: usize, theme: Theme) -> Self {
+        Self {
+            columns,
+            theme,
+            blocks: Blocks::default(),
+            done: Vec::new(),
+            frozen: 0,
+            before: None,
+            code: None,
+        }
+    }
+
+    /// The terminal has another width now: what comes is broken for it.
+    pub fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// Adds text; it must be free of control characters but for line ends and tabs.
+    pub fn push(&mut self, text: &str) {
+        self.blocks.push(text);
+        while let Some(block) = self.blocks.next_done() {
+            self.finish(&block);
+        }
+        self.freeze();
+    }
+
+    /// The text is complete.
+    pub fn end(&mut self) {
+        self.blocks.end();
+        while let Some(block) = self.blocks.next_done() {
+            self.finish(&block);
+        }
+        (self.before, self.code) = (None, None);
+    }
+
+    /// Takes the rows that are done since the last time.
+    pub fn take_done(&mut self) -> Vec<Row> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// The rows that live.
+    pub fn live(&self) -> Vec<Row> {
+        let Some(block) = self.blocks.live() else {
+            return Vec::new();
+        };
+        let rows = self.rows(&self.lines(&block));
+        let mut live = without(rows, self.frozen);
+        if self.frozen == 0 && self.is_apart(&block) {
+            live.insert(0, Row::default());
+        }
+        live
+    }
+
+    /// Whether there is an empty row before a block.
+    fn is_apart(&self, block: &Block) -> bool {
+        match (self.before, block.kind) {
+            (None, _) | (Some(Kind::CodeBegin | Kind::CodeLine), Kind::CodeLine | Kind::CodeEnd) => false,
+            (Some(Kind::Item), Kind::Item) => block.after_blank,
+            (Some(Kind::CodeBegin), _) => false,
+            _ => true,
+        }
+    }
+
+    fn finish(&mut self, block: &Block) {
+        if self.frozen == 0 && self.is_apart(block) {
+            self.done.push(Row::default());
+        }
+        let lines = match block.kind {
+            Kind::CodeBegin => {
+                self.code = Some(Highlighter::new(&block.text));
+                Vec::new()
+            }
+            Kind::CodeEnd => {
+                self.code = None;
+                Vec::new()
+            }
+            Kind::CodeLine => vec![self.code_line(&block.text)],
+            _ => self.lines(block),
+        };
+        let rows = self.rows(&lines);
+        self.done.extend(without(rows, self.frozen));
+        self.frozen = 0;
+        self.before = Some(block.kind);
+    }
+
+    fn code_line(&mut self, text: &str) -> Line {
+        let theme = self.theme;
+        match &mut self.code {
+            Some(code) => render::code(&code.line(text, &theme), &theme),
+            None => render::plain_code(text, &theme),
+        }
+    }
+
+    fn lines(&self, block: &Block) -> Vec<Line> {
+        match block.kind {
+            Kind::CodeBegin | Kind::CodeEnd => Vec::new(),
+            // A line of code that is not complete yet gets its colours when it is.
+            Kind::CodeLine => vec![render::plain_code(&block.text, &self.theme)],
+            _ => render::block(&block.text, &self.theme, self.columns),
+        }
+    }
+
+    fn rows(&self, lines: &[Line]) -> Vec<Row> {
+        lines.iter().flat_map(|line| line.rows(self.columns)).collect()
+    }
+
+    /// Lets go of the upper rows of a paragraph that grows.
+    fn freeze(&mut self) {
+        let Some(block) = self.blocks.live().filter(Block::may_freeze) else {
+            return;
+        };
+        let rows = without(self.rows(&self.lines(&block)), self.frozen);
+        if rows.len() <= LIVE_ROWS * 2 {
+            return;
+        }
+        if self.frozen == 0 && self.is_apart(&block) {
+            self.done.push(Row::default());
+        }
+        let upper = rows.len() - LIVE_ROWS;
+        self.frozen += rows[..upper].iter().map(letters).sum::<usize>();
+        self.done.extend(rows.into_iter().take(upper));
+    }
+}
+
+/// How many letters a row has; blanks are not counted, because where a row breaks they go.
+fn letters(row: &Row) -> usize {
+    let spans = row.spans.iter();
+    spans
+        .map(|span| span.text.chars().filter(|c| *c != ' ').count())
+        .sum()
+}
+
+/// The rows after so many letters. Of a row that is done in part, after the terminal changed its width, the rest.
+fn without(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
+    let mut left = Vec::new();
+    for row in rows {
+        let count = letters(&row);
+        if letters_done >= count && letters_done > 0 {
+            letters_done -= count;
+        } else if letters_done > 0 {
+            left.push(rest_of(&row, letters_done));
+            letters_done = 0;
+        } else {
+            left.push(row);
+        }
+    }
+    left
+}
+
+fn rest_of(row: &Row, mut letters_done: usize) -> Row {
+    let mut rest = Row::default();
+    for span in &row.spans {
+        for c in span.text.chars() {
+            if letters_done == 0 {
+                rest.push(c.encode_utf8(&mut [0; 4]), span.style);
+            } else if c != ' ' {
+                letters_done -= 1;
+            }
+        }
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What markdown looks like, and that it looks so however it comes.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn at_once(text: &str, columns: usize) -> Vec<String> {
+    let mut markdown = Markdown::new(columns, Theme::plain());
+    markdown.push(text);
+    markdown.end();
+    markdown.take_done().iter().map(Row::text).collect()
+}
+
+fn in_pieces(text: &str, columns: usize, step: usize) -> Vec<String> {
+    let mut markdown = Markdown::new(columns, Theme::plain());
+    let chars: Vec<char> = text.chars().collect();
+    let mut rows = Vec::new();
+    for piece in chars.chunks(step) {
+        markdown.push(&piece.iter().collect::<String>());
+        rows.extend(markdown.take_done());
+        markdown.live();
+    }
+    markdown.end();
+    rows.extend(markdown.take_done());
+    rows.iter().map(Row::text).collect()
+}
+
+const SAMPLE: &str = "# Title\nSome *words* and `code`.\nStill the same.\n\n- one\n- two with [a link](https://a.b/c)\n  - inner\n  - other\n\n- three\n\n```rust\nfn a() {\n\n    b();\n}\n```\nAfter.\n\n1. first\n2. second\n\n   more of it\n\n> quoted\n> twice\n\n| a | b |\n|---|--:|\n| x | 12 |\n| yy | 3 |\n\n---\nend";
+
+#[test]
+fn each_part_has_its_look() {
+    let expected = [
+        "# Title",
+        "",
+        "Some words and code. Still the same.",
+        "",
+        "• one",
+        "• two with a link (https://a.b/c)",
+        "  • inner",
+        "  • other",
+        "",
+        "• three",
+        "",
+        "  fn a() {",
+        "",
+        "      b();",
+        "  }",
+        "",
+        "After.",
+        "",
+        "1. first",
+        "2. second",
+        "",
+        "   more of it",
+        "",
+        "│ quoted twice",
+        "",
+        "a    b",
+        "──  ──",
+        "x   12",
+        "yy   3",
+        "",
+        "────────────────────────────────────────",
+        "",
+        "end",
+    ];
+    assert_eq!(at_once(SAMPLE, 60), expected);
+}
+
+#[test]
+fn any_pieces_come_to_the_same_rows() {
+    for columns in [20, 40, 80] {
+        let whole = at_once(SAMPLE, columns);
+        for step in 1..9 {
+            assert_eq!(
+                in_pieces(SAMPLE, columns, step),
+                whole,
+                "{columns} columns, {step} letters at once"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_long_paragraph_lets_go_of_its_upper_rows_once() {
+    let words: String = (0..200).map(|i| format!("word{i} ")).collect();
+    let mut markdown = Markdown::new(30, Theme::plain());
+    let mut rows = Vec::new();
+    for word in words.split_inclusive(' ') {
+        markdown.push(word);
+        rows.extend(markdown.take_done());
+        assert!(markdown.live().len() <= LIVE_ROWS * 2);
+    }
+    markdown.end();
+    rows.extend(markdown.take_done());
+    let told: String = rows.iter().map(Row::text).collect::<Vec<_>>().join(" ");
+    assert_eq!(told.trim_end(), words.trim_end());
+}
+
+#[test]
+fn a_terminal_that_becomes_narrower_in_between_loses_no_word() {
+    let words: String = (0..120).map(|i| format!("w{i} ")).collect();
+    let mut markdown = Markdown::new(60, Theme::plain());
+    let mut rows = Vec::new();
+    for (i, word) in words.split_inclusive(' ').enumerate() {
+        if i == 70 {
+            markdown.set_columns(23);
+        }
+        markdown.push(word);
+        rows.extend(markdown.take_done());
+    }
+    markdown.end();
+    rows.extend(markdown.take_done());
+    let told: String = rows.iter().map(Row::text).collect::<String>().replace(' ', "");
+    assert_eq!(told, words.replace(' ', ""));
+}
+
+#[test]
+fn what_is_open_looks_as_it_will() {
+    let mut markdown = Markdown::new(40, Theme::dark());
+    markdown.push("It is **very wa");
+    let live = markdown.live();
+    assert_eq!(live[0].text(), "It is very wa");
+    assert_eq!(live[0].spans[1].style, Theme::dark().strong);
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_told_as_records() {
+    let text =
+        "| name | what it does | where |\n|---|---|---|\n| alpha | counts the words of a text | here |\n";
+    assert_eq!(
+        at_once(text, 14),
+        [
+            "name: alpha",
+            "what it does:",
+            "counts the",
+            "words of a",
+            "text",
+            "where: here"
+        ]
+    );
+    assert!(at_once(text, 30).iter().all(|row| crate::width(row) <= 30));
+}
+
+proptest! {
+    #[test]
+    fn anything_comes_to_the_same_in_pieces(text in "([a-z*_`#>|\\-1.~ 你\\[\\]()]{0,12}\n?){0,14}", columns in 12usize..60, step in 1usize..7) {
+        prop_assert_eq!(in_pieces(&text, columns, step), at_once(&text, columns));
+    }
+
+    #[test]
+    fn no_row_is_too_wide(text in "([a-z*_`#>|\\-1.~ 你\\[\\]()]{0,30}\n?){0,14}", columns in 12usize..60) {
+        prop_assert!(at_once(&text, columns).iter().all(|row| crate::width(row) <= columns));
+    }
+}

@@ -1,0 +1,204 @@
+//! Frames to bytes. Rows that are done flow up and away and are never touched again; below them a few rows live. Of these only
+//! what changed is written, so a word that streams costs little more than its letters.
+
+use std::fmt::Write as _;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use crate::style::Style;
+use crate::text::{Row, grapheme_width};
+
+/// Knows what the terminal shows, and writes the way from there to the next frame.
+#[derive(Clone, Debug)]
+pub struct Painter {
+    columns: usize,
+    rows: usize,
+    /// The rows that live; at least one.
+    shown: Vec<Row>,
+    /// The row of the cursor among them.
+    at: usize,
+    /// The column of the cursor in its row, where it is known.
+    placed: Option<usize>,
+    bytes: String,
+}
+
+impl Painter {
+    /// For a terminal of this size, whose cursor stands at the beginning of an empty row.
+    pub fn new(columns: usize, rows: usize) -> Self {
+        Self {
+            columns: columns.max(4),
+            rows: rows.max(3),
+            shown: vec![Row::default()],
+            at: 0,
+            placed: Some(0),
+            bytes: String::new(),
+        }
+    }
+
+    /// How many columns there are.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// How many rows may live at once: one less than there are.
+    pub fn most(&self) -> usize {
+        self.rows - 1
+    }
+
+    /// The bytes that show the next frame: `done` above, for good, and `live` below it, with the cursor in a row and column of
+    /// it, or at its end. Of more rows than fit the last are shown.
+    pub fn frame(&mut self, done: &[Row], live: &[Row], cursor: Option<(usize, usize)>) -> String {
+        let hidden = live.len().saturating_sub(self.most());
+        let live = &live[hidden..];
+        let cursor = cursor.map(|(row, column)| (row.saturating_sub(hidden), column));
+        let empty = [Row::default()];
+        let live = if live.is_empty() { &empty } else { live };
+        let moved = done.len();
+        let mut painted = 0;
+        for (i, row) in done.iter().chain(live).enumerate() {
+            let row = self.fitting(row);
+            painted += usize::from(self.paint(i, &row));
+        }
+        self.clear_from(moved + live.len());
+        self.place(moved, cursor);
+        self.shown.drain(..moved);
+        self.at -= moved;
+        let bytes = std::mem::take(&mut self.bytes);
+        if painted > 2 && bytes.len() > 80 {
+            // The terminal shows it at once, or knows nothing of it and does no harm.
+            return format!("\u{1b}[?2026h{bytes}\u{1b}[?2026l");
+        }
+        bytes
+    }
+
+    /// The terminal has another size now, and has broken its rows anew. What lives is taken away and painted again with the next frame.
+    pub fn resize(&mut self, columns: usize, rows: usize) -> String {
+        let (columns, rows) = (columns.max(4), rows.max(3));
+        let takes = |row: &Row| row.width().max(1).div_ceil(columns);
+        let above: usize = self.shown.iter().take(self.at).map(takes).sum();
+        let before = self.placed.map_or(0, |column| column / columns);
+        let up = (above + before).min(rows - 1);
+        *self = Self {
+            placed: None,
+            ..Self::new(columns, rows)
+        };
+        let mut bytes = String::from("\r");
+        if up > 0 {
+            let _ = write!(bytes, "\u{1b}[{up}A");
+        }
+        bytes.push_str("\u{1b}[J");
+        bytes
+    }
+
+    /// Begins on a clear screen.
+    pub fn clear(&mut self) -> String {
+        *self = Self::new(self.columns, self.rows);
+        "\u{1b}[2J\u{1b}[H".to_owned()
+    }
+
+    fn fitting(&self, row: &Row) -> Row {
+        row.cut(self.columns)
+    }
+
+    /// Writes what is new in a row; whether there was anything.
+    fn paint(&mut self, i: usize, row: &Row) -> bool {
+        if i >= self.shown.len() {
+            self.go_to(self.shown.len() - 1);
+            self.bytes.push_str("\r\n");
+            self.shown.push(Row::default());
+            (self.at, self.placed) = (i, Some(0));
+        }
+        let old = &self.shown[i];
+        if old == row {
+            return false;
+        }
+        let (same, column) = common(old, row);
+        let shorter = old.width() > row.width();
+        self.go_to(i);
+        self.column(column);
+        if shorter {
+            self.bytes.push_str("\u{1b}[K");
+        }
+        self.write(row, same);
+        // Behind the last column the cursor stands differently from terminal to terminal.
+        self.placed = Some(row.width()).filter(|width| *width < self.columns);
+        self.shown[i] = row.clone();
+        true
+    }
+
+    /// Writes a row from so many bytes of its text on.
+    fn write(&mut self, row: &Row, mut skip: usize) {
+        for span in &row.spans {
+            let text = span.text.get(skip.min(span.text.len())..).unwrap_or_default();
+            skip = skip.saturating_sub(span.text.len());
+            if text.is_empty() {
+                continue;
+            }
+            self.bytes.push_str(&span.style.begin());
+            self.bytes.push_str(text);
+            if span.style != Style::default() {
+                self.bytes.push_str("\u{1b}[0m");
+            }
+        }
+    }
+
+    fn go_to(&mut self, row: usize) {
+        if row == self.at {
+            return;
+        }
+        let _ = match row.checked_sub(self.at) {
+            Some(down) => write!(self.bytes, "\u{1b}[{down}B"),
+            None => write!(self.bytes, "\u{1b}[{}A", self.at - row),
+        };
+        self.at = row;
+    }
+
+    fn clear_from(&mut self, row: usize) {
+        if row < self.shown.len() {
+            self.go_to(row);
+            self.bytes.push_str("\r\u{1b}[J");
+            self.go_to(row - 1);
+            self.shown.truncate(row);
+            self.placed = Some(0);
+        }
+    }
+
+    /// Puts the cursor into the rows that live, which begin at row `first`.
+    fn place(&mut self, first: usize, cursor: Option<(usize, usize)>) {
+        let last = self.shown.len() - 1;
+        let (row, column) = cursor.unwrap_or_else(|| (last - first, self.shown[last].width()));
+        let (row, column) = ((first + row).min(last), column.min(self.columns - 1));
+        self.go_to(row);
+        self.column(column);
+    }
+
+    fn column(&mut self, column: usize) {
+        if self.placed == Some(column) {
+            return;
+        }
+        self.bytes.push('\r');
+        if column > 0 {
+            let _ = write!(self.bytes, "\u{1b}[{column}C");
+        }
+        self.placed = Some(column);
+    }
+}
+
+/// How many bytes of text, and how many columns, two rows have in common from their beginning, looks included.
+fn common(old: &Row, new: &Row) -> (usize, usize) {
+    let mut olds = graphemes(old);
+    let (mut bytes, mut columns) = (0, 0);
+    for (text, style) in graphemes(new) {
+        if olds.next() != Some((text, style)) {
+            break;
+        }
+        bytes += text.len();
+        columns += grapheme_width(text);
+    }
+    (bytes, columns)
+}
+
+fn graphemes(row: &Row) -> impl Iterator<Item = (&str, Style)> {
+    let spans = row.spans.iter();
+    spans.flat_map(|span| span.text.graphemes(true).map(|text| (text, span.style)))
+}

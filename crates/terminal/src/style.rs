@@ -1,0 +1,252 @@
+//! How text may look, and what each look is for. Only the sixteen colours that people set in their terminal are used, so that
+//! text can be read on whatever background they chose.
+
+/// One of the terminal's own colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Color {
+    /// What text has by itself.
+    #[default]
+    Default,
+    /// Black, red, green, yellow, blue, magenta, cyan, white (0 to 7), and the same bright (8 to 15).
+    Ansi(u8),
+}
+
+/// A look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Style {
+    /// The colour.
+    pub color: Color,
+    /// Heavier.
+    pub bold: bool,
+    /// Fainter.
+    pub dim: bool,
+    /// Slanted.
+    pub italic: bool,
+    /// With a line below.
+    pub underline: bool,
+    /// With a line through.
+    pub strike: bool,
+}
+
+impl Style {
+    /// This colour.
+    pub fn ansi(color: u8) -> Self {
+        Self {
+            color: Color::Ansi(color & 15),
+            ..Self::default()
+        }
+    }
+
+    /// Heavier.
+    pub fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    /// Fainter.
+    pub fn dim(self) -> Self {
+        Self { dim: true, ..self }
+    }
+
+    /// Slanted.
+    pub fn italic(self) -> Self {
+        Self { italic: true, ..self }
+    }
+
+    /// With a line below.
+    pub fn underline(self) -> Self {
+        Self {
+            underline: true,
+            ..self
+        }
+    }
+
+    /// With a line through.
+    pub fn strike(self) -> Self {
+        Self { strike: true, ..self }
+    }
+
+    /// This look, and what `over` says beside it.
+    pub fn with(self, over: Self) -> Self {
+        Self {
+            color: if over.color == Color::Default {
+                self.color
+            } else {
+                over.color
+            },
+            bold: self.bold || over.bold,
+            dim: self.dim || over.dim,
+            italic: self.italic || over.italic,
+            underline: self.underline || over.underline,
+            strike: self.strike || over.strike,
+        }
+    }
+
+    /// The control sequence that begins it; nothing for plain text.
+    pub(crate) fn begin(self) -> String {
+        let mut codes: Vec<String> = Vec::new();
+        let flags = [
+            (self.bold, "1"),
+            (self.dim, "2"),
+            (self.italic, "3"),
+            (self.underline, "4"),
+            (self.strike, "9"),
+        ];
+        codes.extend(
+            flags
+                .iter()
+                .filter(|(on, _)| *on)
+                .map(|(_, code)| (*code).to_owned()),
+        );
+        match self.color {
+            Color::Default => {}
+            Color::Ansi(color @ 0..=7) => codes.push((30 + color).to_string()),
+            Color::Ansi(color) => codes.push((82 + color).to_string()),
+        }
+        if codes.is_empty() {
+            String::new()
+        } else {
+            format!("\u{1b}[{}m", codes.join(";"))
+        }
+    }
+
+    /// This look after the codes of a control sequence (`1;31`). Unknown ones change nothing.
+    pub(crate) fn after(self, codes: &str) -> Self {
+        let mut style = self;
+        for code in codes.split(';') {
+            match code.parse::<u8>() {
+                Err(_) | Ok(0) => style = Self::default(),
+                Ok(1) => style.bold = true,
+                Ok(2) => style.dim = true,
+                Ok(3) => style.italic = true,
+                Ok(4) => style.underline = true,
+                Ok(9) => style.strike = true,
+                Ok(39) => style.color = Color::Default,
+                Ok(code @ 30..=37) => style.color = Color::Ansi(code - 30),
+                Ok(code @ 90..=97) => style.color = Color::Ansi(code - 82),
+                Ok(_) => {}
+            }
+        }
+        style
+    }
+}
+
+/// What each part of a text looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theme {
+    /// A heading.
+    pub heading: Style,
+    /// Code within a sentence.
+    pub code: Style,
+    /// The words of a link.
+    pub link: Style,
+    /// Where a link leads, bullets, rules, borders.
+    pub faint: Style,
+    /// What is quoted.
+    pub quote: Style,
+    /// `**so**`.
+    pub strong: Style,
+    /// `*so*`.
+    pub emphasis: Style,
+    /// `~~so~~`.
+    pub gone: Style,
+    /// A comment in code.
+    pub comment: Style,
+    /// A keyword in code.
+    pub keyword: Style,
+    /// A string in code.
+    pub string: Style,
+    /// A number or another literal in code.
+    pub literal: Style,
+    /// The name of a function or a type in code.
+    pub name: Style,
+    /// A line that is new, in a diff.
+    pub added: Style,
+    /// A line that is gone, in a diff.
+    pub removed: Style,
+    /// Whether anything may be coloured at all.
+    pub color: bool,
+}
+
+impl Theme {
+    /// Plain text: for a pipe, `NO_COLOR` and a dumb terminal.
+    pub fn plain() -> Self {
+        let none = Style::default();
+        Self {
+            heading: none,
+            code: none,
+            link: none,
+            faint: none,
+            quote: none,
+            strong: none,
+            emphasis: none,
+            gone: none,
+            comment: none,
+            keyword: none,
+            string: none,
+            literal: none,
+            name: none,
+            added: none,
+            removed: none,
+            color: false,
+        }
+    }
+
+    /// For a dark background.
+    pub fn dark() -> Self {
+        let none = Style::default();
+        Self {
+            heading: Style::ansi(14).bold(),
+            code: Style::ansi(11),
+            link: Style::ansi(12).underline(),
+            faint: none.dim(),
+            quote: none.italic().dim(),
+            strong: none.bold(),
+            emphasis: none.italic(),
+            gone: none.strike(),
+            comment: none.dim(),
+            keyword: Style::ansi(13),
+            string: Style::ansi(10),
+            literal: Style::ansi(11),
+            name: Style::ansi(12),
+            added: Style::ansi(10),
+            removed: Style::ansi(9),
+            color: true,
+        }
+    }
+
+    /// For a light background: the darker eight.
+    pub fn light() -> Self {
+        Self {
+            heading: Style::ansi(4).bold(),
+            code: Style::ansi(5),
+            link: Style::ansi(4).underline(),
+            keyword: Style::ansi(5),
+            string: Style::ansi(2),
+            literal: Style::ansi(1),
+            name: Style::ansi(4),
+            added: Style::ansi(2),
+            removed: Style::ansi(1),
+            ..Self::dark()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_written_and_read_back() {
+        for style in [
+            Style::default(),
+            Style::ansi(1),
+            Style::ansi(15).bold().italic(),
+            Style::default().dim().underline().strike(),
+        ] {
+            let begun = style.begin();
+            let codes = begun.trim_start_matches("\u{1b}[").trim_end_matches('m');
+            assert_eq!(Style::default().after(codes), style, "{begun:?}");
+        }
+        assert_eq!(Style::ansi(3).bold().after("0"), Style::default());
+    }
+}

@@ -1,0 +1,316 @@
+//! Styled text in lines, and the rows of a terminal that they take: broken between words, and never inside a character, however
+//! wide it is.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::style::Style;
+
+/// How many columns a text takes.
+pub fn width(text: &str) -> usize {
+    text.graphemes(true).map(grapheme_width).sum()
+}
+
+/// How many columns a character takes as a person sees it: a letter with its marks, a family of emoji.
+pub(crate) fn grapheme_width(grapheme: &str) -> usize {
+    grapheme.width().min(2)
+}
+
+/// A piece of text of one look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The text, without control characters.
+    pub text: String,
+    /// Its look.
+    pub style: Style,
+}
+
+/// What stands in one row of the terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Its pieces; neighbours differ in look.
+    pub spans: Vec<Span>,
+}
+
+impl Row {
+    /// A row of one look.
+    pub fn new(text: &str, style: Style) -> Self {
+        let mut row = Self::default();
+        row.push(text, style);
+        row
+    }
+
+    /// A row from text with control sequences for looks, as [`Line::from_ansi`].
+    pub fn from_ansi(text: &str) -> Self {
+        Self {
+            spans: Line::from_ansi(text).spans,
+        }
+    }
+
+    /// Adds text at the end.
+    pub fn push(&mut self, text: &str, style: Style) {
+        push(&mut self.spans, text, style);
+    }
+
+    /// How many columns it takes.
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(|span| width(&span.text)).sum()
+    }
+
+    /// Its text alone.
+    pub fn text(&self) -> String {
+        self.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    /// As much of it as fits into so many columns, with `…` where it was cut.
+    pub fn cut(&self, columns: usize) -> Self {
+        if self.width() <= columns {
+            return self.clone();
+        }
+        let mut cut = Self::default();
+        let mut room = columns.saturating_sub(1);
+        'all: for span in &self.spans {
+            for grapheme in span.text.graphemes(true) {
+                let wide = grapheme_width(grapheme);
+                if wide > room {
+                    break 'all;
+                }
+                room -= wide;
+                cut.push(grapheme, span.style);
+            }
+        }
+        let style = cut.spans.last().map_or(Style::default(), |span| span.style);
+        cut.push("…", style);
+        cut
+    }
+}
+
+fn push(spans: &mut Vec<Span>, text: &str, style: Style) {
+    if text.is_empty() {
+        return;
+    }
+    match spans.last_mut() {
+        Some(last) if last.style == style => last.text.push_str(text),
+        _ => spans.push(Span {
+            text: text.to_owned(),
+            style,
+        }),
+    }
+}
+
+/// A line of any length, before it is broken into rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Its pieces.
+    pub spans: Vec<Span>,
+    /// What its first row begins with, such as a bullet.
+    pub first: Row,
+    /// What its other rows begin with.
+    pub rest: Row,
+    /// Broken where the row is full and not between words: for code.
+    pub verbatim: bool,
+}
+
+impl Line {
+    /// A line of one look.
+    pub fn new(text: &str, style: Style) -> Self {
+        let mut line = Self::default();
+        line.push(text, style);
+        line
+    }
+
+    /// A line from text with control sequences for looks (`ESC [ … m`). Other control characters are left out, a tab is four
+    /// blanks.
+    pub fn from_ansi(text: &str) -> Self {
+        let mut line = Self::default();
+        let mut style = Style::default();
+        let mut rest = text;
+        while let Some(at) = rest.find(|c: char| c.is_control()) {
+            line.push(&rest[..at], style);
+            let after = &rest[at..];
+            let sequence = after.strip_prefix("\u{1b}[").and_then(|codes| {
+                let end = codes.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;
+                codes[end..].strip_prefix('m').map(|rest| (&codes[..end], rest))
+            });
+            rest = if let Some((codes, rest)) = sequence {
+                style = style.after(codes);
+                rest
+            } else {
+                let mut chars = after.chars();
+                if chars.next() == Some('\t') {
+                    line.push("    ", style);
+                }
+                chars.as_str()
+            };
+        }
+        line.push(rest, style);
+        line
+    }
+
+    /// Adds text at the end.
+    pub fn push(&mut self, text: &str, style: Style) {
+        push(&mut self.spans, text, style);
+    }
+
+    /// The rows that it takes on a terminal of so many columns; at least one.
+    pub fn rows(&self, columns: usize) -> Vec<Row> {
+        let mut rows = Rows {
+            line: self,
+            // A wide character needs two columns beside what the row begins with.
+            columns: columns.max(self.rest.width().max(self.first.width()) + 2),
+            done: Vec::new(),
+            row: self.first.clone(),
+            width: self.first.width(),
+            begun: false,
+        };
+        for word in self.words() {
+            rows.word(&word);
+        }
+        if self.spans.is_empty() {
+            trim_end(&mut rows.row);
+        }
+        rows.done.push(rows.row);
+        rows.done
+    }
+
+    /// What may not be broken, with the looks of its parts. Blanks stand by themselves, as do wide characters.
+    fn words(&self) -> Vec<Vec<(&str, Style)>> {
+        let mut words: Vec<Vec<(&str, Style)>> = Vec::new();
+        let mut joins = false;
+        for span in &self.spans {
+            for grapheme in span.text.graphemes(true) {
+                let alone = self.verbatim || grapheme == " " || grapheme_width(grapheme) > 1;
+                match words.last_mut() {
+                    Some(word) if joins && !alone => word.push((grapheme, span.style)),
+                    _ => words.push(vec![(grapheme, span.style)]),
+                }
+                joins = !alone;
+            }
+        }
+        words
+    }
+}
+
+/// The rows of a line, as they fill.
+struct Rows<'a> {
+    line: &'a Line,
+    columns: usize,
+    done: Vec<Row>,
+    row: Row,
+    width: usize,
+    /// Whether the row has more than what it begins with.
+    begun: bool,
+}
+
+impl Rows<'_> {
+    fn word(&mut self, word: &[(&str, Style)]) {
+        let wide: usize = word.iter().map(|(text, _)| grapheme_width(text)).sum();
+        let blank = word.first().is_some_and(|(text, _)| *text == " ") && !self.line.verbatim;
+        if self.width + wide > self.columns {
+            if blank {
+                // A blank at the end of a row is not seen, and none begins the next.
+                return;
+            }
+            if self.begun {
+                self.next_row();
+            }
+        }
+        if blank && !self.begun && !self.done.is_empty() {
+            return;
+        }
+        for (text, style) in word {
+            let wide = grapheme_width(text);
+            if self.width + wide > self.columns {
+                self.next_row();
+            }
+            self.row.push(text, *style);
+            self.width += wide;
+            self.begun = true;
+        }
+    }
+
+    fn next_row(&mut self) {
+        let next = self.line.rest.clone();
+        self.width = next.width();
+        self.begun = false;
+        let mut full = std::mem::replace(&mut self.row, next);
+        if !self.line.verbatim {
+            trim_end(&mut full);
+        }
+        self.done.push(full);
+    }
+}
+
+/// Takes blanks away from the end of a row.
+fn trim_end(row: &mut Row) {
+    while let Some(last) = row.spans.last_mut() {
+        last.text.truncate(last.text.trim_end_matches(' ').len());
+        if !last.text.is_empty() {
+            break;
+        }
+        row.spans.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rows(line: &Line, columns: usize) -> Vec<String> {
+        line.rows(columns).iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn lines_break_between_words_and_hang() {
+        let mut line = Line::new("one two three four", Style::default());
+        line.first = Row::new("• ", Style::default());
+        line.rest = Row::new("  ", Style::default());
+        assert_eq!(rows(&line, 10), ["• one two", "  three", "  four"]);
+        assert_eq!(rows(&Line::default(), 10), [""]);
+    }
+
+    #[test]
+    fn wide_characters_and_marks_stay_whole() {
+        assert_eq!(
+            rows(&Line::new("你好世界", Style::default()), 5),
+            ["你好", "世界"]
+        );
+        let family = "👨‍👩‍👧x";
+        assert_eq!(width(family), 3);
+        assert_eq!(rows(&Line::new(family, Style::default()), 2), ["👨‍👩‍👧", "x"]);
+        assert_eq!(width("e\u{301}a"), 2);
+    }
+
+    #[test]
+    fn code_breaks_where_the_row_is_full() {
+        let mut line = Line::new("let a  = 1;", Style::default());
+        line.verbatim = true;
+        assert_eq!(rows(&line, 6), ["let a ", " = 1;"]);
+    }
+
+    #[test]
+    fn looks_are_read_from_control_sequences() {
+        let line = Line::from_ansi("a\u{1b}[1;31mb\u{1b}[0mc\td\u{1b}[2K\u{7}");
+        assert_eq!(line.spans[1].style, Style::ansi(1).bold());
+        assert_eq!(Row { spans: line.spans }.text(), "abc    d[2K");
+    }
+
+    #[test]
+    fn a_long_row_is_cut_with_a_sign() {
+        assert_eq!(Row::new("你好世界", Style::default()).cut(6).text(), "你好…");
+        assert_eq!(Row::new("abc", Style::default()).cut(3).text(), "abc");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_is_too_wide(text in "[a-z 你👍]{0,60}", columns in 2usize..30, verbatim: bool) {
+            let mut line = Line::new(&text, Style::default());
+            line.verbatim = verbatim;
+            let rows = line.rows(columns);
+            prop_assert!(rows.iter().all(|row| row.width() <= columns));
+            let kept: String = rows.iter().map(Row::text).collect::<String>().replace(' ', "");
+            prop_assert_eq!(kept, text.replace(' ', ""));
+        }
+    }
+}
