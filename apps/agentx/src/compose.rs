@@ -130,6 +130,20 @@ impl Place {
         self.node.as_ref().map_or(&[], |node| &node.unusable)
     }
 
+    /// The agent of a session of this machine that works in another directory than the one that the settings name.
+    pub(crate) async fn agent_of_elsewhere(
+        &self,
+        settings: &Settings,
+        session: &SessionId,
+    ) -> Option<AgentConfig> {
+        let node = &self.node.as_ref()?.runtime;
+        let workspace = node.info(session).await.ok()?.workspace;
+        if Path::new(&workspace) == settings.workspace {
+            return None;
+        }
+        Some(node.state(session).await.ok()?.config)
+    }
+
     /// The runtime, to be kept.
     pub(crate) fn shared(&self) -> Arc<dyn Runtime> {
         self.runtime.clone()
@@ -162,6 +176,11 @@ impl Place {
         Ok(Some(agent))
     }
 
+    /// The directory on the server that new sessions are to work in, where one was named.
+    pub(crate) fn workspace(&self) -> Option<&str> {
+        self.server.as_ref()?.workspace.as_deref()
+    }
+
     /// How this program is called to do something at this place.
     pub(crate) fn command(&self, words: &str) -> String {
         match &self.server {
@@ -189,7 +208,7 @@ pub(crate) async fn begin_keeping(
                 owner: OwnerId::new(OPERATOR),
                 at: info.created_at,
                 workspace: info.workspace,
-                // A fork is kept whole: what it was forked from need not be here.
+                // What it was forked from need not be here: the rows bring what it shares.
                 parent: None,
             };
             log.create(new).await.map_err(RuntimeError::Log)?;

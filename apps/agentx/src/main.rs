@@ -11,6 +11,7 @@ mod chat;
 mod cmd;
 mod compose;
 mod console;
+mod elsewhere;
 mod error;
 mod exit;
 mod failure;

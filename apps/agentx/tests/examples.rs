@@ -167,31 +167,27 @@ fn begin(sandbox: &Sandbox, events: usize) -> String {
 #[test]
 fn a_flow_that_is_killed_goes_on_where_it_was() {
     let sandbox = Sandbox::new();
-    let thanks = |session: &str| {
-        let ran = sandbox.run(&[
-            "run",
-            "--cwd",
-            &folder("story"),
-            "--session",
-            session,
-            "--yes",
-            "thank you",
-        ]);
+    let thanks = |session: &str, there: bool| {
+        let cwd = folder("story");
+        let cwd: &[&str] = if there { &["--cwd", &cwd] } else { &[] };
+        let args = [&["run", "--session", session, "--yes", "thank you"], cwd].concat();
+        let ran = sandbox.run(&args);
         assert_eq!(ran.code, Some(0), "{ran}");
     };
     let whole = begin(&sandbox, usize::MAX);
-    thanks(&whole);
+    thanks(&whole, true);
     let (undisturbed, asked) = story(&sandbox, &whole);
     assert!(
         undisturbed.contains("# 3. Morning") && undisturbed.ends_with("He is ashore.\n"),
         "{undisturbed}"
     );
     let mut random = 0x9e37_79b9_u64;
-    for _ in 0..KILLS {
+    for n in 0..KILLS {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let events = usize::try_from(random >> 33).unwrap() % 350;
         let session = begin(&sandbox, events);
-        thanks(&session);
+        // From another directory too: the session knows its own.
+        thanks(&session, n % 2 == 0);
         let (text, asked_again) = story(&sandbox, &session);
         assert_eq!(text, undisturbed, "killed after {events} events");
         assert!(

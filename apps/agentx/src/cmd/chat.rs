@@ -15,6 +15,7 @@ use crate::chat::{Chat, Face};
 use crate::cmd::block_on;
 use crate::compose::Place;
 use crate::console::Console;
+use crate::elsewhere::place_of;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::logging;
@@ -31,10 +32,10 @@ pub(crate) fn run(
     fork: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let loaded = start::settings_aloud(global, agent, console)?;
+    let mut loaded = start::settings_aloud(global, agent, console)?;
     logging::start(&loaded.settings, console.terminal.output)?;
     let (again, exit) = block_on(async {
-        let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+        let place = place_of(global, agent, &mut loaded, &target, console).await?;
         let (id, exit) = chat(&place, &loaded, agent, &target, fork, console).await?;
         let again = id.map(|id| place.command(&format!("resume {id}")));
         Ok((again, exit))
@@ -108,7 +109,7 @@ fn face(console: &Console, settings: &Settings) -> Result<(Face, mpsc::Receiver<
         ));
     }
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-    let screen = Screen::new(columns.into(), rows.into());
+    let screen = Screen::new(columns.into(), rows.into(), console.theme());
     let raw = Some(RawMode::enter()?);
     Ok((
         Face::Editor { raw, screen },

@@ -14,6 +14,7 @@ use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
 use crate::compose::Place;
 use crate::console::Console;
+use crate::elsewhere::place_of;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
@@ -38,7 +39,7 @@ pub(crate) async fn run(
     let target = Target::of(&args.session)?;
     // A session that exists may have something under way: without a prompt, that is gone on with.
     let prompt = prompt::read(&args.prompt, target != Target::New, console).await?;
-    let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+    let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     let signals = Signals::listen()?;
     let has_person = console.terminal.input && console.terminal.error;
     let (session, would_ask) = open(&place, &mut loaded.settings, args, &target, has_person).await?;

@@ -1,0 +1,77 @@
+//! A session that somebody goes on with from another directory than its own: what files and configuration say there holds,
+//! and what is missing is said.
+
+use std::path::PathBuf;
+
+use agentx::config::{Loaded, Places};
+use agentx::types::AgentConfig;
+
+use crate::args::{AgentArgs, Global};
+use crate::compose::{Place, build_node};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::seat::{self, Target};
+use crate::start::{lookup, settings_aloud};
+
+/// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
+/// place become those of that directory, as if it had been named. Must be called inside an async runtime.
+pub(crate) async fn place_of(
+    global: &Global,
+    agent: &AgentArgs,
+    loaded: &mut Loaded,
+    target: &Target,
+    console: &mut Console,
+) -> Result<Place, CliError> {
+    let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+    if place.remote().is_some() {
+        return Ok(place);
+    }
+    // What is wrong with it is said where it is opened.
+    let Ok(Some(id)) = seat::find(&place, &loaded.settings, target).await else {
+        return Ok(place);
+    };
+    let Some(config) = place.agent_of_elsewhere(&loaded.settings, &id).await else {
+        return Ok(place);
+    };
+    let there = PathBuf::from(&config.workspace);
+    let root = Places::find(&there, &lookup).map(|places| places.workspace_root);
+    let place = match root {
+        Ok(root) if root != loaded.settings.workspace_root => {
+            drop(place);
+            let there = Global {
+                cwd: Some(there),
+                ..global.clone()
+            };
+            let data_dir = loaded.settings.data_dir.clone();
+            *loaded = settings_aloud(&there, agent, console)?;
+            loaded.settings.data_dir = data_dir;
+            Place::here(build_node(&loaded.settings)?)
+        }
+        _ => place,
+    };
+    console.say(&lacks(&place, &config));
+    Ok(place)
+}
+
+/// What a person should know about tools that the session had and that are not there.
+fn lacks(place: &Place, agent: &AgentConfig) -> String {
+    let here = place.runtime().tools();
+    // Those that the machine answers itself no program offers.
+    let own = agentx::agent::delegation_tools(&agent.agents);
+    let is_there = |name: &str| here.iter().chain(&own).any(|tool| tool.name == name);
+    let lacking: Vec<&str> = agent
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .filter(|name| !is_there(name))
+        .collect();
+    if lacking.is_empty() {
+        return String::new();
+    }
+    let workspace = &agent.workspace;
+    format!(
+        "note: the session works in {workspace}, where these of its tools are not described any more: {}\n\
+         hint: put their files back into {workspace}/.agentx/tools and resume\n",
+        lacking.join(", ")
+    )
+}
