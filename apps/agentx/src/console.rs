@@ -3,6 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use agentx_terminal::Theme;
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -66,6 +67,20 @@ impl Console {
     pub(crate) fn out_style(&self) -> Style {
         Style {
             color: self.terminal.color && self.terminal.output,
+        }
+    }
+
+    /// Looks for standard output: for the background that the terminal says it has, else a dark one.
+    pub(crate) fn theme(&self) -> Theme {
+        if !self.out_style().color {
+            return Theme::plain();
+        }
+        // `15;0` is white on black; the last number is the background.
+        let background = std::env::var("COLORFGBG").ok();
+        let number = background.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
+        match number {
+            Some(7 | 9..=15) => Theme::light(),
+            _ => Theme::dark(),
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod history;
 mod painting;
 mod past;
 pub(crate) mod patience;
+mod progress;
 pub(crate) mod screen;
 pub(crate) mod slash;
 pub(crate) mod terminal;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, RuntimeError, Session, View};
 use agentx::types::{ApprovalRequested, RuntimeEvent, SessionRole};
+
+use tokio::time::Instant;
 
 use crate::compose::Place;
 use crate::console::Console;
@@ -37,6 +40,7 @@ use desk::Desk;
 use editor::Editor;
 use past::Past;
 use patience::Inputs;
+use progress::Progress;
 use screen::Screen;
 use terminal::RawMode;
 
@@ -89,6 +93,8 @@ pub(crate) struct Chat<'a> {
     pub(crate) cast: Cast,
     /// Events that were there before the chat are collected and shown together.
     past: Option<Past>,
+    /// What is waited for.
+    progress: Progress,
     /// The others at this session.
     pub(crate) company: Company,
     inputs: Inputs,
@@ -121,6 +127,7 @@ impl<'a> Chat<'a> {
     ) -> Self {
         let transcript = Transcript::new(console.out_style(), console.terminal.width).with_costs();
         let cast = Cast::new(console.out_style(), console.terminal.width);
+        let progress = Progress::new(&agent.config.model, Instant::now());
         let (desk, seat) = (Desk::default(), Seat::New(agent));
         Self {
             place,
@@ -133,6 +140,7 @@ impl<'a> Chat<'a> {
             transcript,
             cast,
             past: None,
+            progress,
             company: Company::of(place),
             inputs,
             signals,
@@ -147,6 +155,7 @@ impl<'a> Chat<'a> {
         let after = state.last_seq.saturating_sub(LOOK_BACK);
         let events = Follower::new(session.clone(), after, View::Runtime).await?;
         self.desk = Desk::of(&state);
+        self.progress.stands(&state);
         self.past = Some(Past::until(state.last_seq));
         self.company.join(session.id()).await?;
         self.seat = Seat::Open { session, events };
@@ -190,6 +199,7 @@ impl<'a> Chat<'a> {
                     Flow::On
                 }
                 exit = self.signals.next() => self.signal(exit).await?,
+                () = tokio::time::sleep(progress::TICK), if self.is_watched() => Flow::On,
             };
             self.paint()?;
             if let Some(exit) = self.leaving {
@@ -205,6 +215,11 @@ impl<'a> Chat<'a> {
     pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
         let question = self.desk.question();
         question.filter(|_| self.company.may(SessionRole::Approve))
+    }
+
+    /// Whether time alone changes what is on the screen.
+    fn is_watched(&self) -> bool {
+        self.progress.moves() && matches!(self.face, Face::Editor { .. })
     }
 
     fn wants_input(&self) -> bool {
@@ -240,16 +255,18 @@ impl<'a> Chat<'a> {
         while let Some(delivery) = ready_delivery(&mut self.seat) {
             self.delivery(&delivery);
         }
-        self.ask_what_waits().await?;
+        self.ask_how_it_stands().await?;
         Ok(Flow::On)
     }
 
-    /// An input that was dropped with a run that was stopped begins none: then nothing is waited for.
-    async fn ask_what_waits(&mut self) -> Result<(), CliError> {
+    /// At the end of a run: what was spent, and whether anything waits. An input that was dropped with a run that was stopped
+    /// begins none.
+    async fn ask_how_it_stands(&mut self) -> Result<(), CliError> {
         let Seat::Open { session, .. } = &self.seat else {
             return Ok(());
         };
-        if !self.desk.is_in_doubt() {
+        let shows = matches!(self.face, Face::Editor { .. });
+        if !(self.desk.is_in_doubt() || shows && self.progress.is_stale()) {
             return Ok(());
         }
         let session = session.clone();
@@ -259,6 +276,10 @@ impl<'a> Chat<'a> {
             Err(CliError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
             Err(error) => return Err(error),
         };
+        self.progress.stands(&state);
+        if !self.desk.is_in_doubt() {
+            return Ok(());
+        }
         let last_run = state.run.as_ref();
         if state.queued.is_empty() && last_run.is_none_or(|run| run.status.is_final()) {
             self.desk.nothing_waits(last_run.map(|run| &run.run_id));
@@ -290,6 +311,13 @@ impl<'a> Chat<'a> {
         }
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref());
+        let now = Instant::now();
+        self.progress.event(&envelope.event, now);
+        if let (RuntimeEvent::RunFinished(_), Face::Editor { screen, .. }) = (&envelope.event, &mut self.face)
+            && self.progress.took_long(now)
+        {
+            screen.ring();
+        }
     }
 
     fn said(&mut self, text: &str) {

@@ -1,6 +1,7 @@
 //! What a chat puts on the screen, and how it gives the screen back.
 
 use agentx::types::SessionRole;
+use tokio::time::Instant;
 
 use super::screen::Line;
 use super::{Chat, Face, PROMPT, Seat};
@@ -13,6 +14,7 @@ impl Chat<'_> {
     /// Writes what is new, all at once.
     pub(crate) fn paint(&mut self) -> Result<(), CliError> {
         let pieces = self.transcript.take();
+        let status = self.progress.row(Instant::now(), self.console.out_style());
         match &mut self.face {
             Face::Lines { .. } => {
                 let text: String = pieces.into_iter().map(|piece| piece.text).collect();
@@ -21,7 +23,7 @@ impl Chat<'_> {
             Face::Editor { screen, .. } => {
                 for piece in pieces {
                     match piece.lane {
-                        Lane::Answer => screen.print_words(&piece.text),
+                        Lane::Answer => screen.print_answer(&piece.text),
                         Lane::Aside => screen.print(&piece.text),
                     }
                 }
@@ -36,6 +38,7 @@ impl Chat<'_> {
                     cursor: self.editor.cursor(),
                 };
                 screen.set_line((!hidden).then_some(line));
+                screen.set_status(status);
                 let bytes = screen.take();
                 self.console.out(&bytes)
             }
@@ -45,9 +48,6 @@ impl Chat<'_> {
     /// Gives the terminal and the session back.
     pub(crate) async fn close(mut self) -> Result<Option<String>, CliError> {
         self.transcript.end_line();
-        if let Face::Editor { screen, .. } = &mut self.face {
-            screen.set_line(None);
-        }
         self.editor.clear();
         let painted = self.paint_last();
         if let Face::Editor { raw, .. } = &mut self.face {
@@ -74,7 +74,7 @@ impl Chat<'_> {
             Face::Lines { .. } => self.console.out(&text),
             Face::Editor { screen, .. } => {
                 screen.print(&text);
-                let bytes = screen.take();
+                let bytes = screen.leave();
                 self.console.out(&bytes)
             }
         }

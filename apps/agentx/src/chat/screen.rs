@@ -1,10 +1,14 @@
-//! The screen of a chat: text that flows down and scrolls away for good, and one line below it that is being written.
+//! The screen of a chat: text that flows down and scrolls away for good, and below it what lives: the words that still stream,
+//! how things stand, and the line that is being written.
 //!
-//! What has been printed is never touched again. To add to it, the line being written is taken away and put back; while
-//! there is none (nobody types, an answer streams) text costs no more bytes than it has.
+//! What has scrolled away is never touched again, and of what lives only what changed is written.
 
+use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthStr as _;
+
+/// Below this height nothing but the line lives.
+const LOW: usize = 8;
 
 /// The line that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,184 +24,150 @@ pub(crate) struct Line {
 /// Collects the bytes for a terminal.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    columns: usize,
+    painter: Painter,
+    theme: Theme,
     rows: usize,
     bytes: String,
-    /// The column after the last character of the text above.
-    column: usize,
+    /// Rows that go up for good with the next frame.
+    done: Vec<Row>,
+    /// The answer that streams.
+    answer: Option<Markdown>,
+    /// The line of other text that is not complete, with its looks.
+    open: String,
     line: Option<Line>,
-    /// Where the cursor is below the first row of the line, if it is shown.
-    shown: Option<usize>,
-    /// The text above filled its row exactly, and the row below was begun for it.
-    filled: bool,
-    /// The words that stream have ended with a blank.
-    after_blank: bool,
+    /// How things stand.
+    status: String,
 }
 
 impl Screen {
     /// A screen of this size.
-    pub(crate) fn new(columns: usize, rows: usize) -> Self {
+    pub(crate) fn new(columns: usize, rows: usize, theme: Theme) -> Self {
         Self {
-            columns: columns.max(8),
-            rows: rows.max(4),
+            painter: Painter::new(columns, rows),
+            theme,
+            rows,
             bytes: String::new(),
-            column: 0,
+            done: Vec::new(),
+            answer: None,
+            open: String::new(),
             line: None,
-            shown: None,
-            filled: false,
-            after_blank: false,
+            status: String::new(),
         }
     }
 
-    /// Adds text above the line.
+    /// Adds text above the line, as it is.
     pub(crate) fn print(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        self.hide();
-        for c in text.chars() {
-            match c {
-                '\n' if std::mem::take(&mut self.filled) => {}
-                '\n' => {
-                    self.bytes.push_str("\r\n");
-                    self.column = 0;
-                }
-                c => {
-                    self.filled = false;
-                    self.bytes.push(c);
-                }
-            }
-        }
-        self.advance(text);
-    }
-
-    /// Adds words that stream: one that does not fit into the row begins the next. A word that comes in pieces is only
-    /// known by its first one, because nothing waits and nothing is repainted.
-    pub(crate) fn print_words(&mut self, text: &str) {
+        self.end_answer();
         let mut rest = text;
-        while !rest.is_empty() {
-            let (blanks, word) = first_word(rest);
-            let (shown, after) = rest.split_at(blanks + word);
-            let width = shown[blanks..].width();
-            let may_break = self.column > 0 && !shown.ends_with('\n') && (blanks > 0 || self.after_blank);
-            if may_break && width <= self.columns && self.column + blanks + width > self.columns && word > 0 {
-                self.print("\n");
-                self.print(&shown[blanks..]);
-            } else {
-                self.print(shown);
-            }
-            self.after_blank = shown.ends_with(' ');
+        while let Some((line, after)) = rest.split_once('\n') {
+            self.open.push_str(line);
+            let looks = open_looks(&self.open);
+            self.end_open();
+            self.open = looks;
             rest = after;
         }
+        self.open.push_str(rest);
     }
 
-    /// Keeps track of the column; styles take no room.
-    fn advance(&mut self, text: &str) {
-        let last = text.rsplit('\n').next().unwrap_or_default();
-        if last.len() < text.len() {
-            self.column = 0;
+    /// Adds words of the model, which are markdown.
+    pub(crate) fn print_answer(&mut self, text: &str) {
+        if !Text::from_ansi(&self.open).spans.is_empty() {
+            self.end_open();
         }
-        let mut escape = false;
-        for c in last.chars() {
-            match (escape, c) {
-                (false, '\u{1b}') => escape = true,
-                (true, 'm') => escape = false,
-                (true, _) => {}
-                (false, c) => {
-                    let width = c.width().unwrap_or(0);
-                    // A wide character that does not fit goes to the next row whole.
-                    self.column = if self.column + width > self.columns {
-                        width
-                    } else {
-                        self.column + width
-                    };
-                }
-            }
+        self.open.clear();
+        let (columns, theme) = (self.painter.columns(), self.theme);
+        let answer = self.answer.get_or_insert_with(|| Markdown::new(columns, theme));
+        answer.push(text);
+    }
+
+    fn end_answer(&mut self) {
+        if let Some(mut answer) = self.answer.take() {
+            answer.end();
+            self.done.extend(answer.take_done());
         }
+    }
+
+    fn end_open(&mut self) {
+        let line = std::mem::take(&mut self.open);
+        self.done
+            .extend(Text::from_ansi(&line).rows(self.painter.columns()));
     }
 
     /// Shows this line, or none.
     pub(crate) fn set_line(&mut self, line: Option<Line>) {
-        if self.line != line {
-            self.hide();
-            self.line = line;
-        }
+        self.line = line;
     }
 
-    /// The terminal has another size now. What stands above was wrapped anew by it; the next text begins in a new row.
+    /// Says how things stand, in one row; nothing takes the row away.
+    pub(crate) fn set_status(&mut self, status: String) {
+        self.status = status;
+    }
+
+    /// Calls for the person, in the terminal's own way.
+    pub(crate) fn ring(&mut self) {
+        self.bytes.push('\u{7}');
+    }
+
+    /// The terminal has another size now.
     pub(crate) fn resize(&mut self, columns: usize, rows: usize) {
-        self.hide();
-        self.columns = columns.max(8);
-        self.rows = rows.max(4);
-        if self.column > 0 {
-            self.column %= self.columns;
+        self.bytes.push_str(&self.painter.resize(columns, rows));
+        self.rows = rows;
+        if let Some(answer) = &mut self.answer {
+            answer.set_columns(self.painter.columns());
         }
     }
 
     /// Begins on a clear screen.
     pub(crate) fn clear(&mut self) {
-        self.hide();
-        self.bytes.push_str("\u{1b}[2J\u{1b}[H");
-        self.column = 0;
-        self.filled = false;
+        self.bytes.push_str(&self.painter.clear());
     }
 
     /// Takes the bytes for the terminal.
     pub(crate) fn take(&mut self) -> String {
-        self.show();
+        let columns = self.painter.columns();
+        let mut live = match &mut self.answer {
+            Some(answer) => {
+                self.done.extend(answer.take_done());
+                answer.live()
+            }
+            None if self.open.is_empty() => Vec::new(),
+            None => Text::from_ansi(&self.open).rows(columns),
+        };
+        // Without a line to write the cursor stays where words come, and each costs what it has.
+        let mut cursor = live.last().map(|row| (live.len() - 1, row.width()));
+        if !self.status.is_empty() && self.rows >= LOW {
+            live.push(Row::from_ansi(&self.status));
+        }
+        if let Some(line) = &self.line {
+            let layout = layout(line, columns, self.painter.most());
+            cursor = Some((live.len() + layout.row, layout.column));
+            live.extend(layout.rows.iter().map(|row| Row::new(row, Style::default())));
+        }
+        let frame = self.painter.frame(&self.done, &live, cursor);
+        self.done.clear();
+        self.bytes.push_str(&frame);
         std::mem::take(&mut self.bytes)
     }
 
-    /// Takes the line away and goes back to the end of the text.
-    fn hide(&mut self) {
-        let Some(row) = self.shown.take() else { return };
-        if row > 0 {
-            self.bytes.push_str(&format!("\u{1b}[{row}A"));
+    /// Takes the bytes that leave the terminal as it should be found: the words, and nothing that lived below them.
+    pub(crate) fn leave(&mut self) -> String {
+        self.end_answer();
+        if !self.open.is_empty() {
+            self.end_open();
         }
-        self.bytes.push_str("\r\u{1b}[J");
-        if self.column >= self.columns {
-            // The end of a full row cannot be gone back to; the row below is where the text goes on anyway.
-            self.column = 0;
-            self.filled = true;
-        } else if self.column > 0 {
-            self.bytes.push_str(&format!("\u{1b}[A\u{1b}[{}C", self.column));
-        }
-    }
-
-    fn show(&mut self) {
-        if self.shown.is_some() {
-            return;
-        }
-        let Some(line) = &self.line else { return };
-        let layout = layout(line, self.columns, self.rows - 1);
-        if self.column > 0 {
-            self.bytes.push_str("\r\n");
-        }
-        self.bytes.push_str(&layout.rows.join("\r\n"));
-        let below = layout.rows.len() - 1 - layout.row;
-        if below > 0 {
-            self.bytes.push_str(&format!("\u{1b}[{below}A"));
-        }
-        self.bytes.push('\r');
-        if layout.column > 0 {
-            self.bytes.push_str(&format!("\u{1b}[{}C", layout.column));
-        }
-        self.shown = Some(layout.row);
+        self.line = None;
+        self.status.clear();
+        self.take()
     }
 }
 
-/// The bytes of the blanks that `text` begins with, and of the word after them: what may not be broken. A wide
-/// character is a word, as is the end of a line.
-fn first_word(text: &str) -> (usize, usize) {
-    let word = text.trim_start_matches(' ');
-    let blanks = text.len() - word.len();
-    let ends = |c: char| c == ' ' || c == '\n' || c.width().unwrap_or(0) > 1;
-    let len = match (word.find(ends), word.chars().next()) {
-        (Some(0), Some(c)) if c != ' ' => c.len_utf8(),
-        (Some(at), _) => at,
-        (None, _) => word.len(),
-    };
-    (blanks, len)
+/// The control sequence of the look that a line leaves on.
+fn open_looks(line: &str) -> String {
+    let last = line.rfind("\u{1b}[").map(|at| &line[at..]);
+    let end = last.and_then(|last| last.find('m').map(|end| &last[..=end]));
+    end.filter(|codes| *codes != "\u{1b}[0m")
+        .unwrap_or_default()
+        .to_owned()
 }
 
 struct Layout {
@@ -261,10 +231,16 @@ mod tests {
         })
     }
 
+    fn screen(columns: usize, rows: usize) -> (Screen, FakeTerminal) {
+        (
+            Screen::new(columns, rows, Theme::plain()),
+            FakeTerminal::new(columns, rows),
+        )
+    }
+
     #[test]
     fn text_flows_above_the_line() {
-        let mut screen = Screen::new(20, 8);
-        let mut terminal = FakeTerminal::new(20, 8);
+        let (mut screen, mut terminal) = screen(20, 8);
         screen.print("Hello");
         screen.set_line(line("dra"));
         terminal.write(&screen.take());
@@ -280,76 +256,57 @@ mod tests {
     }
 
     #[test]
-    fn any_pieces_of_any_width_give_the_same_screen() {
-        let text = "abcdefgh你好世界ijklmnop\nqrst\u{1b}[2muvwx\u{1b}[0m好yz12345678901234\n\nlast 🙂 line that wraps twice on it";
-        for columns in 8..24 {
-            let mut whole = FakeTerminal::new(columns, 40);
-            whole.write(&text.replace('\n', "\r\n"));
-            for step in 1..7 {
-                let mut screen = Screen::new(columns, 40);
-                let mut terminal = FakeTerminal::new(columns, 40);
-                let chars: Vec<char> = plain_pieces(text);
-                for (i, piece) in chars.chunks(step).enumerate() {
-                    screen.print(&piece.iter().collect::<String>());
-                    screen.set_line(line(&"x".repeat(i % 19)));
-                    terminal.write(&screen.take());
-                }
-                screen.set_line(None);
-                terminal.write(&screen.take());
-                assert_eq!(
-                    terminal.lines(),
-                    whole.lines(),
-                    "{columns} columns, {step} characters at once"
-                );
-            }
-        }
-    }
-
-    /// Styles are printed whole, as renderers do.
-    fn plain_pieces(text: &str) -> Vec<char> {
-        crate::render::clean::clean(text).chars().collect()
-    }
-
-    #[test]
-    fn words_that_stream_stay_whole() {
-        let mut screen = Screen::new(12, 8);
-        let mut terminal = FakeTerminal::new(12, 8);
-        for piece in [
-            "It came",
-            " to the harbour,",
-            " and ",
-            "nobody\nwas 你好世界 there",
-            " abcdefghijklmnop",
-        ] {
-            screen.print_words(piece);
+    fn an_answer_streams_above_how_things_stand() {
+        let (mut screen, mut terminal) = screen(24, 12);
+        screen.print("› hello\n");
+        screen.set_status("claude · 3s".into());
+        let text = "# Plan\nIt is **quite** short and has `two` lines.\n\n- one\n- two";
+        for letter in text.chars() {
+            screen.print_answer(letter.encode_utf8(&mut [0; 4]));
             terminal.write(&screen.take());
         }
-        assert_eq!(
-            terminal.lines(),
-            [
-                "It came to",
-                "the harbour,",
-                "and nobody",
-                "was 你好世界",
-                "there abcdef",
-                "ghijklmnop"
-            ]
-        );
+        screen.print("12 in, 3 out\n\n");
+        screen.set_status("claude · $0.01".into());
+        screen.set_line(line(""));
+        terminal.write(&screen.take());
+        let above = [
+            "› hello",
+            "# Plan",
+            "",
+            "It is quite short and",
+            "has two lines.",
+            "",
+            "• one",
+            "• two",
+            "12 in, 3 out",
+            "",
+        ];
+        assert_eq!(terminal.lines(), [&above[..], &["claude · $0.01", "›"]].concat());
+        terminal.write(&screen.leave());
+        assert_eq!(terminal.lines(), above[..9]);
     }
 
     #[test]
-    fn a_full_row_and_the_end_of_a_line_are_one_end() {
-        let mut screen = Screen::new(10, 8);
-        let mut terminal = FakeTerminal::new(10, 8);
-        screen.print_words("123456789 \n1234 56789\nend");
-        terminal.write(&screen.take());
-        assert_eq!(terminal.lines(), ["123456789", "1234 56789", "end"]);
+    fn words_that_stream_alone_cost_what_they_have() {
+        let (mut screen, _) = screen(80, 24);
+        screen.set_status("claude · 3s".into());
+        screen.print_answer("It is");
+        screen.take();
+        screen.print_answer(" warm");
+        assert_eq!(screen.take(), " warm");
+    }
+
+    #[test]
+    fn a_look_lasts_over_the_end_of_a_line() {
+        let (mut screen, _) = screen(20, 8);
+        screen.print("\u{1b}[2mone\ntwo\u{1b}[0m\n");
+        let bytes = screen.take();
+        assert_eq!(bytes.matches("\u{1b}[2m").count(), 2, "{bytes:?}");
     }
 
     #[test]
     fn a_long_line_wraps_and_keeps_its_cursor() {
-        let mut screen = Screen::new(10, 6);
-        let mut terminal = FakeTerminal::new(10, 6);
+        let (mut screen, mut terminal) = screen(10, 6);
         screen.set_line(Some(Line {
             prompt: "› ".into(),
             text: "12345678好0\nx".into(),

@@ -75,6 +75,7 @@ impl Chat<'_> {
         } = &mut self.face
         {
             screen.set_line(None);
+            screen.set_status(String::new());
             let bytes = screen.take();
             self.console.out(&bytes)?;
             raw.suspend()?;

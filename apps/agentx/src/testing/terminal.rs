@@ -45,6 +45,7 @@ impl FakeTerminal {
                     };
                     self.control(end, &arguments);
                 }
+                '\u{7}' => {}
                 '\r' => self.go(self.row, 0),
                 '\n' => self.line_feed(),
                 c => self.put(c),
@@ -56,6 +57,8 @@ impl FakeTerminal {
         let n: usize = arguments.parse().unwrap_or(1);
         match end {
             'A' => self.go(self.row.saturating_sub(n), self.column),
+            'B' => self.go((self.row + n).min(self.rows - 1), self.column),
+            'K' => self.cells[self.row][self.column..].fill(" ".to_owned()),
             'C' => self.go(self.row, (self.column + n).min(self.columns - 1)),
             'H' => self.go(0, 0),
             'J' => {
