@@ -301,10 +301,63 @@ async fn another_session_of_the_same_id_is_left_as_it_is() {
         );
         assert_eq!(kept(&log, &id).await, text(&theirs));
     }
+    // One that parted in the middle is found out by its rows.
+    let mut parted = facts.clone();
+    let mut middle = Envelope::clone(&parted[6]);
+    middle.at.0 += 1;
+    parted[6] = Arc::new(middle);
+    let log = with_facts(&id, parted.clone()).await;
+    let refused = keep_now(&place, &id, &log).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("event 7: it is not the event that is here"),
+        "{refused}"
+    );
+    assert_eq!(kept(&log, &id).await, text(&parted), "nothing is lost");
     // The beginning of the same one is gone on with, however it was laid out.
     let log = with_facts(&id, facts[..5].to_vec()).await;
     keep_now(&place, &id, &log).await.unwrap();
     assert_eq!(kept(&log, &id).await, text(&facts));
+    is_the_servers(&log, &place, &id).await;
+}
+
+/// Rows come when a run has ended, not only at the end; and what was kept without them gets them later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_follow_when_there_is_time_for_it() {
+    let place = Place::remote().await;
+    let mut talk = eventful(&place).await;
+    let id = talk.session.id().clone();
+    let (log, _) = elsewhere();
+    let remote = place.remote.clone().unwrap();
+    let keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
+    for answer in ["one", "two", "three"] {
+        place.model.push(Answer::text(answer));
+        talk.say(answer).await;
+        talk.ends().await;
+        let last = place.node.info(&id).await.unwrap().last_seq;
+        let mut kept = keeping.kept();
+        soon(kept.wait_for(|kept| kept.rows >= last)).await.unwrap();
+        assert_eq!(
+            log.verify(&id).await.unwrap().head,
+            place.log.verify(&id).await.unwrap().head
+        );
+    }
+    // It dies without a word, and the session goes on.
+    drop(keeping);
+    place.model.push(Answer::text("four"));
+    talk.say("four").await;
+    talk.ends().await;
+    talk.session.close().await;
+    let end = loop {
+        // The writer of the one before is gone in a moment.
+        match soon(keep(&remote, &id, log.clone(), false)).await {
+            Ok(mut keeping) => break soon(keeping.ended()).await.unwrap(),
+            Err(error) => assert!(
+                matches!(error, RuntimeError::Log(LogError::Busy { .. })),
+                "{error}"
+            ),
+        }
+    };
+    assert_eq!(end.rows, end.seq);
     is_the_servers(&log, &place, &id).await;
 }
 

@@ -246,6 +246,11 @@ fn a_mirror_that_keeps_has_the_session_where_the_server_is_not() {
     assert_eq!(other.run(&["replay", &id]).stdout, replayed);
     let verified = other.run(&["sessions", "verify", &id]);
     assert_eq!(verified.code, Some(0), "{verified}");
+    let original = sandbox.run(&["sessions", "verify", &id]);
+    assert_eq!(
+        verified.stdout, original.stdout,
+        "the very bytes, and so the same head"
+    );
     let found = other.run(&["sessions", "search", "kept"]);
     assert!(found.stdout.contains("echo kept"), "{found}");
 }

@@ -276,3 +276,52 @@ async fn a_change_does_not_widen_what_the_server_gives() {
     unknown["provider"] = json!("nobody");
     assert_eq!(change(json!({"model": unknown})).await.code(), "unknown_model");
 }
+
+/// What a copy is made of: pages of whole segments, and of a fork no more than it shares.
+#[tokio::test]
+async fn rows_are_as_they_are_stored() {
+    let desk = Desk::new().await;
+    let config = json!({"config": desk.agent().await});
+    let made = desk.post("/v1/sessions", &config).by(&desk.ann).send().await.ok();
+    let at = made.header("location").to_owned();
+    let session = at["/v1/sessions/".len()..].to_owned();
+    for words in ["one", "two", "three"] {
+        desk.say(&desk.ann, &session, json!(words)).await;
+    }
+    let get = async |path: String| desk.get(&path).by(&desk.ann).send().await.ok().json();
+    let whole = get(format!("{at}/rows")).await;
+    let rows = whole["rows"].as_array().unwrap();
+    let last = &rows[rows.len() - 1];
+    let verified = desk.ask(Method::POST, &format!("{at}/verify")).by(&desk.ann);
+    assert_eq!(last["hash"], verified.send().await.ok().json()["head"]);
+    assert!(whole["next_after_seq"].is_null());
+    assert_eq!(
+        (&whole["before"]["seq"], &rows[0]["starts"]),
+        (&json!(0), &json!(true))
+    );
+    let (mut paged, mut after) = (Vec::new(), json!(0));
+    while !after.is_null() {
+        let page = get(format!("{at}/rows?bytes=1&after_seq={after}")).await;
+        assert_eq!(page["before"]["seq"], after);
+        paged.extend(page["rows"].as_array().unwrap().clone());
+        after = page["next_after_seq"].clone();
+    }
+    assert_eq!(&paged, rows);
+    let none = get(format!("{at}/rows?after_seq={}", u64::MAX)).await;
+    assert_eq!(
+        (&none["rows"], &none["before"]["hash"]),
+        (&json!([]), &last["hash"])
+    );
+    for wrong in ["bytes=0", "bytes=99999999", "after_seq=-1"] {
+        let refused = desk.get(&format!("{at}/rows?{wrong}")).by(&desk.ann).send().await;
+        assert_eq!(refused.code(), "bad_request", "{wrong}");
+    }
+    let fork = desk
+        .post(&format!("{at}/fork"), &json!({"at_seq": 7}))
+        .by(&desk.ann);
+    let fork = fork.send().await;
+    let shared = get(format!("{}/rows", fork.header("location"))).await;
+    let ends = shared["rows"].as_array().unwrap().last().unwrap()["last_seq"].clone();
+    assert_eq!((&ends, &shared["parts"][0]["upto_seq"]), (&json!(7), &json!(7)));
+    assert_eq!(shared["next_after_seq"], json!(7));
+}
