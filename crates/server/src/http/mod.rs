@@ -202,6 +202,11 @@ fn history_routes() -> Vec<Route> {
             history::export,
         ),
         Route::get(
+            "/v1/sessions/{id}/rows",
+            "The rows of a session as they are stored, for a copy of the very bytes.",
+            inspect::rows,
+        ),
+        Route::get(
             "/v1/sessions/{id}/events",
             "The events of a session, as a page or a stream.",
             history::events,
