@@ -2,6 +2,8 @@
 //! a server. What one of them answers, the other answers too; where it says no, it says the same no.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "conformance/agents.rs"]
+mod agents;
 #[path = "conformance/errors.rs"]
 mod errors;
 #[path = "conformance/following.rs"]
@@ -66,6 +68,10 @@ on_both! {
         the_request_of_a_model_is_shown
         words_are_found
         models_and_tools_are_those_of_the_runtime;
+    agents:
+        agents_of_files_are_those_of_the_runtime
+        a_session_is_opened_with_an_agent_by_its_name
+        an_agent_that_cannot_be_had_is_named;
     errors:
         what_is_not_there_is_not_there
         what_makes_no_sense_is_refused

@@ -2,6 +2,9 @@
 //! really is.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
+#[path = "guides.rs"]
+pub(crate) mod guides;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +25,7 @@ use agentx::types::{
 };
 use agentx_server::{ServerOptions, bind};
 use agentx_testing::{Answer, ScriptedModel, fixture};
+use guides::Guides;
 
 /// Nothing here takes longer.
 const BOUND: Duration = Duration::from_secs(60);
@@ -65,7 +69,7 @@ impl Place {
         usual.spec.provider = "scripted".into();
         usual.spec.api = Api::Scripted;
         usual.aliases.clear();
-        let node = Arc::new(NodeRuntime::new(NodeParts {
+        let parts = NodeParts {
             log: log.clone(),
             owner: OwnerId::new("own_local"),
             models: vec![there, missing, usual],
@@ -76,7 +80,8 @@ impl Place {
             clock: Arc::new(SystemClock),
             program: "test".into(),
             data_dir: home.path().to_owned(),
-        }));
+        };
+        let node = Arc::new(NodeRuntime::new(parts).with_agents(Arc::new(Guides)));
         Self {
             home,
             runtime: node.clone(),

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    BoxFuture, ContextView, ModelInfo, OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session,
-    SessionInfo, SessionQuery, Subscription, VerifyReport, View,
+    AgentInfo, BoxFuture, ContextView, ModelInfo, NamedAgent, OpenRequest, ReplayReport, Runtime,
+    RuntimeError, SearchHit, Session, SessionInfo, SessionQuery, Subscription, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
 use agentx_types::{AgentConfig, BlobId, ConfigChange, ModelSpec, OwnerId, Seat, SessionId, ToolSpec};
 use reqwest::Method;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -184,13 +184,15 @@ impl RemoteRuntime {
         }
     }
 
+    async fn create(&self, body: Value) -> Result<Arc<dyn Session>, RuntimeError> {
+        let ask = Ask::post(&["sessions"], body).once()?;
+        let named: Named = self.core.http.json(ask).await?;
+        Ok(Arc::new(RemoteSession::new(self.core.clone(), named.session_id)))
+    }
+
     async fn open_any(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
         match request {
-            OpenRequest::New(config) => {
-                let ask = Ask::post(&["sessions"], json!({ "config": config })).once()?;
-                let named: Named = self.core.http.json(ask).await?;
-                Ok(Arc::new(RemoteSession::new(self.core.clone(), named.session_id)))
-            }
+            OpenRequest::New(config) => self.create(json!({ "config": config })).await,
             OpenRequest::Resume(session, changes) => {
                 self.info(&session).await?;
                 for change in &changes {
@@ -205,6 +207,21 @@ impl RemoteRuntime {
                 Ok(Arc::new(session))
             }
         }
+    }
+
+    /// An agent of the server's files. What it is told otherwise is for the server to weigh, but for the words.
+    async fn named(&self, wanted: NamedAgent) -> Result<AgentConfig, RuntimeError> {
+        let path = ["agents", wanted.agent.as_str()];
+        let approval = wanted.approval.map(|mode| json!(mode));
+        let ask = Ask::get(&path)
+            .with("model", wanted.model)
+            .with("approval", approval.as_ref().and_then(Value::as_str).map(str::to_owned))
+            .with("workspace", wanted.workspace);
+        let mut config: AgentConfig = self.core.http.json(ask).await?;
+        if let Some(words) = &wanted.system_prompt {
+            config.system_prompt = Arc::from(words.as_str());
+        }
+        Ok(config)
     }
 
     async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
@@ -254,6 +271,10 @@ impl Runtime for RemoteRuntime {
 
     fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
         Box::pin(self.open_any(request))
+    }
+
+    fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(async move { self.create(json!(agent)).await })
     }
 
     fn watch(
@@ -357,5 +378,14 @@ impl Runtime for RemoteRuntime {
 
     fn tools(&self) -> Vec<ToolSpec> {
         self.tools.clone()
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {
+        Box::pin(self.core.http.json(Ask::get(&["agents"])))
+    }
+
+    fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>> {
+        let wanted = wanted.clone();
+        Box::pin(self.named(wanted))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentx_tests::remote::{Answered, Web};
 use serde_json::{Value, json};
 
-use crate::stage::{Actor, NO_SESSION, Stage, of_session};
+use crate::stage::{AGENT, Actor, NO_SESSION, Stage, of_session};
 
 /// Whom a route is for, and so what each has to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +107,7 @@ fn table() -> Vec<Route> {
         route("GET", "/v1/models", For::Members),
         route("GET", "/v1/tools", For::Members),
         route("GET", "/v1/agent", For::Members),
+        route("GET", "/v1/agents", For::Members),
         route("GET", "/v1/sessions", For::Somebody),
         route("GET", "/v1/search", For::Somebody).query("?q=wordsOfNobodyElse"),
         route("GET", "/v1/sessions/{id}", For::Watch),
@@ -132,10 +133,11 @@ fn table() -> Vec<Route> {
 }
 
 /// Routes that [`table`] does not have, and where they are asked for.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     // In `signatures`.
     ("POST", "/v1/auth/token"),
     // Below.
+    ("GET", "/v1/agents/{id}"),
     ("POST", "/v1/sessions"),
     ("GET", "/v1/resolve"),
     ("GET", "/v1/blobs/{id}"),
@@ -334,6 +336,64 @@ async fn decisions_deletions_and_new_sessions() {
         let gone = web.try_ask("DELETE", &path, actor.headers(), None).await;
         assert_eq!(gone.unwrap().code(), code, "{actor:?}");
     }
+}
+
+/// What the server's files describe is for members, and it is theirs only as strict as it is the server's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_of_files_are_for_members() {
+    let stage = Stage::new(true).await;
+    let create = json!({"agent": AGENT});
+    let auto = json!({"agent": AGENT, "approval": "auto"});
+    let wrong = json!({"agent": "gudie"});
+    let both = json!({"agent": AGENT, "config": stage.web(Actor::Owner).await.get("/v1/agent").await});
+    for (actor, code) in [
+        (Actor::Nobody, "denied"),
+        (Actor::Stale, "unauthenticated"),
+        (Actor::Elsewhere, "bad_origin"),
+        (Actor::Other, ""),
+        (Actor::Operator, ""),
+    ] {
+        let web = stage.web(actor).await;
+        let ask = async |method, path: &str, body: Option<&Value>| {
+            web.try_ask(method, path, actor.headers(), body).await.unwrap()
+        };
+        let or_done = |done: &'static str| if code.is_empty() { done } else { code };
+        let path = format!("/v1/agents/{AGENT}");
+        for (method, path, body, answer) in [
+            ("GET", &*path, None, ""),
+            ("GET", "/v1/agents/gudie", None, "unknown_agent"),
+            ("POST", "/v1/sessions", Some(&create), ""),
+            ("POST", "/v1/sessions", Some(&wrong), "unknown_agent"),
+            ("POST", "/v1/sessions", Some(&both), "bad_json"),
+        ] {
+            let answered = ask(method, path, body).await;
+            assert_eq!(
+                answered.code(),
+                or_done(answer),
+                "{method} {path} {actor:?}: {answered}"
+            );
+        }
+        let freer = ask("POST", "/v1/sessions", Some(&auto)).await;
+        let answer = if actor == Actor::Operator {
+            ""
+        } else {
+            or_done("denied")
+        };
+        assert_eq!(freer.code(), answer, "{actor:?}: {freer}");
+    }
+    let web = stage.web(Actor::Other).await;
+    let described = web.get("/v1/agents").await;
+    assert_eq!(described[0]["name"], AGENT, "{described}");
+    let near = web.ask("GET", "/v1/agents/gudie", None).await;
+    assert!(near.text().contains("did you mean guide?"), "{near}");
+    let made = web.ask("POST", "/v1/sessions", Some(&create)).await;
+    let state = format!(
+        "/v1/sessions/{}/state",
+        made.json()["session_id"].as_str().unwrap()
+    );
+    let config = web.get(&state).await["config"].clone();
+    assert_eq!(config["name"], AGENT, "{config}");
+    assert_eq!(config["limits"]["max_iterations"], 3, "{config}");
 }
 
 /// Bytes that were put into a session are had by naming the session, not by knowing their hash.

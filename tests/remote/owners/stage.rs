@@ -4,6 +4,8 @@ use agentx_tests::World;
 use agentx_tests::remote::{Answered, Serving, Socket, Web, Who, Worker};
 use serde_json::{Value, json};
 
+/// An agent that a file of the server describes.
+pub(crate) const AGENT: &str = "guide";
 /// What is in the title of the session.
 pub(crate) const TITLE: &str = "titleOfNobodyElse";
 /// What is said in the session.
@@ -74,6 +76,11 @@ impl Stage {
         let worker = Worker::start();
         let world = World::new(&worker.url());
         world.config("approval: ask\n");
+        let files = world.workspace().join(".agentx/agents");
+        std::fs::create_dir_all(&files).unwrap();
+        let guide =
+            format!("type: react\nname: {AGENT}\nprompt: You guide.\nlimits: {{ max_iterations: 3 }}\n");
+        std::fs::write(files.join(format!("{AGENT}.yaml")), guide).unwrap();
         let people = [
             Who::member(&world, 2),
             Who::member(&world, 3),

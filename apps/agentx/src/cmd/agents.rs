@@ -20,8 +20,10 @@ use crate::{seat, start};
 
 /// Does what was asked for.
 pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
-    if matches!(command, AgentsCommand::Check | AgentsCommand::New(_)) {
-        only_here("agents check` and `agentx agents new", global)?;
+    match command {
+        AgentsCommand::Check => only_here("agents check", global)?,
+        AgentsCommand::New(_) => only_here("agents new", global)?,
+        AgentsCommand::List | AgentsCommand::Show { .. } => {}
     }
     if let AgentsCommand::New(args) = command {
         let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;

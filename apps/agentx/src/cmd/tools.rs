@@ -15,8 +15,11 @@ use crate::{seat, start};
 
 /// Does what was asked for.
 pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
-    if !matches!(command, ToolsCommand::List | ToolsCommand::Show { .. }) {
-        only_here("tools", global)?;
+    match command {
+        ToolsCommand::Check => only_here("tools check", global)?,
+        ToolsCommand::New(_) => only_here("tools new", global)?,
+        ToolsCommand::Run { .. } => only_here("tools run", global)?,
+        ToolsCommand::List | ToolsCommand::Show { .. } => {}
     }
     if let ToolsCommand::New(args) = &command {
         let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;

@@ -124,6 +124,16 @@ fn table() -> Vec<Route> {
             agents::agent,
         ),
         Route::get(
+            "/v1/agents",
+            "The agents that the server's files describe.",
+            agents::list,
+        ),
+        Route::get(
+            "/v1/agents/{id}",
+            "One of them, by its name, as a new session has it.",
+            agents::get,
+        ),
+        Route::get(
             "/v1/search",
             "Finds words in the caller's sessions.",
             find::search,
