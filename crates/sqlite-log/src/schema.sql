@@ -1,7 +1,7 @@
 -- The format of the database, version 1. What each column means is told here; how `data` is laid out, in codec.rs.
 
 -- One row a session. `base` is the session that holds the shared events of a fork up to `at_seq`; it may be an ancestor
--- of `parent`, the session that the fork was made of. `stale`: a run is under way, or the last batches were only
+-- of `parent`, the session that the fork was made of. A `session_id` of the form ANCESTOR@FORK: see link.rs. `stale`: a run is under way, or the last batches were only
 -- deltas, so `updated_at` is behind the last row of `batches`.
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
