@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use agentx::assembly::tools_lacking;
 use agentx::config::{Loaded, Places};
 use agentx::types::AgentConfig;
 
@@ -56,15 +57,7 @@ pub(crate) async fn place_of(
 /// What a person should know about tools that the session had and that are not there.
 fn lacks(place: &Place, agent: &AgentConfig) -> String {
     let here = place.runtime().tools();
-    // Those that the machine answers itself no program offers.
-    let own = agentx::agent::delegation_tools(&agent.agents);
-    let is_there = |name: &str| here.iter().chain(&own).any(|tool| tool.name == name);
-    let lacking: Vec<&str> = agent
-        .tools
-        .iter()
-        .map(|tool| tool.name.as_str())
-        .filter(|name| !is_there(name))
-        .collect();
+    let lacking = tools_lacking(agent, &here);
     if lacking.is_empty() {
         return String::new();
     }

@@ -3,11 +3,13 @@
 
 mod agent;
 mod catalogue;
+mod lacking;
 mod layers;
 mod runtime;
 mod tools;
 mod trust;
 
 pub use agent::{Assembly, AssemblyError};
+pub use lacking::tools_lacking;
 pub use runtime::{Variables, WithFiles, library, runtime_with_files, user_folder, workspace_folder};
 pub use tools::{FileTool, file_tools};
