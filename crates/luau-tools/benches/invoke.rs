@@ -1,20 +1,34 @@
 //! What running a script costs: beside a bare call of the VM, fresh, and waiting by the thousand. Prints ratios, judges nothing.
 //!
 //! `cargo bench -p agentx-luau-tools`
+//!
+//! **A trivial invoke, warm.** Both sides are given a copy of the same JSON arguments and come to the result as JSON. The bare call is
+//! mlua alone on the thread that measures: `LuaSerdeExt` both ways around `Function::call`, in a VM without sandbox, limits and
+//! interrupts. The invoke is all of `Script::invoke`: to the lane's thread and back, globals of its own, limits, a coroutine, a
+//! watch. Beside it stands a bare call with a hand-written conversion, which is what mlua can do at best. Rounds of the two
+//! alternate, so that what else the machine does meets both; what is printed are medians over the rounds. Processor time is that of
+//! the lane's thread and of the caller's, with what the lane spins and what the kernel does to wake either. How long it takes to go
+//! to another thread and back with nothing to do there is printed too: no invoke is faster than that.
+//!
+//! **A fresh script.** From a script that was compiled to its first result, less a warm call: with a VM that the lane prepared when it
+//! was idle, and in a crowd of fresh scripts, where each makes its own. Its memory is the growth of the process by scripts that
+//! each wait in a VM of their own, beside VMs of mlua that hold nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::cast_precision_loss,
     reason = "a benchmark may panic, and prints figures"
 )]
 
+use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Script};
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
-use mlua::{Function, Lua, LuaSerdeExt};
+use mlua::{Either, Function, Lua, LuaSerdeExt};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 const TRIVIAL: &str = "function invoke(ctx, args) return { city = args.city, n = args.n + 1 } end";
@@ -78,21 +92,104 @@ fn micros(time: Duration, rounds: usize) -> f64 {
     time.as_secs_f64() * 1e6 / rounds as f64
 }
 
-/// A function in a VM of its own, arguments and result by serde: what mlua alone costs.
-fn bare() -> f64 {
-    let lua = Lua::new();
-    lua.load(TRIVIAL).exec().unwrap();
-    let invoke: Function = lua.globals().get("invoke").unwrap();
-    let args = arguments();
-    let call = || -> Value {
-        let given = lua.to_value(&args).unwrap();
-        let got: mlua::Value = invoke.call((mlua::Value::Nil, given)).unwrap();
-        lua.from_value(got).unwrap()
-    };
-    (0..1000).for_each(|_| drop(call()));
-    let (_, before) = processor();
-    (0..ROUNDS).for_each(|_| drop(call()));
-    micros(processor().1.saturating_sub(before), ROUNDS)
+/// A function in a VM of its own.
+struct Bare {
+    lua: Lua,
+    invoke: Function,
+    args: Value,
+}
+
+impl Bare {
+    fn new() -> Self {
+        let lua = Lua::new();
+        lua.load(TRIVIAL).exec().unwrap();
+        let invoke: Function = lua.globals().get("invoke").unwrap();
+        Self {
+            lua,
+            invoke,
+            args: arguments(),
+        }
+    }
+
+    /// Arguments and result by serde: what mlua alone costs.
+    fn serde(&self, rounds: usize) -> [f64; 2] {
+        let call = || -> Value {
+            let args = self.args.clone();
+            let given = self.lua.to_value(&args).unwrap();
+            let got: mlua::Value = self.invoke.call((mlua::Value::Nil, given)).unwrap();
+            self.lua.from_value(got).unwrap()
+        };
+        timed(rounds, || drop(black_box(call())))
+    }
+
+    /// Arguments and result by hand, without bounds or checks.
+    fn by_hand(&self, rounds: usize) -> [f64; 2] {
+        let call = || -> Value {
+            let args = self.args.clone();
+            let given = to_luau(&self.lua, &args);
+            from_luau(self.invoke.call((mlua::Value::Nil, given)).unwrap())
+        };
+        timed(rounds, || drop(black_box(call())))
+    }
+}
+
+/// Microseconds of each call: of the processor, and by the clock.
+fn timed(rounds: usize, mut call: impl FnMut()) -> [f64; 2] {
+    let (began, before) = (Instant::now(), processor().1);
+    (0..rounds).for_each(|_| call());
+    let after = processor().1;
+    [
+        micros(after.saturating_sub(before), rounds),
+        micros(began.elapsed(), rounds),
+    ]
+}
+
+type Item<'a> = Either<&'a str, Either<f64, mlua::Value>>;
+
+fn item<'a>(lua: &Lua, value: &'a Value) -> Item<'a> {
+    match value {
+        Value::String(text) => Either::Left(text),
+        Value::Number(number) => Either::Right(Either::Left(number.as_f64().unwrap())),
+        other => Either::Right(Either::Right(to_luau(lua, other))),
+    }
+}
+
+fn to_luau(lua: &Lua, value: &Value) -> mlua::Value {
+    match value {
+        Value::Bool(flag) => mlua::Value::Boolean(*flag),
+        Value::Array(items) => {
+            let table = lua.create_table_with_capacity(items.len(), 0).unwrap();
+            for (index, value) in items.iter().enumerate() {
+                table.raw_set(index + 1, item(lua, value)).unwrap();
+            }
+            mlua::Value::Table(table)
+        }
+        Value::Object(fields) => {
+            let table = lua.create_table_with_capacity(0, fields.len()).unwrap();
+            for (key, value) in fields {
+                table.raw_set(key.as_str(), item(lua, value)).unwrap();
+            }
+            mlua::Value::Table(table)
+        }
+        _ => mlua::Value::Nil,
+    }
+}
+
+fn from_luau(value: mlua::Value) -> Value {
+    match value {
+        mlua::Value::Integer(number) => Value::from(number),
+        mlua::Value::String(text) => Value::String(text.to_str().unwrap().to_owned()),
+        mlua::Value::Table(table) => {
+            let mut fields = serde_json::Map::new();
+            let walked = table.for_each(|key: mlua::LuaString, value: mlua::Value| {
+                fields.insert(key.to_str()?.to_owned(), from_luau(value));
+                Ok(())
+            });
+            walked.unwrap();
+            Value::Object(fields)
+        }
+        _ => Value::Null,
+    }
 }
 
 async fn invoke(script: &Script, host: &Arc<Holds>, args: Value) {
@@ -103,39 +200,134 @@ async fn invoke(script: &Script, host: &Arc<Holds>, args: Value) {
     result.unwrap();
 }
 
-/// One after the other, or so many at once: microseconds of each in all, on the lane and for the caller.
-async fn warm(at_once: usize) -> (f64, f64, f64) {
-    let script = Script::compile_on(Lanes::new(1), "trivial", TRIVIAL, Libraries::new()).unwrap();
-    let (host, args) = (Arc::new(Holds::default()), arguments());
-    let all = |rounds: usize| {
-        let calls = stream::iter(0..rounds).map(|_| invoke(&script, &host, args.clone()));
-        calls.buffer_unordered(at_once).for_each(|()| async {})
-    };
-    all(1000).await;
-    let (began, before) = (Instant::now(), processor());
-    all(ROUNDS).await;
-    let after = processor();
-    (
-        micros(began.elapsed(), ROUNDS),
-        micros(after.0.saturating_sub(before.0), ROUNDS),
-        micros(after.1.saturating_sub(before.1), ROUNDS),
-    )
+/// A script that is warm.
+struct Warm {
+    script: Script,
+    host: Arc<Holds>,
+    args: Value,
 }
 
-/// A script that never ran: compiled, in a VM of its own, called once.
-async fn first() -> (f64, f64) {
+impl Warm {
+    fn new() -> Self {
+        let script = Script::compile_on(Lanes::new(1), "trivial", TRIVIAL, Libraries::new()).unwrap();
+        Self {
+            script,
+            host: Arc::default(),
+            args: arguments(),
+        }
+    }
+
+    /// One after the other, or so many at once: microseconds of each on the lane, for the caller, and by the clock.
+    async fn rounds(&self, rounds: usize, at_once: usize) -> [f64; 3] {
+        let (began, before) = (Instant::now(), processor());
+        let calls = stream::iter(0..rounds).map(|_| invoke(&self.script, &self.host, self.args.clone()));
+        calls.buffer_unordered(at_once).for_each(|()| async {}).await;
+        let after = processor();
+        [
+            micros(after.0.saturating_sub(before.0), rounds),
+            micros(after.1.saturating_sub(before.1), rounds),
+            micros(began.elapsed(), rounds),
+        ]
+    }
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+/// To another thread and back with a copy of the arguments, and nothing else: microseconds by the clock.
+async fn hop(rounds: usize, at_once: usize) -> f64 {
+    let (there, told) = std::sync::mpsc::channel::<(Value, oneshot::Sender<Value>)>();
+    std::thread::spawn(move || told.into_iter().for_each(|(value, back)| drop(back.send(value))));
+    let args = arguments();
+    let began = Instant::now();
+    let hops = stream::iter(0..rounds).map(|_| {
+        let (back, answer) = oneshot::channel();
+        there.send((args.clone(), back)).unwrap();
+        answer
+    });
+    let hops = hops.buffer_unordered(at_once);
+    hops.for_each(|value| async { drop(black_box(value)) }).await;
+    micros(began.elapsed(), rounds)
+}
+
+fn warm(runtime: &tokio::runtime::Runtime) {
+    let bare = Bare::new();
+    let (warm, fewer) = (Warm::new(), ROUNDS / 10);
+    bare.serde(fewer);
+    runtime.block_on(warm.rounds(fewer, 64));
+    let (mut serde, mut hand, mut many, mut single) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..11 {
+        serde.push(bare.serde(ROUNDS));
+        many.push(runtime.block_on(warm.rounds(ROUNDS, 64)));
+        hand.push(bare.by_hand(ROUNDS));
+        single.push(runtime.block_on(warm.rounds(ROUNDS / 4, 1)));
+    }
+    let at = |all: &[[f64; 2]], part: usize| median(all.iter().map(|round| round[part]).collect());
+    let (serde, hand) = ([at(&serde, 0), at(&serde, 1)], [at(&hand, 0), at(&hand, 1)]);
+    println!(
+        "bare call of mlua: {:.2} µs of the processor, {:.2} µs by the clock; with a conversion by hand {:.2} and {:.2} µs",
+        serde[0], serde[1], hand[0], hand[1]
+    );
+    for (at_once, all) in [(64, many), (1, single)] {
+        let hop = median(
+            (0..5)
+                .map(|_| runtime.block_on(hop(ROUNDS / 4, at_once)))
+                .collect(),
+        );
+        println!("to another thread and back, {at_once} at once: {hop:.2} µs by the clock");
+        let of = |part: &dyn Fn(&[f64; 3]) -> f64| median(all.iter().map(part).collect());
+        let (lane, caller, clock) = (of(&|r| r[0]), of(&|r| r[1]), of(&|r| r[2]));
+        let both = of(&|r| r[0] + r[1]);
+        println!(
+            "trivial invoke, warm, {at_once} at once, beside the bare call (by hand): clock {clock:.2} µs, {:.2}× ({:.2}×); \
+             processor: lane {lane:.2} µs, {:.2}× ({:.2}×), caller {caller:.2} µs, both {both:.2} µs, {:.2}× ({:.2}×)",
+            clock / serde[1],
+            clock / hand[1],
+            lane / serde[0],
+            lane / hand[0],
+            both / serde[0],
+            both / hand[0]
+        );
+    }
+}
+
+/// Scripts that never ran: microseconds to compile one; its first call with a VM that was prepared, and its second; a first call
+/// in a crowd.
+async fn fresh() -> [f64; 4] {
     let lanes = Lanes::new(1);
     let host = Arc::new(Holds::default());
-    let rounds = 300;
-    let mut compiling = Duration::ZERO;
-    let began = Instant::now();
-    for _ in 0..rounds {
-        let from = Instant::now();
-        let script = Script::compile_on(Arc::clone(&lanes), "first", TRIVIAL, Libraries::new()).unwrap();
-        compiling += from.elapsed();
-        invoke(&script, &host, arguments()).await;
+    let compile = || Script::compile_on(Arc::clone(&lanes), "fresh", TRIVIAL, Libraries::new()).unwrap();
+    let (mut compiling, mut first, mut second) = (vec![], vec![], vec![]);
+    for _ in 0..100 {
+        // The lane has time to prepare a VM, as it has between two scripts that somebody runs.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let began = Instant::now();
+        let script = compile();
+        compiling.push(micros(began.elapsed(), 1));
+        for times in [&mut first, &mut second] {
+            let began = Instant::now();
+            invoke(&script, &host, arguments()).await;
+            times.push(micros(began.elapsed(), 1));
+        }
     }
-    (micros(compiling, rounds), micros(began.elapsed(), rounds))
+    let mut crowd = vec![];
+    for _ in 0..5 {
+        let scripts: Vec<_> = (0..64).map(|_| compile()).collect();
+        let began = Instant::now();
+        let calls = scripts.iter().map(|script| invoke(script, &host, arguments()));
+        join_all(calls).await;
+        crowd.push(micros(began.elapsed(), 64));
+    }
+    [median(compiling), median(first), median(second), median(crowd)]
+}
+
+/// KiB of a VM of mlua with nothing in it.
+fn empty(vms: usize) -> (f64, Vec<Lua>) {
+    let before = status("VmRSS");
+    let all: Vec<_> = (0..vms).map(|_| Lua::new()).collect();
+    ((status("VmRSS") - before) / vms as f64, all)
 }
 
 /// So many runs that wait for the web at once, of so many scripts: KiB for each, and the threads that there are more.
@@ -172,6 +364,13 @@ fn main() {
         .enable_time()
         .build()
         .unwrap();
+    // First, while the process has no memory to give again; and kept until the other was measured.
+    let (alone, kept) = empty(200);
+    let (took, each, _) = runtime.block_on(waiting(200, 200));
+    println!(
+        "200 runs of 200 scripts wait, a VM each: {took:.1} µs and {each:.1} KiB each; a VM of mlua with nothing in it: {alone:.1} KiB"
+    );
+    drop(kept);
     let (took, each, more) = runtime.block_on(waiting(1000, 1));
     println!(
         "1,000 runs of a script wait in ctx.http: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
@@ -182,19 +381,11 @@ fn main() {
         "1,000 runs of 100 scripts wait: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
         each * 1000.0 / 1024.0
     );
-    let (took, each, _) = runtime.block_on(waiting(200, 200));
-    println!("200 runs of 200 scripts wait, a VM each: {took:.1} µs and {each:.1} KiB each");
-    let bare = bare();
-    println!("bare call of mlua: {bare:.2} µs of processor time");
-    for at_once in [64, 1] {
-        let (took, lane, caller) = runtime.block_on(warm(at_once));
-        println!(
-            "trivial invoke, warm, {at_once} at once: {lane:.2} µs of its lane, {:.2}× the bare call (bar 1.5), {caller:.2} µs of the caller; {took:.2} µs by the clock",
-            lane / bare
-        );
-    }
-    let (compiling, first) = runtime.block_on(first());
+    warm(&runtime);
+    let [compiling, first, second, crowd] = runtime.block_on(fresh());
     println!(
-        "a script that never ran: {compiling:.1} µs to compile, {first:.1} µs with its VM and its first call"
+        "a fresh script: {compiling:.1} µs to compile; its first call {first:.1} µs, its second {second:.1} µs: {:.1} µs until it was ready \
+         (a VM was prepared); {crowd:.1} µs each where 64 fresh scripts come at once",
+        first - second
     );
 }

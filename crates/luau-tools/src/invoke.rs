@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,7 @@ use crate::error::{Reason, ScriptError};
 use crate::host::{BoxFuture, Effect, EffectKind, Host, Outcome};
 use crate::lanes::{Seat, Start};
 use crate::limits::{Limit, Limits};
-use crate::run::{CANCELLED, Said, TIMED_OUT};
+use crate::line::{CANCELLED, Listener, Said, TIMED_OUT, line};
 use crate::script::Script;
 use crate::value::measure;
 
@@ -40,37 +40,31 @@ impl Script {
         cancel: CancellationToken,
     ) -> Result<Value, ScriptError> {
         let error = |reason| ScriptError::new(self.name(), reason);
-        measure(&args, limits.json_depth, limits.json)
+        let bytes = measure(&args, limits.json_depth, limits.json)
             .map_err(|problem| error(Reason::Arguments(problem)))?;
         if limits.at_depth > limits.depth {
             return Err(error(Reason::Limit(Limit::Depth(limits.depth))));
         }
         let end = Instant::now() + limits.wall.saturating_sub(limits.spent);
         let wall = Limit::Wall(limits.wall);
-        let _room = tokio::select! {
-            room = Arc::clone(&self.lanes.room).acquire_owned() => room,
-            () = cancel.cancelled() => return Err(error(Reason::Cancelled)),
-            () = tokio::time::sleep_until(end) => return Err(error(Reason::Limit(wall))),
-        };
-        let stop = Arc::new(AtomicU8::new(0));
-        let (said, heard) = mpsc::unbounded_channel();
+        let _room = self.room(&cancel, end, &wall).await.map_err(error)?;
+        let (speaker, listener) = line();
         let start = Start {
             id: next_run(),
             script: Arc::clone(&self.compiled),
             args,
+            bytes,
             limits,
-            said,
-            stop: Arc::clone(&stop),
+            line: speaker,
         };
         let Some(seat) = self.lanes.start(start) else {
             return Err(error(Reason::Lost("the lane has ended".to_owned())));
         };
         let mut invocation = Invocation {
             seat: Some(seat),
-            stop: StopOnDrop(stop),
-            heard,
+            listener,
             host,
-            doing: FuturesUnordered::new(),
+            doing: None,
             arrivals: Arrivals::default(),
         };
         tokio::select! {
@@ -80,6 +74,27 @@ impl Script {
             () = tokio::time::sleep_until(end) => {
                 Err(invocation.stop(self.name(), TIMED_OUT, Reason::Limit(wall)).await)
             }
+        }
+    }
+
+    /// A place among the runs that the lanes hold, at once where there is one.
+    async fn room(
+        &self,
+        cancel: &CancellationToken,
+        end: Instant,
+        wall: &Limit,
+    ) -> Result<Option<OwnedSemaphorePermit>, Reason> {
+        if cancel.is_cancelled() {
+            return Err(Reason::Cancelled);
+        }
+        if let Ok(room) = Arc::clone(&self.lanes.room).try_acquire_owned() {
+            return Ok(Some(room));
+        }
+        tokio::select! {
+            // It is closed never.
+            room = Arc::clone(&self.lanes.room).acquire_owned() => Ok(room.ok()),
+            () = cancel.cancelled() => Err(Reason::Cancelled),
+            () = tokio::time::sleep_until(end) => Err(Reason::Limit(wall.clone())),
         }
     }
 }
@@ -92,22 +107,18 @@ fn next_run() -> u64 {
 struct Invocation {
     /// `None` once the run was told to stop.
     seat: Option<Seat>,
-    stop: StopOnDrop,
-    heard: mpsc::UnboundedReceiver<Box<Said>>,
+    listener: Listener,
     host: Arc<dyn Host>,
-    doing: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>,
+    /// Made with the first effect: most runs have none.
+    doing: Option<Doing>,
     arrivals: Arrivals,
 }
 
-/// A script whose invocation is dropped while it computes sees it at its next safepoint.
-struct StopOnDrop(Arc<AtomicU8>);
+type Doing = FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>;
 
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        let _ = self
-            .0
-            .compare_exchange(0, CANCELLED, Ordering::Relaxed, Ordering::Relaxed);
-    }
+/// The next effect that is done, if any is under way.
+async fn done(doing: &mut Option<Doing>) -> Option<(u64, Outcome)> {
+    doing.as_mut()?.next().await
 }
 
 impl Invocation {
@@ -116,11 +127,16 @@ impl Invocation {
         loop {
             tokio::select! {
                 biased;
-                said = self.heard.recv() => match *said? {
+                said = self.listener.hear() => match said? {
                     Said::Began(effect) => self.begin(effect),
-                    Said::Ended(result) => return Some(result),
+                    Said::Ended(result) => {
+                        if let Some(seat) = self.seat.take() {
+                            seat.ended();
+                        }
+                        return Some(result);
+                    }
                 },
-                Some((step, outcome)) = self.doing.next() => {
+                Some((step, outcome)) = done(&mut self.doing) => {
                     self.arrivals.arrived(step);
                     if let Some(seat) = &self.seat {
                         seat.outcome(step, outcome);
@@ -144,16 +160,17 @@ impl Invocation {
             }
             _ => self.host.perform(effect),
         };
-        self.doing.push(Box::pin(async move { (step, outcome.await) }));
+        let doing = self.doing.get_or_insert_with(FuturesUnordered::new);
+        doing.push(Box::pin(async move { (step, outcome.await) }));
     }
 
     /// Stops the script and asks where it was.
     async fn stop(&mut self, name: &str, why: u8, reason: Reason) -> ScriptError {
-        self.stop.0.store(why, Ordering::Relaxed);
+        self.listener.stop(why);
         self.seat = None;
         let last = async {
             loop {
-                match self.heard.recv().await.map(|said| *said) {
+                match self.listener.hear().await {
                     Some(Said::Began(_)) => {}
                     Some(Said::Ended(result)) => return result.err(),
                     None => return None,

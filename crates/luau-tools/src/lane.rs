@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use std::{hint, thread};
 
 use mlua::Table;
 use serde_json::Value;
@@ -13,51 +14,86 @@ use crate::error::{Reason, ScriptError};
 use crate::host::{EffectError, Outcome};
 use crate::lanes::{Start, Told};
 use crate::limits::Limit;
+use crate::line::{TIMED_OUT, Wakes};
 use crate::natives::{is_memory, text_of};
-use crate::run::{Run, Said, TIMED_OUT};
+use crate::run::Run;
 use crate::script::Compiled;
 use crate::value::measure;
 use crate::vm::{Ended, Progress, Vm};
+use crate::vms::Vms;
 
-/// VMs without runs that a lane keeps, all scripts together.
-const IDLE_VMS: usize = 8;
 /// How long a run may take outcomes that are there already before others have their turn.
 const TURN: Duration = Duration::from_millis(4);
+/// How long a lane looks for more before it sleeps: about what it costs to wake it.
+const LOOKS: Duration = Duration::from_micros(50);
 
 /// The body of a lane's thread. It ends when nobody can tell it anything any more.
-pub(crate) fn run(told: &mpsc::Receiver<Told>) {
+pub(crate) fn run(told: &Receiver<Told>) {
     let mut lane = Lane::default();
     loop {
         if lane.ready.is_empty() {
-            match told.recv() {
-                Ok(told) => lane.told(told),
-                Err(_) => return,
+            match next(told, &mut lane) {
+                Some(told) => lane.told(told),
+                None => return,
             }
         }
         while let Ok(told) = told.try_recv() {
             lane.told(told);
+            lane.wakes.if_due();
         }
         if let Some(id) = lane.ready.pop_front() {
             lane.go_on(id);
+            lane.wakes.if_due();
         }
     }
+}
+
+/// What the lane is told next. Before it sleeps it makes VMs for the scripts that come.
+fn next(told: &Receiver<Told>, lane: &mut Lane) -> Option<Told> {
+    if let Ok(told) = told.try_recv() {
+        return Some(told);
+    }
+    lane.wakes.now();
+    let from = looks().then(Instant::now);
+    loop {
+        for _ in 0..32 {
+            match told.try_recv() {
+                Ok(told) => return Some(told),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => hint::spin_loop(),
+            }
+        }
+        if from.is_some_and(|from| from.elapsed() < LOOKS) {
+            continue;
+        }
+        if !lane.vms.prepare() {
+            return told.recv().ok();
+        }
+    }
+}
+
+/// Whether another processor may tell something meanwhile.
+fn looks() -> bool {
+    static SEVERAL: OnceLock<bool> = OnceLock::new();
+    *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1))
 }
 
 #[derive(Default)]
 struct Lane {
     runs: HashMap<u64, Instance>,
     ready: VecDeque<u64>,
-    vms: HashMap<u64, Vm>,
-    next_vm: u64,
+    vms: Vms,
+    wakes: Rc<Wakes>,
 }
 
 /// A run on this lane.
 struct Instance {
     run: Rc<Run>,
     script: Arc<Compiled>,
-    vm: u64,
+    vm: Rc<Vm>,
     table: Option<Table>,
-    args: Value,
+    /// The arguments and their size, before it begins.
+    args: (Value, usize),
     /// Outcomes that the script did not ask for yet.
     outcomes: BTreeMap<u64, Outcome>,
     /// The step whose outcome the script asked for.
@@ -77,104 +113,72 @@ impl Lane {
                 }
             }
             Told::Stop { run } => {
-                if let Some(instance) = self.runs.get(&run) {
-                    let reason = match instance.run.stop.load(Ordering::Relaxed) {
+                if let Some(mut instance) = self.runs.remove(&run) {
+                    let reason = match instance.run.line.stop() {
                         TIMED_OUT => Reason::Limit(Limit::Wall(instance.run.limits.wall)),
                         _ => Reason::Cancelled,
                     };
                     let error = ScriptError::new(&instance.script.name, reason);
-                    self.end(run, Err(error));
+                    self.end(&mut instance, Err(error));
                 }
             }
-            Told::Forget { script } => {
-                self.vms
-                    .retain(|_, vm| vm.runs > 0 || vm.shared.script.id != script);
-            }
+            Told::Forget { script } => self.vms.forget(script),
         }
     }
 
     fn start(&mut self, start: Start) {
-        let Start {
-            id,
-            script,
-            args,
-            limits,
-            said,
-            stop,
-        } = start;
-        let run = Rc::new(Run::new(limits, said, stop));
-        let vm = match self.vm(&script) {
+        let run = Rc::new(Run::new(start.limits, start.line, Rc::clone(&self.wakes)));
+        let vm = match self.vms.take(&start.script) {
             Ok(vm) => vm,
             Err(error) => {
-                let error = ScriptError::new(&script.name, Reason::Lost(text_of(&error)));
-                // Nobody listens when the run was dropped meanwhile.
-                let _ = run.said.send(Box::new(Said::Ended(Err(error))));
+                let error = ScriptError::new(&start.script.name, Reason::Lost(text_of(&error)));
+                run.line.ended(Err(error), start.args, &self.wakes);
                 return;
             }
         };
-        let instance = Instance {
+        let mut instance = Instance {
             run,
-            script,
+            script: start.script,
             vm,
             table: None,
-            args,
+            args: (start.args, start.bytes),
             outcomes: BTreeMap::new(),
             asked: None,
         };
-        self.runs.insert(id, instance);
-        self.ready.push_back(id);
-    }
-
-    /// A VM of this script with room, made where there is none.
-    fn vm(&mut self, script: &Arc<Compiled>) -> mlua::Result<u64> {
-        let found = self
-            .vms
-            .iter_mut()
-            .find(|(_, vm)| vm.shared.script.id == script.id && vm.has_room());
-        if let Some((id, vm)) = found {
-            vm.runs += 1;
-            return Ok(*id);
+        // Most runs end in their first turn: such a run is nowhere but here. Others that have turns to come go first.
+        if self.ready.is_empty() {
+            if let Some(result) = instance.turn() {
+                self.end(&mut instance, result);
+                return;
+            }
+            instance.args = (Value::Null, 0);
         }
-        let mut vm = Vm::new(script)?;
-        vm.runs = 1;
-        self.next_vm += 1;
-        self.vms.insert(self.next_vm, vm);
-        Ok(self.next_vm)
+        if !instance.waits() {
+            self.ready.push_back(start.id);
+        }
+        self.runs.insert(start.id, instance);
     }
 
     fn go_on(&mut self, id: u64) {
         let Some(instance) = self.runs.get_mut(&id) else {
             return;
         };
-        let Some(vm) = self.vms.get_mut(&instance.vm) else {
-            return;
-        };
-        match instance.go_on(vm) {
-            Ok(Some(result)) => self.end(id, result),
-            Ok(None) if !instance.waits() => self.ready.push_back(id),
-            Ok(None) => {}
-            Err(error) => {
-                let error = instance.failed(vm, &error);
-                self.end(id, Err(error));
+        if let Some(result) = instance.turn() {
+            if let Some(mut instance) = self.runs.remove(&id) {
+                self.end(&mut instance, result);
             }
+            return;
+        }
+        instance.args = (Value::Null, 0);
+        if !instance.waits() {
+            self.ready.push_back(id);
         }
     }
 
-    fn end(&mut self, id: u64, result: Result<Value, ScriptError>) {
-        let Some(instance) = self.runs.remove(&id) else {
-            return;
-        };
-        // Nobody listens when the run was dropped meanwhile.
-        let _ = instance.run.said.send(Box::new(Said::Ended(result)));
-        let vm_id = instance.vm;
-        drop(instance);
-        let idle = self.vms.values().filter(|vm| vm.runs == 0).count();
-        if let Some(vm) = self.vms.get_mut(&vm_id) {
-            vm.runs = vm.runs.saturating_sub(1);
-            if vm.runs == 0 && (!vm.is_small() || idle >= IDLE_VMS) {
-                self.vms.remove(&vm_id);
-            }
-        }
+    fn end(&mut self, instance: &mut Instance, result: Result<Value, ScriptError>) {
+        let (args, _) = std::mem::take(&mut instance.args);
+        instance.run.line.ended(result, args, &self.wakes);
+        self.vms.give_back(&instance.vm);
     }
 }
 
@@ -188,7 +192,7 @@ impl Instance {
         let limits = &self.run.limits;
         let outcome = outcome.and_then(|value| {
             let fits = measure(&value, limits.json_depth, limits.json);
-            fits.map(|()| value).map_err(|problem| {
+            fits.map(|_| value).map_err(|problem| {
                 EffectError::new("invalid", format!("the outcome is too large: {problem}"))
             })
         });
@@ -202,27 +206,34 @@ impl Instance {
         self.asked.is_some_and(|step| !self.outcomes.contains_key(&step))
     }
 
+    /// Its turn: how it ended, if it did.
+    fn turn(&mut self) -> Option<Result<Value, ScriptError>> {
+        let gone = self.go_on();
+        gone.unwrap_or_else(|error| Some(Err(self.failed(&error))))
+    }
+
     /// Lets the script go on until it waits, has had its turn, or ends.
-    fn go_on(&mut self, vm: &Vm) -> mlua::Result<Option<Result<Value, ScriptError>>> {
-        let from = Instant::now();
-        while !self.waits() && from.elapsed() < TURN {
-            let progress = match &self.table {
-                None => {
-                    let args = std::mem::take(&mut self.args);
-                    let (table, progress) = vm.start(&self.run, &args)?;
-                    self.table = Some(table);
-                    progress
-                }
-                Some(table) => {
-                    let table = table.clone();
-                    let given = self.asked.take().and_then(|step| self.take(step));
-                    vm.go_on(&self.run, &table, given)?
-                }
+    fn go_on(&mut self) -> mlua::Result<Option<Result<Value, ScriptError>>> {
+        let mut from = None;
+        while !self.waits() {
+            let progress = if let Some(table) = &self.table {
+                let table = table.clone();
+                let given = self.asked.take().and_then(|step| self.take(step));
+                self.vm.go_on(&self.run, &table, given)?
+            } else {
+                let (args, bytes) = &self.args;
+                let (table, progress) = self.vm.start(&self.run, args, *bytes)?;
+                self.table = table;
+                progress
             };
             match progress {
                 Progress::Done(ended) => return Ok(Some(self.ended(ended))),
                 Progress::TurnOver => return Ok(None),
                 Progress::Needs(step) => self.asked = Some(step),
+            }
+            let from = from.get_or_insert_with(|| self.run.entered());
+            if from.elapsed() >= TURN {
+                break;
             }
         }
         Ok(None)
@@ -256,10 +267,10 @@ impl Instance {
     }
 
     /// What an error of the VM means.
-    fn failed(&self, vm: &mut Vm, error: &mlua::Error) -> ScriptError {
+    fn failed(&self, error: &mlua::Error) -> ScriptError {
         let memory = Reason::Limit(Limit::Memory(self.run.limits.memory));
         if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
-            vm.retired = true;
+            self.vm.retired.set(true);
         }
         if let Some(error) = self.tripped() {
             return error;

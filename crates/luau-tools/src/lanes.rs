@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::host::Outcome;
 use crate::lane;
-use crate::run::Said;
+use crate::line::Speaker;
 use crate::script::Compiled;
 
 /// How many runs all lanes hold at one time; more wait for their start.
@@ -44,9 +44,10 @@ pub(crate) struct Start {
     pub(crate) id: u64,
     pub(crate) script: Arc<Compiled>,
     pub(crate) args: Value,
+    /// How large the arguments are.
+    pub(crate) bytes: usize,
     pub(crate) limits: crate::Limits,
-    pub(crate) said: tokio::sync::mpsc::UnboundedSender<Box<Said>>,
-    pub(crate) stop: Arc<std::sync::atomic::AtomicU8>,
+    pub(crate) line: Speaker,
 }
 
 /// A run's way to its lane. Dropping it stops the run.
@@ -54,6 +55,7 @@ pub(crate) struct Seat {
     inbox: mpsc::Sender<Told>,
     load: Arc<AtomicUsize>,
     run: u64,
+    ended: bool,
 }
 
 impl Lanes {
@@ -95,6 +97,7 @@ impl Lanes {
             inbox: lane.inbox.clone(),
             load: Arc::clone(&lane.load),
             run: start.id,
+            ended: false,
         };
         lane.inbox.send(Told::Start(Box::new(start))).ok()?;
         Some(seat)
@@ -133,11 +136,18 @@ impl Seat {
             outcome,
         });
     }
+
+    /// Leaves a run that has ended: its lane knows.
+    pub(crate) fn ended(mut self) {
+        self.ended = true;
+    }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let _ = self.inbox.send(Told::Stop { run: self.run });
+        if !self.ended {
+            let _ = self.inbox.send(Told::Stop { run: self.run });
+        }
         self.load.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -9,14 +9,17 @@ mod lane;
 mod lanes;
 mod libraries;
 mod limits;
+mod line;
 mod natives;
 mod prelude;
+mod prepared;
 mod random;
 mod run;
 mod script;
 mod time;
 mod value;
 mod vm;
+mod vms;
 
 pub use error::{Reason, ScriptError, ScriptMistake};
 pub use host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};

@@ -97,7 +97,6 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
         shared.note_place(lua);
         Err(run.trip(reason))
     })?;
-    to.add("most_tasks", |_, shared, ()| Ok(shared.run()?.limits.pending))?;
     to.add("too_many", |lua, shared, ()| {
         let run = shared.run()?;
         shared.note_place(lua);
@@ -106,7 +105,9 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("no_output", |_, shared, ()| {
         Err::<(), _>(shared.run()?.trip(Reason::NoOutput))
     })?;
-    to.add("awaits_recv", |_, shared, ()| Ok(shared.script.wants.awaits_recv))?;
+    to.add("awaits_recv", |_, shared, ()| {
+        Ok(shared.script()?.wants.awaits_recv)
+    })?;
     to.add(
         "library",
         |lua, shared, (name, env): (String, Table)| match shared.library(lua, &name, &env)? {

@@ -6,26 +6,39 @@ use mlua::Lua;
 
 use crate::script::compiler;
 
-/// The sandbox's own Luau, compiled once.
-pub(crate) fn prelude(older: bool) -> impl Iterator<Item = (&'static Vec<u8>, &'static str)> {
-    static CODE: OnceLock<Vec<(Vec<u8>, &'static str)>> = OnceLock::new();
-    let parts = CODE.get_or_init(|| {
-        let parts = [
-            (include_str!("luau/sandbox.luau"), "sandbox"),
-            (include_str!("luau/scheduler.luau"), "scheduler"),
-            (include_str!("luau/ctx.luau"), "ctx"),
-            (include_str!("luau/main.luau"), "main"),
-            (include_str!("luau/rt.luau"), "rt"),
-        ];
-        // Without lines, for only those of a script are shown.
+/// A part of the sandbox's own Luau, as bytecode.
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) code: Vec<u8>,
+}
+
+/// What every VM has.
+pub(crate) fn parts() -> &'static [Part] {
+    static PARTS: OnceLock<[Part; 4]> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        [
+            Part::new("sandbox", include_str!("luau/sandbox.luau")),
+            Part::new("scheduler", include_str!("luau/scheduler.luau")),
+            Part::new("ctx", include_str!("luau/ctx.luau")),
+            Part::new("main", include_str!("luau/main.luau")),
+        ]
+    })
+}
+
+/// What VMs of scripts that name it have too.
+pub(crate) fn older() -> &'static Part {
+    static OLDER: OnceLock<Part> = OnceLock::new();
+    OLDER.get_or_init(|| Part::new("rt", include_str!("luau/rt.luau")))
+}
+
+impl Part {
+    /// Compiled without lines, for only those of a script are shown.
+    fn new(name: &'static str, text: &str) -> Self {
+        flags();
         let lean = compiler().set_optimization_level(2).set_debug_level(0);
-        let compile = |(text, name): (&str, _)| (lean.compile(text).unwrap_or_default(), name);
-        parts.into_iter().map(compile).collect()
-    });
-    parts
-        .iter()
-        .filter(move |(_, name)| older || *name != "rt")
-        .map(|(code, name)| (code, *name))
+        let code = lean.compile(text).unwrap_or_default();
+        Self { name, code }
+    }
 }
 
 /// Makes the VM robust where Luau guards it by a flag: tables when memory runs out, long moves, long splits. Called before

@@ -2,16 +2,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use tokio::sync::mpsc::UnboundedSender;
 
-use crate::error::{Place, Reason, ScriptError};
+use crate::error::{Place, Reason};
 use crate::host::{Effect, EffectKind};
 use crate::limits::{Limit, Limits};
+use crate::line::{Speaker, TIMED_OUT, Wakes};
 use crate::random::Random;
 
 /// How long a script may compute before others have their turn.
@@ -19,22 +18,12 @@ const SLICE: Duration = Duration::from_millis(4);
 /// The clock is read once in so many interrupts.
 const CLOCK_EVERY: u32 = 8;
 
-/// From a lane to the future that awaits the run; boxed, for a channel keeps room for 32. It is bounded by `Limits::pending` and `Limits::effects`.
-pub(crate) enum Said {
-    Began(Effect),
-    Ended(Result<Value, ScriptError>),
-}
-
-/// Why a run is stopped from outside; zero means that it is not.
-pub(crate) const CANCELLED: u8 = 1;
-/// The time of the run is over.
-pub(crate) const TIMED_OUT: u8 = 2;
-
 /// One run.
 pub(crate) struct Run {
     pub(crate) limits: Limits,
-    pub(crate) said: UnboundedSender<Box<Said>>,
-    pub(crate) stop: Arc<AtomicU8>,
+    pub(crate) line: Speaker,
+    /// The lane's.
+    pub(crate) wakes: Rc<Wakes>,
     /// The limit that was hit; nothing of the script runs after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
     pub(crate) place: RefCell<Option<Place>>,
@@ -72,12 +61,12 @@ struct Counts {
 }
 
 impl Run {
-    pub(crate) fn new(limits: Limits, said: UnboundedSender<Box<Said>>, stop: Arc<AtomicU8>) -> Self {
+    pub(crate) fn new(limits: Limits, line: Speaker, wakes: Rc<Wakes>) -> Self {
         let now = Instant::now();
         Self {
             limits,
-            said,
-            stop,
+            line,
+            wakes,
             tripped: RefCell::new(None),
             place: RefCell::new(None),
             random: RefCell::new(None),
@@ -99,6 +88,11 @@ impl Run {
         let now = Instant::now();
         self.watch.slice_from.set(now);
         self.watch.yield_at.set(now + SLICE);
+    }
+
+    /// When the script began to compute.
+    pub(crate) fn entered(&self) -> Instant {
+        self.watch.slice_from.get()
     }
 
     /// The script waits, or others have their turn.
@@ -127,7 +121,8 @@ impl Run {
         if !ticks.is_multiple_of(CLOCK_EVERY) {
             return Ok(mlua::VmState::Continue);
         }
-        match self.stop.load(Ordering::Relaxed) {
+        self.wakes.if_due();
+        match self.line.stop() {
             0 => {}
             TIMED_OUT => return Err(self.trip(Reason::Limit(Limit::Wall(self.limits.wall)))),
             _ => return Err(self.trip(Reason::Cancelled)),
@@ -151,10 +146,7 @@ impl Run {
         let step = self.counts.steps.get() + 1;
         self.counts.steps.set(step);
         self.counts.pending.set(self.counts.pending.get() + 1);
-        // Nobody listens any more only when the run was dropped; then it is stopped soon.
-        let _ = self
-            .said
-            .send(Box::new(Said::Began(Effect { step, kind, request })));
+        self.line.began(Effect { step, kind, request }, &self.wakes);
         Ok(step)
     }
 

@@ -16,6 +16,14 @@ use crate::limits::{Bytes, SOURCE_BYTES};
 pub struct Script {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) lanes: Arc<Lanes>,
+    /// Clones share it; with the last of them it goes. A VM holds what was compiled, and so cannot tell.
+    _forgets: Arc<Forgets>,
+}
+
+/// Tells the lanes when a script is gone.
+struct Forgets {
+    id: u64,
+    lanes: std::sync::Weak<Lanes>,
 }
 
 /// What the lanes need of a script.
@@ -29,7 +37,6 @@ pub(crate) struct Compiled {
     pub(crate) compiled: BTreeMap<String, Vec<u8>>,
     pub(crate) hash: String,
     pub(crate) wants: Wants,
-    pub(crate) lanes: std::sync::Weak<Lanes>,
 }
 
 /// What the text names, and so is made ready before it begins.
@@ -41,7 +48,7 @@ pub(crate) struct Wants {
     pub(crate) awaits_recv: bool,
 }
 
-impl Drop for Compiled {
+impl Drop for Forgets {
     fn drop(&mut self) {
         if let Some(lanes) = self.lanes.upgrade() {
             lanes.forget(self.id);
@@ -91,11 +98,15 @@ impl Script {
             hash: hash(source, &libraries),
             wants: wants(source, &libraries),
             libraries,
+        };
+        let forgets = Forgets {
+            id: compiled.id,
             lanes: Arc::downgrade(&lanes),
         };
         Ok(Self {
             compiled: Arc::new(compiled),
             lanes,
+            _forgets: Arc::new(forgets),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use mlua::{Lua, Table, Value as Luau};
+use mlua::{Either, Lua, Table, Value as Luau};
 use serde_json::{Map, Number, Value};
 
 /// The key of an object that stands for bytes which are no text.
@@ -28,6 +28,9 @@ pub(crate) struct ToLuau<'a> {
     pub(crate) nulls: Nulls,
 }
 
+/// What goes into a table as it is, and the rest: a handle to a value of the VM costs more than the value.
+type Direct<'v> = Either<&'v str, Either<f64, Either<bool, Luau>>>;
+
 impl ToLuau<'_> {
     /// The value; its depth was checked before by [`measure`].
     pub(crate) fn value(&self, value: &Value) -> mlua::Result<Luau> {
@@ -41,10 +44,19 @@ impl ToLuau<'_> {
         })
     }
 
+    fn item<'v>(&self, value: &'v Value) -> mlua::Result<Direct<'v>> {
+        Ok(match value {
+            Value::String(text) => Either::Left(text),
+            Value::Number(number) => Either::Right(Either::Left(number.as_f64().unwrap_or(f64::NAN))),
+            Value::Bool(flag) => Either::Right(Either::Right(Either::Left(*flag))),
+            other => Either::Right(Either::Right(Either::Right(self.value(other)?))),
+        })
+    }
+
     fn array(&self, items: &[Value]) -> mlua::Result<Table> {
         let table = self.lua.create_table_with_capacity(items.len(), 0)?;
-        for item in items {
-            table.raw_push(self.value(item)?)?;
+        for (index, item) in items.iter().enumerate() {
+            table.raw_set(index + 1, self.item(item)?)?;
         }
         if items.is_empty() {
             table.set_metatable(Some(self.array.clone()))?;
@@ -59,7 +71,7 @@ impl ToLuau<'_> {
         let table = self.lua.create_table_with_capacity(0, fields.len())?;
         for (key, value) in fields {
             if !(value.is_null() && self.nulls == Nulls::Absent) {
-                table.raw_set(key.as_str(), self.value(value)?)?;
+                table.raw_set(key.as_str(), self.item(value)?)?;
             }
         }
         Ok(Luau::Table(table))
@@ -67,7 +79,11 @@ impl ToLuau<'_> {
 }
 
 fn bytes_of(fields: &Map<String, Value>) -> Option<Vec<u8>> {
-    let text = fields.get(BYTES).filter(|_| fields.len() == 1)?.as_str()?;
+    let (_, text) = fields
+        .iter()
+        .next()
+        .filter(|(key, _)| fields.len() == 1 && *key == BYTES)?;
+    let text = text.as_str()?;
     BASE64.decode(text).ok()
 }
 
@@ -187,22 +203,32 @@ impl<'a> ToJson<'a> {
         };
         let mut items: Vec<(i64, Value)> = Vec::new();
         let mut fields: Vec<(String, Value)> = Vec::new();
-        for pair in table.pairs::<Luau, Luau>() {
-            let (key, value) = pair?;
-            if let Some(index) = index_of(&key) {
-                let made = self.at(&value, depth);
-                items.push((
-                    index,
-                    made.map_err(|problem| problem.inside(|| format!("[{index}]")))?,
-                ));
-            } else {
-                let name = field_name(&key)?;
-                self.take(name.len() + 2)?;
-                let made = self.at(&value, depth);
-                let made = made.map_err(|problem| problem.inside(|| format!(".{name}")))?;
-                fields.push((name, made));
-            }
+        let mut problem = None;
+        let walked = table.for_each(|key: Luau, value: Luau| {
+            let mut pair = || -> Result<(), Problem> {
+                if let Some(index) = index_of(&key) {
+                    let made = self.at(&value, depth);
+                    let made = made.map_err(|problem| problem.inside(|| format!("[{index}]")))?;
+                    items.push((index, made));
+                } else {
+                    let name = field_name(&key)?;
+                    self.take(name.len() + 2)?;
+                    let made = self.at(&value, depth);
+                    let made = made.map_err(|problem| problem.inside(|| format!(".{name}")))?;
+                    fields.push((name, made));
+                }
+                Ok(())
+            };
+            // The walk ends with any error; which one it was is beside it.
+            pair().map_err(|found| {
+                problem = Some(found);
+                mlua::Error::StackError
+            })
+        });
+        if let Some(problem) = problem {
+            return Err(problem);
         }
+        walked?;
         match (items.is_empty(), fields.is_empty()) {
             (true, true) if table.metatable().as_ref() == Some(self.array) => Ok(Value::Array(Vec::new())),
             (true, _) => Ok(object(fields)),
@@ -271,11 +297,11 @@ fn number_value(number: f64) -> Result<Value, Problem> {
     number.ok_or_else(|| Problem::new("a number that is not finite is no JSON"))
 }
 
-/// Whether a value is within depth and bytes; the error says what it is not.
-pub(crate) fn measure(value: &Value, depth: usize, bytes: usize) -> Result<(), String> {
+/// How many bytes a value has, about, where it is within depth and bytes; the error says what it is not.
+pub(crate) fn measure(value: &Value, depth: usize, bytes: usize) -> Result<usize, String> {
     let mut left = bytes;
     if fits(value, depth, &mut left) {
-        Ok(())
+        Ok(bytes - left)
     } else {
         let most = crate::limits::Bytes(bytes);
         Err(format!("more than {most} of JSON, or nested deeper than {depth}"))

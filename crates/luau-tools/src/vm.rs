@@ -1,8 +1,9 @@
 //! A VM that holds runs of one script. Between runs it is frozen: what a run writes is in globals of its own.
 //!
-//! A VM takes about 200 KiB whatever runs in it, a run in it about 16. So runs of one [`Script`](crate::Script) share VMs,
+//! A VM takes about 370 KiB whatever runs in it, a run in it about 8. So runs of one [`Script`](crate::Script) share VMs,
 //! at most [`MOST_RUNS`] each, and runs of different scripts never do: a script is compiled for one owner, so nobody shares
 //! a VM with somebody else. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
+//! How a VM comes to be is in `prepared.rs`.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -10,12 +11,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mlua::chunk::ChunkMode;
-use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value as Luau};
+use mlua::{Function, Lua, Table, Value as Luau};
 use serde_json::Value;
 
 use crate::error::{Place, TOOL};
 use crate::natives;
-use crate::prelude::prelude;
+use crate::prepared::Prepared;
 use crate::run::Run;
 use crate::script::Compiled;
 use crate::value::{Nulls, measure};
@@ -30,23 +31,29 @@ pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
     go: Function,
     start: Function,
-    body: Function,
     main: Function,
     env_meta: Table,
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) runs: usize,
-    pub(crate) retired: bool,
+    shared: Rc<Shared>,
+    pub(crate) script: Arc<Compiled>,
+    pub(crate) runs: Cell<usize>,
+    pub(crate) retired: Cell<bool>,
     base: usize,
+    /// With so many bytes garbage is collected between two runs.
+    collect_at: Cell<usize>,
     lua: Lua,
 }
 
 /// What the functions of Rust in a VM know.
+#[derive(Default)]
 pub(crate) struct Shared {
-    pub(crate) script: Arc<Compiled>,
+    /// Whose VM it is; a prepared one is nobody's.
+    script: OnceCell<Arc<Compiled>>,
     current: RefCell<Option<Rc<Run>>>,
-    array: OnceCell<Table>,
+    pub(crate) array: OnceCell<Table>,
     libraries: RefCell<HashMap<String, Function>>,
     depth: Cell<usize>,
+    /// The collector stands still until the VM has so many bytes; zero where it runs.
+    still_until: Cell<usize>,
 }
 
 /// What a run came to when its script could not go on for now.
@@ -65,6 +72,11 @@ impl Shared {
         let run = self.current.borrow();
         run.clone()
             .ok_or_else(|| mlua::Error::runtime("no script is running"))
+    }
+
+    pub(crate) fn script(&self) -> mlua::Result<&Arc<Compiled>> {
+        let script = self.script.get();
+        script.ok_or_else(|| mlua::Error::runtime("the VM has no script"))
     }
 
     /// The metatable that marks empty arrays.
@@ -105,7 +117,8 @@ impl Shared {
         name: &str,
         env: &Table,
     ) -> mlua::Result<Result<(String, Function), String>> {
-        let path = match self.script.libraries.find(name) {
+        let script = self.script()?;
+        let path = match script.libraries.find(name) {
             Ok((path, _)) => path,
             Err(problem) => return Ok(Err(problem)),
         };
@@ -113,7 +126,7 @@ impl Shared {
         let function = match known {
             Some(function) => function,
             None => {
-                let Some(code) = self.script.compiled.get(&path) else {
+                let Some(code) = script.compiled.get(&path) else {
                     return Ok(Err(format!("require: {path} was not compiled")));
                 };
                 let function = load(lua, code, &path, Some(env.clone()))?;
@@ -126,10 +139,16 @@ impl Shared {
         Ok(Ok((path, function)))
     }
 
-    fn interrupt(&self, lua: &Lua) -> mlua::Result<mlua::VmState> {
-        let Some(run) = self.current.borrow().clone() else {
+    /// At each safepoint: it is called more often than anything else here.
+    pub(crate) fn interrupt(&self, lua: &Lua) -> mlua::Result<mlua::VmState> {
+        let current = self.current.borrow();
+        let Some(run) = current.as_ref() else {
             return Ok(mlua::VmState::Continue);
         };
+        if self.still_until.get() != 0 && lua.used_memory() > self.still_until.get() {
+            self.still_until.set(0);
+            lua.gc_restart();
+        }
         run.interrupt().inspect_err(|_| {
             // The place may not be asked from within itself.
             if self.depth.replace(1) == 0 {
@@ -141,86 +160,66 @@ impl Shared {
 }
 
 impl Vm {
-    /// A frozen VM with the script loaded.
-    pub(crate) fn new(script: &Arc<Compiled>) -> mlua::Result<Self> {
-        let libraries = StdLib::TABLE
-            | StdLib::STRING
-            | StdLib::MATH
-            | StdLib::BIT
-            | StdLib::UTF8
-            | StdLib::BUFFER
-            | StdLib::VECTOR
-            | StdLib::COROUTINE
-            | StdLib::DEBUG;
-        let lua = Lua::new_with(libraries, LuaOptions::new())?;
-        let shared = Rc::new(Shared {
-            script: Arc::clone(script),
-            current: RefCell::new(None),
-            array: OnceCell::new(),
-            libraries: RefCell::default(),
-            depth: Cell::new(0),
-        });
-        let array = marker(&lua, "array")?;
-        shared.array.get_or_init(|| array);
-        let inner = lua.create_table()?;
-        let native = natives::table(&lua, &shared)?;
-        for (code, name) in prelude(script.wants.older) {
-            let chunk = lua.load(code.as_slice()).set_name("=agentx");
-            let chunk = chunk.set_mode(ChunkMode::Binary).into_function()?;
-            chunk
-                .call::<()>((&native, &inner))
-                .map_err(|error| mlua::Error::runtime(format!("{name}: {error}")))?;
+    /// A prepared VM with a script loaded. From here on it belongs to that script.
+    pub(crate) fn of(script: &Arc<Compiled>, prepared: Prepared) -> mlua::Result<Self> {
+        if script.wants.older {
+            prepared.add_older()?;
         }
-        let base = lua.globals();
-        for name in ["require", "rt", "builtin"] {
-            let global = if name == "builtin" { "__builtin" } else { name };
-            base.raw_set(global, inner.raw_get::<Luau>(name)?)?;
-        }
-        lua.sandbox(true)?;
-        let env_meta = marker(&lua, "globals")?;
-        env_meta.set_readonly(false);
-        env_meta.raw_set("__index", &base)?;
-        env_meta.set_readonly(true);
+        let Prepared {
+            lua,
+            shared,
+            inner,
+            env_meta,
+            ..
+        } = prepared;
+        shared.script.get_or_init(|| Arc::clone(script));
         let main = load(&lua, &script.main, TOOL, Some(environment(&lua, &env_meta)?))?;
-        let watch = Rc::clone(&shared);
-        lua.set_interrupt(move |lua| watch.interrupt(lua));
         Ok(Self {
             go: inner.raw_get("go")?,
             start: inner.raw_get("start")?,
-            body: inner.raw_get("body")?,
             main,
             env_meta,
             shared,
-            runs: 0,
-            retired: false,
+            script: Arc::clone(script),
+            runs: Cell::new(0),
+            retired: Cell::new(false),
             base: lua.used_memory(),
+            collect_at: Cell::new(lua.used_memory() + GARBAGE),
             lua,
         })
     }
 
     /// Whether another run may come in.
     pub(crate) fn has_room(&self) -> bool {
-        !self.retired && self.runs < MOST_RUNS && self.lua.used_memory() < self.base + FULL
+        !self.retired.get() && self.runs.get() < MOST_RUNS && self.lua.used_memory() < self.base + FULL
     }
 
     /// Whether it is worth keeping when nothing runs in it.
     pub(crate) fn is_small(&self) -> bool {
-        !self.retired && self.lua.used_memory() < self.base + (1 << 20)
+        !self.retired.get() && self.lua.used_memory() < self.base + 2 * GARBAGE
     }
 
-    /// Begins a run: its globals, its arguments, its main task, and lets it go as far as it comes. Gives the table that
-    /// [`Vm::go_on`] wants.
-    pub(crate) fn start(&self, run: &Rc<Run>, args: &Value) -> mlua::Result<(Table, Progress)> {
+    /// Begins a run: its globals, its arguments of so many bytes, its main task, and lets it go as far as it comes. Gives the
+    /// table that [`Vm::go_on`] wants where it did not end.
+    pub(crate) fn start(
+        &self,
+        run: &Rc<Run>,
+        args: &Value,
+        bytes: usize,
+    ) -> mlua::Result<(Option<Table>, Progress)> {
         self.with(run, |limit| {
             let env = environment(&self.lua, &self.env_meta)?;
             let main = self.main.deep_clone()?;
             main.set_environment(env.clone())?;
-            let args = self.given(args, limit)?;
+            if bytes > SMALL {
+                limit()?;
+            }
+            let args = self.given(args)?;
             limit()?;
-            let wants = &self.shared.script.wants;
-            let (table, code, ok, value): (Table, i64, Option<bool>, Luau) =
+            let wants = &self.script.wants;
+            let (code, table, ok, value): (i64, Option<Table>, Option<bool>, Luau) =
                 self.start
-                    .call((&self.body, env, main, args, wants.state, wants.random))?;
+                    .call((env, main, args, wants.state, wants.random, run.limits.pending))?;
             Ok((table, self.progress(code, ok, &value)?))
         })
     }
@@ -235,7 +234,12 @@ impl Vm {
         self.with(run, |limit| {
             let given = match outcome {
                 None => None,
-                Some((step, Ok(value))) => Some((step, true, self.given(&value, limit)?)),
+                Some((step, Ok(value))) => {
+                    if measure(&value, run.limits.json_depth, SMALL).is_err() {
+                        limit()?;
+                    }
+                    Some((step, true, self.given(&value)?))
+                }
                 Some((step, Err(problem))) => {
                     Some((step, false, Luau::String(self.lua.create_string(problem)?)))
                 }
@@ -262,10 +266,7 @@ impl Vm {
         if !ok {
             return Ok(Ended::Raised(self.raised(value)?));
         }
-        let Luau::Table(given) = value else {
-            return Ok(Ended::Value(Value::Null));
-        };
-        Ok(match self.shared.json(&given.raw_get::<Luau>(1)?)? {
+        Ok(match self.shared.json(value)? {
             Ok((value, _)) => Ended::Value(value),
             Err(problem) => Ended::NoJson(problem),
         })
@@ -302,12 +303,9 @@ impl Vm {
     }
 
     /// A value from outside. Small ones are made before the limit is set, for a VM with a limit guards each single step.
-    fn given(&self, value: &Value, limit: &dyn Fn() -> mlua::Result<()>) -> mlua::Result<Luau> {
+    fn given(&self, value: &Value) -> mlua::Result<Luau> {
         if value.is_null() {
             return Ok(Luau::Nil);
-        }
-        if measure(value, SMALL_DEPTH, SMALL).is_err() {
-            limit()?;
         }
         self.shared.luau(&self.lua, value, Nulls::Absent)
     }
@@ -322,20 +320,52 @@ impl Vm {
         let charged = run.charged.get().min(before.saturating_sub(self.base));
         let left = run.limits.memory.saturating_sub(charged);
         *self.shared.current.borrow_mut() = Some(Rc::clone(run));
+        self.hold_collector(left, before);
         run.enter();
         let done = work(&|| self.lua.set_memory_limit(before + left).map(drop));
         run.leave();
         *self.shared.current.borrow_mut() = None;
         self.lua.set_memory_limit(0)?;
+        if self.lua.used_memory() > self.collect_at.get() {
+            self.collect()?;
+        }
         let after = self.lua.used_memory();
         run.charged.set((charged + after).saturating_sub(before));
         done
     }
+
+    /// A run that takes little leaves its garbage to be collected with that of others; but not where little is left.
+    fn hold_collector(&self, left: usize, used: usize) {
+        if left > 4 * GARBAGE {
+            self.lua.gc_stop();
+            self.shared.still_until.set(used + STILL);
+        } else {
+            self.lua.gc_restart();
+            self.shared.still_until.set(0);
+        }
+    }
+
+    /// Frees what nobody holds any more. No run's script is under way.
+    pub(crate) fn collect(&self) -> mlua::Result<()> {
+        self.lua.gc_collect()?;
+        let used = self.lua.used_memory();
+        // With much that stays, much more may lie beside it: else one would be collecting all the time.
+        self.collect_at.set(used + used / 2 + GARBAGE);
+        Ok(())
+    }
+
+    /// Whether runs left garbage in it.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.lua.used_memory() > self.base + GARBAGE / 2
+    }
 }
 
-/// Up to so many bytes and levels a value is small.
+/// So much garbage is let lie in a VM.
+const GARBAGE: usize = 1 << 20;
+/// So much a run may take before the collector runs beside it.
+const STILL: usize = 256 << 10;
+/// Up to so many bytes a value is small.
 const SMALL: usize = 64 << 10;
-const SMALL_DEPTH: usize = 64;
 
 /// How the main task of a run ended.
 pub(crate) enum Ended {
@@ -353,14 +383,7 @@ fn environment(lua: &Lua, meta: &Table) -> mlua::Result<Table> {
     Ok(env)
 }
 
-fn marker(lua: &Lua, name: &str) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.raw_set("__metatable", name)?;
-    table.set_readonly(true);
-    Ok(table)
-}
-
-fn load(lua: &Lua, code: &[u8], name: &str, env: Option<Table>) -> mlua::Result<Function> {
+pub(crate) fn load(lua: &Lua, code: &[u8], name: &str, env: Option<Table>) -> mlua::Result<Function> {
     // Bytecode is made by this process alone; `=` keeps the name from being taken for a file.
     let chunk = lua
         .load(code)

@@ -1,0 +1,250 @@
+//! The line between a lane and the future that awaits a run: what the run says, and whether it shall stop. One allocation for
+//! both, for a run may last a few microseconds.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::error::ScriptError;
+use crate::host::Effect;
+
+/// What a lane says of a run. It is bounded by `Limits::pending` and `Limits::effects`.
+pub(crate) enum Said {
+    Began(Effect),
+    Ended(Result<Value, ScriptError>),
+}
+
+/// Why a run is stopped from outside; zero means that it is not.
+pub(crate) const CANCELLED: u8 = 1;
+/// The time of the run is over.
+pub(crate) const TIMED_OUT: u8 = 2;
+
+#[derive(Default)]
+struct Line {
+    stop: AtomicU8,
+    words: Mutex<Words>,
+}
+
+#[derive(Default)]
+struct Words {
+    began: VecDeque<Effect>,
+    ended: Option<Ended>,
+    /// Nobody will say anything more.
+    over: bool,
+    listener: Option<Waker>,
+}
+
+struct Ended {
+    result: Result<Value, ScriptError>,
+    /// They go where they came from: to free another thread's memory takes its allocator's lock, many times.
+    _args: Value,
+}
+
+impl Line {
+    fn words(&self) -> MutexGuard<'_, Words> {
+        // What is behind it is whole after every single step.
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says something. Who listens is to be woken.
+    fn say(&self, change: impl FnOnce(&mut Words)) -> Option<Waker> {
+        let mut words = self.words();
+        change(&mut words);
+        words.listener.take()
+    }
+}
+
+/// Both ends of a new line.
+pub(crate) fn line() -> (Speaker, Listener) {
+    let line = Arc::new(Line::default());
+    (Speaker(Arc::clone(&line)), Listener(line))
+}
+
+/// The lane's end.
+pub(crate) struct Speaker(Arc<Line>);
+
+impl Speaker {
+    pub(crate) fn began(&self, effect: Effect, wakes: &Wakes) {
+        wakes.later(self.0.say(|words| words.began.push_back(effect)));
+    }
+
+    pub(crate) fn ended(&self, result: Result<Value, ScriptError>, args: Value, wakes: &Wakes) {
+        let ended = Ended { result, _args: args };
+        wakes.later(self.0.say(|words| words.ended = Some(ended)));
+    }
+
+    /// Why the run shall stop, or zero.
+    pub(crate) fn stop(&self) -> u8 {
+        self.0.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Speaker {
+    fn drop(&mut self) {
+        if let Some(listener) = self.0.say(|words| words.over = true) {
+            listener.wake();
+        }
+    }
+}
+
+/// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once for several: when the
+/// lane has nothing more to do, or the first of them has waited a moment.
+#[derive(Default)]
+pub(crate) struct Wakes {
+    all: RefCell<Vec<Waker>>,
+    since: Cell<Option<Instant>>,
+}
+
+/// How long somebody may wait to be woken while the lane does other things.
+const MOMENT: Duration = Duration::from_micros(30);
+/// How many may wait to be woken.
+const SEVERAL: usize = 16;
+
+impl Wakes {
+    fn later(&self, listener: Option<Waker>) {
+        let Some(listener) = listener else { return };
+        let mut all = self.all.borrow_mut();
+        if all.is_empty() {
+            self.since.set(Some(Instant::now()));
+        }
+        all.push(listener);
+    }
+
+    /// Wakes them if the first has waited a moment, or they are several.
+    pub(crate) fn if_due(&self) {
+        let Some(since) = self.since.get() else { return };
+        if self.all.borrow().len() >= SEVERAL || since.elapsed() >= MOMENT {
+            self.now();
+        }
+    }
+
+    /// Wakes them all.
+    pub(crate) fn now(&self) {
+        if self.since.take().is_none() {
+            return;
+        }
+        let mut all = self.all.take();
+        all.drain(..).for_each(Waker::wake);
+        // Its room is used again.
+        self.all.replace(all);
+    }
+}
+
+/// The end of the future that awaits the run. A script whose invocation is dropped while it computes sees it at its next safepoint.
+pub(crate) struct Listener(Arc<Line>);
+
+impl Listener {
+    /// The next that is said; `None` when the lane is gone.
+    pub(crate) async fn hear(&self) -> Option<Said> {
+        poll_fn(|context| {
+            let mut words = self.0.words();
+            if let Some(effect) = words.began.pop_front() {
+                return Poll::Ready(Some(Said::Began(effect)));
+            }
+            if let Some(ended) = words.ended.take() {
+                return Poll::Ready(Some(Said::Ended(ended.result)));
+            }
+            if words.over {
+                return Poll::Ready(None);
+            }
+            match &mut words.listener {
+                Some(listener) => listener.clone_from(context.waker()),
+                none => *none = Some(context.waker().clone()),
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    pub(crate) fn stop(&self, why: u8) {
+        self.0.stop.store(why, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = self
+            .0
+            .stop
+            .compare_exchange(0, CANCELLED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::{Context, Wake};
+
+    use futures_util::FutureExt;
+    use serde_json::json;
+
+    use super::*;
+    use crate::host::EffectKind;
+
+    struct Counts(AtomicUsize);
+
+    impl Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn effects_come_before_the_end_and_a_listener_is_woken_by_the_last_who_may() {
+        let (speaker, listener) = line();
+        let (wakes, counts) = (Wakes::default(), Arc::new(Counts(AtomicUsize::new(0))));
+        let waker = Waker::from(Arc::clone(&counts));
+        let woken = || counts.0.load(Ordering::Relaxed);
+        let mut context = Context::from_waker(&waker);
+
+        let mut hears = Box::pin(listener.hear());
+        assert!(hears.poll_unpin(&mut context).is_pending());
+        let effect = Effect {
+            step: 1,
+            kind: EffectKind::Now,
+            request: json!({}),
+        };
+        speaker.ended(Ok(json!(7)), json!({}), &wakes);
+        speaker.began(effect.clone(), &wakes);
+        assert_eq!(woken(), 0, "several are woken at once, later");
+        wakes.now();
+        assert_eq!(woken(), 1);
+
+        let first = hears.poll_unpin(&mut context);
+        assert!(matches!(first, Poll::Ready(Some(Said::Began(heard))) if heard == effect));
+        let second = listener.hear().poll_unpin_boxed(&mut context);
+        assert!(matches!(second, Poll::Ready(Some(Said::Ended(Ok(value)))) if value == json!(7)));
+        assert!(listener.hear().poll_unpin_boxed(&mut context).is_pending());
+        drop(speaker);
+        assert_eq!(woken(), 2, "who listens to a lane that is gone hears so at once");
+        assert!(matches!(
+            listener.hear().poll_unpin_boxed(&mut context),
+            Poll::Ready(None)
+        ));
+    }
+
+    #[test]
+    fn a_listener_that_goes_stops_the_run_and_does_not_hide_why() {
+        let (speaker, listener) = line();
+        drop(listener);
+        assert_eq!(speaker.stop(), CANCELLED);
+        let (speaker, listener) = line();
+        listener.stop(TIMED_OUT);
+        drop(listener);
+        assert_eq!(speaker.stop(), TIMED_OUT);
+    }
+
+    trait PollBoxed: Future + Sized {
+        fn poll_unpin_boxed(self, context: &mut Context<'_>) -> Poll<Self::Output> {
+            Box::pin(self).poll_unpin(context)
+        }
+    }
+
+    impl<F: Future> PollBoxed for F {}
+}

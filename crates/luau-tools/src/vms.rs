@@ -1,0 +1,113 @@
+//! The VMs of a lane: those that hold runs, a few that wait for the next run of their script, and a few that wait for a script.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::prepared::Prepared;
+use crate::script::Compiled;
+use crate::vm::Vm;
+
+/// VMs without runs that a lane keeps, all scripts together. Beyond them the one goes that was idle longest.
+const IDLE: usize = 8;
+/// VMs without a script that a lane keeps.
+const SPARE: usize = 2;
+
+/// All VMs of a lane.
+#[derive(Default)]
+pub(crate) struct Vms {
+    by_script: BTreeMap<u64, Vec<Rc<Vm>>>,
+    /// Those without runs, the longest idle first.
+    idle: VecDeque<Rc<Vm>>,
+    spare: Vec<Prepared>,
+    /// Of those without runs, those that may hold garbage.
+    dirty: Vec<Rc<Vm>>,
+    /// VMs cannot be made ahead, for no memory is left or so; the run that needs one is told why.
+    failed: bool,
+}
+
+impl Vms {
+    /// A VM of this script with room for the run that will be in it: made where there is none.
+    pub(crate) fn take(&mut self, script: &Arc<Compiled>) -> mlua::Result<Rc<Vm>> {
+        let all = self.by_script.entry(script.id).or_default();
+        let vm = match all.iter().find(|vm| vm.has_room()) {
+            Some(vm) => Rc::clone(vm),
+            None => {
+                let prepared = match self.spare.pop() {
+                    Some(prepared) => prepared,
+                    None => Prepared::new()?,
+                };
+                let vm = Rc::new(Vm::of(script, prepared)?);
+                all.push(Rc::clone(&vm));
+                vm
+            }
+        };
+        if vm.runs.replace(vm.runs.get() + 1) == 0 {
+            self.idle.retain(|idle| !Rc::ptr_eq(idle, &vm));
+        }
+        Ok(vm)
+    }
+
+    /// A run is over.
+    pub(crate) fn give_back(&mut self, vm: &Rc<Vm>) {
+        let left = vm.runs.get().saturating_sub(1);
+        vm.runs.set(left);
+        if left > 0 {
+            return;
+        }
+        if !vm.is_small() {
+            self.remove(vm);
+            return;
+        }
+        if vm.is_dirty() && !self.dirty.iter().any(|dirty| Rc::ptr_eq(dirty, vm)) {
+            self.dirty.push(Rc::clone(vm));
+        }
+        self.idle.push_back(Rc::clone(vm));
+        if self.idle.len() > IDLE
+            && let Some(longest) = self.idle.pop_front()
+        {
+            self.remove(&longest);
+        }
+    }
+
+    /// A script is gone. VMs that hold runs of it still go with the last one.
+    pub(crate) fn forget(&mut self, script: u64) {
+        self.idle.retain(|vm| vm.script.id != script);
+        self.dirty.retain(|vm| vm.script.id != script);
+        if let Some(all) = self.by_script.remove(&script) {
+            for vm in all {
+                vm.retired.set(true);
+            }
+        }
+    }
+
+    /// Does one thing ahead while nothing runs: collects the garbage in a VM that is idle, or makes a VM. False where nothing is to do.
+    pub(crate) fn prepare(&mut self) -> bool {
+        if let Some(vm) = self.dirty.pop() {
+            // A VM that cannot collect is not one to use.
+            if vm.is_dirty() && vm.collect().is_err() {
+                vm.retired.set(true);
+            }
+            return true;
+        }
+        if self.failed || self.spare.len() >= SPARE {
+            return false;
+        }
+        match Prepared::new() {
+            Ok(prepared) => self.spare.push(prepared),
+            Err(_) => self.failed = true,
+        }
+        true
+    }
+
+    fn remove(&mut self, vm: &Rc<Vm>) {
+        self.dirty.retain(|dirty| !Rc::ptr_eq(dirty, vm));
+        let Some(all) = self.by_script.get_mut(&vm.script.id) else {
+            return;
+        };
+        all.retain(|one| !Rc::ptr_eq(one, vm));
+        if all.is_empty() {
+            self.by_script.remove(&vm.script.id);
+        }
+    }
+}
