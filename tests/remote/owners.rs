@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "owners/acts.rs"]
+mod acts;
 #[path = "owners/frames.rs"]
 mod frames;
 #[path = "owners/routes.rs"]

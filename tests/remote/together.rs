@@ -8,7 +8,7 @@ mod place;
 use std::sync::Arc;
 
 use agentx::identity::{SecretKey, Trusted, TrustedAs, owner_of};
-use agentx::remote::RemoteRuntime;
+use agentx::remote::{People, Presence, RemoteRuntime};
 use agentx::runtime::{
     ApprovalInput, LogError, Note, OpenRequest, Runtime as _, RuntimeError, Session, UserInput, View,
 };
@@ -113,6 +113,21 @@ async fn what_is_not_shared_is_not_there_and_a_role_is_what_it_says() {
     assert!(not_there(session.state().await.unwrap_err()));
 }
 
+/// Waits until the server says so of those who are there.
+async fn until(presence: &mut Presence, so: impl Fn(&People) -> bool) {
+    while !so(&presence.now()) {
+        assert!(soon(presence.changed()).await);
+    }
+}
+
+/// Whether the wheel is known, and somebody has it, or nobody.
+fn is_driven_by(people: &People, seat: Option<&Seat>) -> bool {
+    people
+        .wheel
+        .as_ref()
+        .is_some_and(|wheel| wheel.seat.as_ref() == seat)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_drives_and_what_a_former_driver_says_is_refused() {
     let place = Place::remote().await;
@@ -138,37 +153,23 @@ async fn one_drives_and_what_a_former_driver_says_is_refused() {
         person: person.clone(),
         client: "laptop".into(),
     };
-    while at_theirs
-        .now()
-        .wheel
-        .is_none_or(|wheel| wheel.seat.as_ref() != Some(&me))
-    {
-        assert!(soon(at_theirs.changed()).await);
-    }
+    until(&mut at_theirs, |people| is_driven_by(people, Some(&me))).await;
     let denied = session.send(input("me too")).await.unwrap_err();
     assert!(matches!(denied, RuntimeError::Denied(_)), "{denied:?}");
 
     theirs.wheel(&id, WheelWish::Ask).await.unwrap();
-    while at_ours
-        .now()
-        .wheel
-        .is_none_or(|wheel| wheel.asked_by.as_ref() != Some(&them))
-    {
-        assert!(soon(at_ours.changed()).await);
-    }
+    let they_ask = |people: &People| {
+        let wheel = people.wheel.as_ref();
+        wheel.is_some_and(|wheel| wheel.asked_by.as_ref() == Some(&them))
+    };
+    until(&mut at_ours, they_ask).await;
     let hand = Note::Wheel(WheelChanged {
         seat: Some(them.clone()),
         epoch: 0,
         reason: WheelReason::HandedOver,
     });
     talk.session.note(hand).await.unwrap();
-    while at_theirs
-        .now()
-        .wheel
-        .is_none_or(|wheel| wheel.seat.as_ref() != Some(&them))
-    {
-        assert!(soon(at_theirs.changed()).await);
-    }
+    until(&mut at_theirs, |people| is_driven_by(people, Some(&them))).await;
     place.model.push(Answer::text("hello"));
     session.send(input("now me")).await.unwrap();
     let people = at_theirs.now();
@@ -184,9 +185,7 @@ async fn one_drives_and_what_a_former_driver_says_is_refused() {
 
     // Whoever leaves lets the wheel go.
     session.close().await;
-    while at_ours.now().wheel.is_none_or(|wheel| wheel.seat.is_some()) {
-        assert!(soon(at_ours.changed()).await);
-    }
+    until(&mut at_ours, |people| is_driven_by(people, None)).await;
     talk.session.rename("ours again".into()).await.unwrap();
 }
 
@@ -201,16 +200,11 @@ async fn who_is_there_is_seen_to_come_and_go() {
         .await
         .unwrap();
     let mut people = soon(place.remote.clone().unwrap().presence(&id)).await.unwrap();
-    let is_there =
-        |people: &agentx::remote::People| people.present.iter().any(|present| present.seat.person == person);
+    let is_there = |people: &People| people.present.iter().any(|present| present.seat.person == person);
     let watching = theirs.watch(&id, 0, View::Runtime, true).await.unwrap();
-    while !is_there(&people.now()) {
-        assert!(soon(people.changed()).await);
-    }
+    until(&mut people, is_there).await;
     drop(watching);
-    while is_there(&people.now()) {
-        assert!(soon(people.changed()).await);
-    }
+    until(&mut people, |people| !is_there(people)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -143,8 +143,7 @@ async fn pages_of_other_origins_are_turned_away() {
 #[tokio::test]
 async fn garbage_is_refused_and_nobody_else_notices() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "environment").await;
     let mut mad = world.client("mad").await;
     for text in [
@@ -300,8 +299,7 @@ async fn a_slow_reader_is_cut_off_alone_and_comes_back() {
     options.limits.waiting_frames = 64;
     options.limits.waiting_bytes = 1 << 20;
     let world = World::with(options).await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     let mut slow = world.client("slow").await;
     slow.subscribe(&session, 0, "environment").await;
     slow.notice("caught_up").await;
@@ -343,8 +341,7 @@ async fn a_slow_reader_is_cut_off_alone_and_comes_back() {
 #[tokio::test]
 async fn the_end_is_said_and_what_ran_goes_on_record() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "environment").await;
     desk.say(&session, "count to 20000").await;
     desk.events_until("text_chunk").await;

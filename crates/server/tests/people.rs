@@ -14,12 +14,6 @@ use agentx_types::{ApprovalMode, SessionId, VISITORS};
 use serde_json::{Value, json};
 use support::*;
 
-async fn share(owner: &mut Client, session: &SessionId, person: &str, role: Option<&str>) {
-    let args = json!({"person": person, "role": role});
-    let command = json!({"session_id": session, "command": "share", "args": args});
-    owner.accepted("system_command", command).await;
-}
-
 fn message(session: &SessionId, words: &str, epoch: Option<u64>) -> Value {
     json!({"session_id": session, "content": words, "wheel_epoch": epoch})
 }
@@ -27,11 +21,12 @@ fn message(session: &SessionId, words: &str, epoch: Option<u64>) -> Value {
 #[tokio::test]
 async fn of_two_drivers_at_once_one_drives_and_it_is_on_record() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let (bob, bob_id) = world.member("bob");
-    let mut desk = world.client("desk").await;
-    share(&mut desk, &session, bob_id.as_str(), Some("drive")).await;
-    let mut laptop = world.client_of(&bob, "laptop").await;
+    let Two {
+        session,
+        mut desk,
+        mut laptop,
+        ..
+    } = world.desk_and_laptop(ApprovalMode::Auto, "drive").await;
     desk.subscribe(&session, 0, "environment").await;
     laptop.subscribe(&session, 0, "environment").await;
     let (one, two) = tokio::join!(
@@ -62,11 +57,12 @@ async fn of_two_drivers_at_once_one_drives_and_it_is_on_record() {
 #[tokio::test]
 async fn the_wheel_is_asked_for_and_handed_over_and_late_words_are_refused() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let (bob, bob_id) = world.member("bob");
-    let mut desk = world.client("desk").await;
-    share(&mut desk, &session, bob_id.as_str(), Some("drive")).await;
-    let mut laptop = world.client_of(&bob, "laptop").await;
+    let Two {
+        session,
+        mut desk,
+        mut laptop,
+        ..
+    } = world.desk_and_laptop(ApprovalMode::Auto, "drive").await;
     desk.subscribe(&session, 0, "environment").await;
     laptop.subscribe(&session, 0, "environment").await;
     desk.accepted("user_message", message(&session, "echo mine", None))
@@ -104,11 +100,12 @@ async fn the_wheel_is_asked_for_and_handed_over_and_late_words_are_refused() {
 #[tokio::test]
 async fn what_is_sent_again_was_said_once_whoever_drives_by_now() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let (bob, bob_id) = world.member("bob");
-    let mut desk = world.client("desk").await;
-    share(&mut desk, &session, bob_id.as_str(), Some("drive")).await;
-    let mut laptop = world.client_of(&bob, "laptop").await;
+    let Two {
+        session,
+        mut desk,
+        mut laptop,
+        bob_id,
+    } = world.desk_and_laptop(ApprovalMode::Auto, "drive").await;
     laptop.subscribe(&session, 0, "environment").await;
     let said = json!({"session_id": session, "content": "echo", "wheel_epoch": 0, "idempotency_key": "k"});
     let first = desk.accepted("user_message", said.clone()).await["seq"].clone();
@@ -130,11 +127,12 @@ async fn a_driver_that_vanishes_leaves_the_wheel() {
     let mut options = options();
     options.limits.patience.gone_ms = 50;
     let world = World::with(options).await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let (bob, bob_id) = world.member("bob");
-    let mut desk = world.client("desk").await;
-    share(&mut desk, &session, bob_id.as_str(), Some("drive")).await;
-    let mut laptop = world.client_of(&bob, "laptop").await;
+    let Two {
+        session,
+        mut desk,
+        mut laptop,
+        ..
+    } = world.desk_and_laptop(ApprovalMode::Auto, "drive").await;
     laptop.subscribe(&session, 0, "environment").await;
     desk.subscribe(&session, 0, "environment").await;
     desk.accepted("user_message", message(&session, "echo mine", None))
@@ -161,11 +159,12 @@ async fn a_driver_that_vanishes_leaves_the_wheel() {
 #[tokio::test]
 async fn of_racing_approvals_one_is_recorded() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Ask).await;
-    let (bob, bob_id) = world.member("bob");
-    let mut desk = world.client("desk").await;
-    share(&mut desk, &session, bob_id.as_str(), Some("approve")).await;
-    let mut laptop = world.client_of(&bob, "laptop").await;
+    let Two {
+        session,
+        mut desk,
+        mut laptop,
+        bob_id,
+    } = world.desk_and_laptop(ApprovalMode::Ask, "approve").await;
     desk.subscribe(&session, 0, "ui").await;
     laptop.subscribe(&session, 0, "ui").await;
     desk.accepted("user_message", message(&session, "run echo hi", None))
@@ -248,7 +247,7 @@ async fn visitors_see_what_is_shared_with_them_and_touch_nothing() {
     let session = world.session(ApprovalMode::Auto).await;
     let other = world.session(ApprovalMode::Auto).await;
     let mut desk = world.client("desk").await;
-    share(&mut desk, &session, VISITORS, Some("watch")).await;
+    desk.share(&session, VISITORS, Some("watch")).await;
     let drive = json!({"person": VISITORS, "role": "drive"});
     let drive = json!({"session_id": session, "command": "share", "args": drive});
     assert_eq!(desk.refused("system_command", drive).await, "refused");
@@ -264,17 +263,18 @@ async fn visitors_see_what_is_shared_with_them_and_touch_nothing() {
 #[tokio::test]
 async fn who_may_see_it_no_longer_is_told_and_loses_the_wheel() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let (bob, bob_id) = world.member("bob");
-    let mut desk = world.client("desk").await;
-    share(&mut desk, &session, bob_id.as_str(), Some("drive")).await;
-    let mut laptop = world.client_of(&bob, "laptop").await;
+    let Two {
+        session,
+        mut desk,
+        mut laptop,
+        bob_id,
+    } = world.desk_and_laptop(ApprovalMode::Auto, "drive").await;
     laptop.subscribe(&session, 0, "environment").await;
     desk.subscribe(&session, 0, "environment").await;
     laptop
         .accepted("user_message", message(&session, "echo bob", None))
         .await;
-    share(&mut desk, &session, bob_id.as_str(), None).await;
+    desk.share(&session, bob_id.as_str(), None).await;
     let ended = laptop.notice("unsubscribed").await;
     assert_eq!(ended["payload"]["problem"]["code"], "no_session");
     let say = message(&session, "echo more", None);
@@ -289,8 +289,7 @@ async fn who_may_see_it_no_longer_is_told_and_loses_the_wheel() {
 #[tokio::test]
 async fn people_see_each_other() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "environment").await;
     let mut phone = world.client("phone").await;
     phone.subscribe(&session, 0, "environment").await;

@@ -16,8 +16,7 @@ use support::*;
 #[tokio::test]
 async fn a_session_is_seen_from_its_first_event_and_goes_on() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.say(&session, "echo one").await;
     let subscribed = desk.subscribe(&session, 0, "environment").await;
     assert_eq!(subscribed["role"], "own");
@@ -45,8 +44,7 @@ async fn a_session_is_seen_from_its_first_event_and_goes_on() {
 #[tokio::test]
 async fn whoever_comes_back_gets_what_came_after() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "environment").await;
     desk.say(&session, "echo one").await;
     let all = desk.events_until("stream_end").await;
@@ -121,8 +119,7 @@ async fn each_view_shows_the_same_live_and_replayed() {
 #[tokio::test]
 async fn a_simple_client_is_told_what_came_of_its_command() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "ui").await;
     let state = desk.notice("connection_state").await;
     assert_eq!(
@@ -145,8 +142,7 @@ async fn a_simple_client_is_told_what_came_of_its_command() {
 #[tokio::test]
 async fn a_message_that_is_sent_twice_is_one_message() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     let message = json!({"session_id": session, "content": "echo once", "idempotency_key": "k1"});
     let first = desk.accepted("user_message", message.clone()).await["seq"].clone();
     drop(desk);
@@ -202,8 +198,7 @@ async fn a_session_is_put_away_when_idle_and_opened_again() {
     options.limits.idle = std::time::Duration::from_millis(50);
     options.limits.heartbeat = std::time::Duration::from_millis(10);
     let world = World::with(options).await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "environment").await;
     desk.say(&session, "echo one").await;
     desk.events_until("stream_end").await;
@@ -232,8 +227,7 @@ async fn a_session_is_put_away_when_idle_and_opened_again() {
 #[tokio::test]
 async fn a_deleted_session_is_gone_for_who_reads_it() {
     let world = World::new().await;
-    let session = world.session(ApprovalMode::Auto).await;
-    let mut desk = world.client("desk").await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "environment").await;
     let caller = agentx_server::Caller {
         name: None,

@@ -20,59 +20,33 @@ async fn a_session_from_beginning_to_end() {
         .by(&desk.ann)
         .json(&json!({"title": "Greetings"}));
     patched.send().await.ok();
-    let info = desk.get(&at).by(&desk.ann).send().await.ok().json();
+    let info = desk.seen(&at).await;
     assert_eq!(
         (&info["title"], &info["role"]),
         (&json!("Greetings"), &json!("own"))
     );
-    let state = desk
-        .get(&format!("{at}/state"))
-        .by(&desk.ann)
-        .send()
-        .await
-        .ok()
-        .json();
+    let state = desk.seen(&format!("{at}/state")).await;
     assert_eq!(state["run"]["status"], "completed");
     assert_eq!(state["sharing"]["seat"]["client"], "http");
     for path in ["verify", "replay"] {
-        let checked = desk
-            .ask(Method::POST, &format!("{at}/{path}"))
-            .by(&desk.ann)
-            .send()
-            .await
-            .ok();
+        let check = desk.ask(Method::POST, &format!("{at}/{path}")).by(&desk.ann);
+        let checked = check.send().await.ok();
         assert!(checked.json()["problems"].as_array().is_none_or(Vec::is_empty));
     }
-    let context = desk
-        .get(&format!("{at}/context"))
-        .by(&desk.ann)
-        .send()
-        .await
-        .ok()
-        .json();
+    let context = desk.seen(&format!("{at}/context")).await;
     assert!(context["body"].as_str().unwrap().contains("hello"));
     let exported = desk.get(&format!("{at}/export")).by(&desk.ann).send().await.ok();
     assert_eq!(exported.header("content-type"), "application/x-ndjson");
     let text = String::from_utf8(exported.body.to_vec()).unwrap();
-    let seqs: Vec<u64> = text
-        .lines()
-        .map(|line| {
-            serde_json::from_str::<Value>(line).unwrap()["seq"]
-                .as_u64()
-                .unwrap()
-        })
+    let frames = text.lines().map(serde_json::from_str::<Value>);
+    let seqs: Vec<u64> = frames
+        .map(|frame| frame.unwrap()["seq"].as_u64().unwrap())
         .collect();
     assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
     let fork = json!({"at_seq": seq});
     let fork = desk.post(&format!("{at}/fork"), &fork).by(&desk.ann).send().await;
     assert_eq!(fork.status, StatusCode::CREATED);
-    let forked = desk
-        .get(fork.header("location"))
-        .by(&desk.ann)
-        .send()
-        .await
-        .ok()
-        .json();
+    let forked = desk.seen(fork.header("location")).await;
     assert_eq!(forked["last_seq"], json!(seq));
     let gone = desk.ask(Method::DELETE, &at).by(&desk.ann).send().await;
     assert_eq!(gone.status, StatusCode::NO_CONTENT);

@@ -181,6 +181,11 @@ impl Desk {
         self.ask(Method::GET, path)
     }
 
+    /// What Ann sees there.
+    pub(crate) async fn seen(&self, path: &str) -> Value {
+        self.get(path).by(&self.ann).send().await.ok().json()
+    }
+
     pub(crate) fn post(&self, path: &str, body: &Value) -> Ask<'_> {
         self.ask(Method::POST, path).json(body)
     }

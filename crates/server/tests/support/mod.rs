@@ -127,6 +127,25 @@ impl World {
         self.state.create(owner, config).await.unwrap()
     }
 
+    /// A session of the operator, and they at their desk.
+    pub async fn desk(&self, approval: ApprovalMode) -> (SessionId, Client) {
+        (self.session(approval).await, self.client("desk").await)
+    }
+
+    /// The same, with Bob at his laptop, who has a role in the session.
+    pub async fn desk_and_laptop(&self, approval: ApprovalMode, role: &str) -> Two {
+        let (session, mut desk) = self.desk(approval).await;
+        let (bob, bob_id) = self.member("bob");
+        desk.share(&session, bob_id.as_str(), Some(role)).await;
+        let laptop = self.client_of(&bob, "laptop").await;
+        Two {
+            session,
+            desk,
+            laptop,
+            bob_id,
+        }
+    }
+
     /// The operator at a program of theirs.
     pub async fn client(&self, name: &str) -> Client {
         self.client_of(&self.operator, name).await
@@ -153,6 +172,16 @@ impl World {
         within(self.running).await.unwrap();
         self.data
     }
+}
+
+/// Two people at a session.
+pub struct Two {
+    pub session: SessionId,
+    /// Whose it is.
+    pub desk: Client,
+    /// Bob's.
+    pub laptop: Client,
+    pub bob_id: OwnerId,
 }
 
 /// Waits, but not for ever.
@@ -286,6 +315,13 @@ impl Client {
         assert_eq!(subscribed["event"], "subscribed", "{subscribed}");
         self.answer(&id).await;
         subscribed["payload"].clone()
+    }
+
+    /// Gives a person a role in a session, or takes it.
+    pub async fn share(&mut self, session: &SessionId, person: &str, role: Option<&str>) {
+        let args = json!({"person": person, "role": role});
+        let command = json!({"session_id": session, "command": "share", "args": args});
+        self.accepted("system_command", command).await;
     }
 
     pub async fn say(&mut self, session: &SessionId, words: &str) -> u64 {
