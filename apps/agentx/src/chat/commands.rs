@@ -32,6 +32,9 @@ impl Chat<'_> {
             Slash::Title(title) => self.title(title).await,
             Slash::Who => Ok(self.who()),
             Slash::Wheel(wish) => self.wheel(wish).await,
+            Slash::Steer(text) => self.steer(&text).await,
+            Slash::Fork(at) => self.fork(at).await,
+            Slash::Rewind(number) => self.rewind(number).await,
         };
         match text {
             Ok(text) if text.is_empty() => {}

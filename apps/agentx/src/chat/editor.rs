@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::history::History;
+use super::pastes::Pastes;
 
 /// The longest text that is taken.
 const LONGEST: usize = 1 << 20;
@@ -30,6 +31,8 @@ pub(crate) enum Edited {
     Clear,
     /// Go to the background.
     Suspend,
+    /// Complete what stands before the cursor.
+    Complete,
 }
 
 /// A line that is being written.
@@ -40,6 +43,9 @@ pub(crate) struct Editor {
     killed: String,
     history: History,
     stashed: Option<(String, usize)>,
+    /// What is looked for in the history.
+    wanted: Option<String>,
+    pastes: Pastes,
 }
 
 impl Editor {
@@ -88,17 +94,35 @@ impl Editor {
         self.history.add(line);
     }
 
-    /// Takes pasted text as it is, line ends and all.
+    /// Takes pasted text as it is, line ends and all. A long one is shown by its size.
     pub(crate) fn paste(&mut self, text: &str) -> Edited {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        self.insert(&crate::render::clean::clean(&text));
-        Edited::Changed
+        let shown = self.pastes.fold(crate::render::clean::clean(&text));
+        self.insert(&shown)
+    }
+
+    /// What is looked for in the history, while it is.
+    pub(crate) fn wanted(&self) -> Option<&str> {
+        self.wanted.as_deref()
+    }
+
+    /// Puts `text` in the place of what stands from `from` to the cursor.
+    pub(crate) fn complete(&mut self, from: usize, text: &str) {
+        if from <= self.cursor && self.text.is_char_boundary(from) {
+            self.text.replace_range(from..self.cursor, text);
+            self.cursor = from + text.len();
+        }
     }
 
     /// Takes a key.
     pub(crate) fn key(&mut self, key: KeyEvent) -> Edited {
         if key.kind == KeyEventKind::Release {
             return Edited::Nothing;
+        }
+        if self.wanted.is_some()
+            && let Some(edited) = self.search(key)
+        {
+            return edited;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -114,8 +138,15 @@ impl Editor {
             KeyCode::Right => self.go(self.after()),
             KeyCode::Home => self.go(self.line_start()),
             KeyCode::End => self.go(self.line_end()),
-            KeyCode::Up => self.recall(true),
-            KeyCode::Down => self.recall(false),
+            KeyCode::Up => match self.row_above() {
+                Some(to) => self.go(to),
+                None => self.recall(true),
+            },
+            KeyCode::Down => match self.row_below() {
+                Some(to) => self.go(to),
+                None => self.recall(false),
+            },
+            KeyCode::Tab => Edited::Complete,
             KeyCode::Backspace if alt || control => self.kill(self.word_before(), self.cursor),
             KeyCode::Backspace => self.delete(self.before(), self.cursor),
             KeyCode::Delete => self.delete(self.cursor, self.after()),
@@ -144,6 +175,10 @@ impl Editor {
             }
             'p' => self.recall(true),
             'n' => self.recall(false),
+            'r' => {
+                self.wanted = Some(String::new());
+                Edited::Changed
+            }
             'l' => Edited::Clear,
             'z' => Edited::Suspend,
             _ => Edited::Nothing,
@@ -168,7 +203,46 @@ impl Editor {
         }
         let line = std::mem::take(&mut self.text);
         self.clear();
-        Edited::Submit(line)
+        Edited::Submit(self.pastes.unfold(&line))
+    }
+
+    /// A key while the history is searched; `None` ends the search, and the key means what it does otherwise.
+    fn search(&mut self, key: KeyEvent) -> Option<Edited> {
+        let wanted = self.wanted.as_mut()?;
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('r') if control => {
+                let wanted = wanted.clone();
+                self.find(&wanted, true);
+            }
+            KeyCode::Char('g' | 'c') if control => {
+                self.wanted = None;
+                self.clear();
+            }
+            KeyCode::Char(c) if !control && !key.modifiers.contains(KeyModifiers::ALT) => {
+                wanted.push(c);
+                let wanted = wanted.clone();
+                self.find(&wanted, false);
+            }
+            KeyCode::Backspace => {
+                wanted.pop();
+                let wanted = wanted.clone();
+                self.history.leave();
+                self.find(&wanted, false);
+            }
+            KeyCode::Esc => self.wanted = None,
+            _ => {
+                self.wanted = None;
+                return None;
+            }
+        }
+        Some(Edited::Changed)
+    }
+
+    fn find(&mut self, wanted: &str, older: bool) {
+        if let Some(line) = self.history.find(wanted, older) {
+            self.set(line);
+        }
     }
 
     fn insert(&mut self, text: &str) -> Edited {
@@ -244,6 +318,31 @@ impl Editor {
             .map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
     }
 
+    /// The place above the cursor, in a text of several lines.
+    fn row_above(&self) -> Option<usize> {
+        let start = self.line_start();
+        let above = start.checked_sub(1)?;
+        let above_start = self.text[..above].rfind('\n').map_or(0, |at| at + 1);
+        Some(self.place_in(above_start, above, start))
+    }
+
+    /// The place below it.
+    fn row_below(&self) -> Option<usize> {
+        let end = self.line_end();
+        let below = Some(end + 1).filter(|below| *below <= self.text.len())?;
+        let below_end = self.text[below..]
+            .find('\n')
+            .map_or(self.text.len(), |at| below + at);
+        Some(self.place_in(below, below_end, self.line_start()))
+    }
+
+    /// As far into another line as the cursor is into its own, which begins at `start`.
+    fn place_in(&self, from: usize, to: usize, start: usize) -> usize {
+        let along = self.text[start..self.cursor].graphemes(true).count();
+        let mut places = self.text[from..to].grapheme_indices(true);
+        places.nth(along).map_or(to, |(at, _)| from + at)
+    }
+
     fn line_start(&self) -> usize {
         self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1)
     }
@@ -256,92 +355,4 @@ impl Editor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Types words and keys: `<c-w>`, `<a-b>`, `<left>`, `<enter>`, … and returns what was submitted and what is left.
-    fn typed(keys: &str) -> (Vec<String>, String) {
-        let mut editor = Editor::default();
-        let mut done = Vec::new();
-        let mut rest = keys;
-        while let Some(c) = rest.chars().next() {
-            let (code, modifiers, len) = match rest.strip_prefix('<').and_then(|after| after.split_once('>'))
-            {
-                Some((name, _)) => {
-                    let (code, modifiers) = named(name);
-                    (code, modifiers, name.len() + 2)
-                }
-                None => (KeyCode::Char(c), KeyModifiers::NONE, c.len_utf8()),
-            };
-            if let Edited::Submit(line) = editor.key(KeyEvent::new(code, modifiers)) {
-                editor.remember(&line);
-                done.push(line);
-            }
-            rest = &rest[len..];
-        }
-        let mut left = editor.text().to_owned();
-        left.insert(editor.cursor(), '|');
-        (done, left)
-    }
-
-    fn named(name: &str) -> (KeyCode, KeyModifiers) {
-        match name {
-            "left" => (KeyCode::Left, KeyModifiers::NONE),
-            "right" => (KeyCode::Right, KeyModifiers::NONE),
-            "up" => (KeyCode::Up, KeyModifiers::NONE),
-            "down" => (KeyCode::Down, KeyModifiers::NONE),
-            "bs" => (KeyCode::Backspace, KeyModifiers::NONE),
-            "enter" => (KeyCode::Enter, KeyModifiers::NONE),
-            "a-enter" => (KeyCode::Enter, KeyModifiers::ALT),
-            other => {
-                let modifiers = if other.starts_with("c-") {
-                    KeyModifiers::CONTROL
-                } else {
-                    KeyModifiers::ALT
-                };
-                (KeyCode::Char(other.chars().next_back().unwrap()), modifiers)
-            }
-        }
-    }
-
-    #[test]
-    fn editing() {
-        for (keys, left) in [
-            ("hello<left><left>X", "helX|lo"),
-            ("你好吗<bs><left>们", "你们|好"),
-            ("👨‍👩‍👧x<bs><bs>", "|"),
-            ("one two three<c-w>", "one two |"),
-            ("one two<c-a><a-f>!", "one!| two"),
-            ("one two<c-u>", "|"),
-            ("one two<a-b><c-k><c-a><c-y>", "two|one "),
-            ("a\\<enter>b", "a\nb|"),
-            ("a<a-enter>b<c-a>c", "a\nc|b"),
-            ("e\u{301}x<left><bs>y", "y|x"),
-        ] {
-            assert_eq!(typed(keys).1, left, "{keys}");
-        }
-    }
-
-    #[test]
-    fn history() {
-        let (done, left) = typed("one<enter>two<enter>dra<up><up><up><down><down>");
-        assert_eq!(done, ["one", "two"]);
-        assert_eq!(left, "dra|");
-        assert_eq!(typed("one<enter>two<enter><up><up>").1, "one|");
-    }
-
-    #[test]
-    fn a_question_does_not_take_the_draft() {
-        let mut editor = Editor::default();
-        editor.paste("yes and\r\nmore");
-        editor.stash();
-        assert_eq!(editor.text(), "");
-        editor.paste("y");
-        assert_eq!(
-            editor.key(KeyEvent::from(KeyCode::Enter)),
-            Edited::Submit("y".into())
-        );
-        editor.unstash();
-        assert_eq!(editor.text(), "yes and\nmore");
-    }
-}
+mod tests;

@@ -84,6 +84,23 @@ impl History {
         Some(std::mem::take(&mut self.draft))
     }
 
+    /// The latest line that holds this text; with `older`, the latest before the one that was found.
+    pub(crate) fn find(&mut self, wanted: &str, older: bool) -> Option<String> {
+        if wanted.is_empty() {
+            return None;
+        }
+        let before = match self.at {
+            Some(at) if older => at,
+            Some(at) => at + 1,
+            None => self.lines.len(),
+        };
+        let at = self.lines[..before]
+            .iter()
+            .rposition(|line| line.contains(wanted))?;
+        self.at = Some(at);
+        self.lines.get(at).cloned()
+    }
+
     /// Back to the line that is being written.
     pub(crate) fn leave(&mut self) {
         self.at = None;

@@ -2,16 +2,21 @@
 //!
 //! It wakes up only when one of them has something; what is ready together is written together.
 
+mod attach;
+mod branch;
 pub(crate) mod commands;
 mod company;
+mod complete;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
 mod painting;
 mod past;
+pub(crate) mod pastes;
 pub(crate) mod patience;
 mod progress;
 pub(crate) mod screen;
+mod shell;
 pub(crate) mod slash;
 pub(crate) mod terminal;
 pub(crate) mod typed;
@@ -21,7 +26,7 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, RuntimeError, Session, View};
-use agentx::types::{ApprovalRequested, RuntimeEvent, SessionRole};
+use agentx::types::{ApprovalRequested, ContentPart, RuntimeEvent, SessionRole};
 
 use tokio::time::Instant;
 
@@ -95,6 +100,8 @@ pub(crate) struct Chat<'a> {
     past: Option<Past>,
     /// What is waited for.
     progress: Progress,
+    /// What goes to the agent with the next words.
+    shared: Vec<ContentPart>,
     /// The others at this session.
     pub(crate) company: Company,
     inputs: Inputs,
@@ -141,6 +148,7 @@ impl<'a> Chat<'a> {
             cast,
             past: None,
             progress,
+            shared: Vec::new(),
             company: Company::of(place),
             inputs,
             signals,
@@ -306,7 +314,8 @@ impl<'a> Chat<'a> {
             let style = self.console.out_style();
             self.transcript.aside(&style.dim("  allowed by another one"));
         }
-        if let Some(text) = self.desk.event(envelope) {
+        let is_of_another = self.cast.is_of_another(envelope);
+        if let Some(text) = self.desk.event(envelope, is_of_another) {
             self.said(&text);
         }
         self.cast.event(&mut self.transcript, envelope);
@@ -314,6 +323,7 @@ impl<'a> Chat<'a> {
         let now = Instant::now();
         self.progress.event(&envelope.event, now);
         if let (RuntimeEvent::RunFinished(_), Face::Editor { screen, .. }) = (&envelope.event, &mut self.face)
+            && !is_of_another
             && self.progress.took_long(now)
         {
             screen.ring();
@@ -347,8 +357,13 @@ impl<'a> Chat<'a> {
 
     fn show_past(&mut self) {
         let Some(past) = self.past.take() else { return };
-        for envelope in past.last_turns() {
-            if let RuntimeEvent::UserMessageAdded(added) = &envelope.event {
+        for envelope in past.all() {
+            self.cast.meet(envelope);
+        }
+        for envelope in past.last_turns(|envelope| self.cast.is_of_another(envelope)) {
+            if let RuntimeEvent::UserMessageAdded(added) = &envelope.event
+                && !self.cast.is_of_another(envelope)
+            {
                 self.said(&added.message.text());
             }
             self.cast.event(&mut self.transcript, envelope);

@@ -31,9 +31,16 @@ impl Chat<'_> {
                 let asked = self.desk.question().is_some() && self.company.may(SessionRole::Approve);
                 let prompt = if asked { approval::PROMPT } else { PROMPT };
                 // While an answer streams and nobody types, there is no line to take away and put back.
-                let hidden = self.desk.is_busy() && !asked && self.editor.text().is_empty();
+                let hidden = self.desk.is_busy()
+                    && !asked
+                    && self.editor.text().is_empty()
+                    && self.editor.wanted().is_none();
+                let prompt = match self.editor.wanted() {
+                    Some(wanted) => format!("search {wanted} › "),
+                    None => prompt.to_owned(),
+                };
                 let line = Line {
-                    prompt: prompt.to_owned(),
+                    prompt,
                     text: self.editor.text().to_owned(),
                     cursor: self.editor.cursor(),
                 };

@@ -87,6 +87,28 @@ impl Chat<'_> {
         }
     }
 
+    /// Waits for something that is done here; `None` where the person does not want to wait for it any longer.
+    pub(super) async fn wait_at_hand<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        loop {
+            let keys = matches!(self.face, Face::Editor { .. }) && self.inputs.kept.len() < KEPT;
+            tokio::select! {
+                biased;
+                done = &mut work => return Some(done),
+                exit = self.signals.next() => {
+                    self.leaving = (exit != Exit::Interrupted).then_some(exit);
+                    return None;
+                }
+                input = self.inputs.newest(), if keys => {
+                    if is_enough(&input) {
+                        return None;
+                    }
+                    self.inputs.kept.push_back(input);
+                }
+            }
+        }
+    }
+
     /// Tells of the others, and of the connection to them.
     pub(super) fn tell_company(&mut self, news: News) {
         let style = self.console.out_style();

@@ -169,3 +169,55 @@ impl Progress {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx::types::{MessageId, RunFinished, RunId, RunStarted, RunStatus, TextDelta, ToolExecuting};
+
+    fn model() -> agentx::types::ModelSpec {
+        agentx::agent::fixtures::config().model
+    }
+
+    #[test]
+    fn it_says_what_is_waited_for_and_since_when() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let mut progress = Progress::new(&model(), begin);
+        let name = progress.model.clone();
+        let row = |progress: &Progress, seconds| progress.row(at(seconds), Style::default());
+        assert_eq!(
+            row(&progress, 0),
+            "",
+            "before anything was said there is nothing to tell"
+        );
+        let run_id = RunId::new("run_1");
+        let started = RunStarted {
+            run_id: run_id.clone(),
+            message_id: MessageId::new("msg_1"),
+        };
+        progress.event(&started.into(), at(0));
+        assert_eq!(
+            row(&progress, 3),
+            format!("⠸ waiting for {name} · 3s · Esc stops")
+        );
+        let call = ToolExecuting {
+            tool_call_id: ToolCallId::new("c1"),
+            name: "bash".into(),
+            input: serde_json::Value::Null,
+        };
+        progress.event(&call.into(), at(4));
+        assert_eq!(row(&progress, 5), "⠙ bash runs · 1s · Esc stops");
+        progress.event(&TextDelta { text: "It".into() }.into(), at(6));
+        assert!(row(&progress, 6).contains("answers"));
+        assert!(progress.moves() && !progress.is_stale());
+        let end = RunFinished {
+            run_id,
+            status: RunStatus::Completed,
+            reason: None,
+            iterations: 1,
+        };
+        progress.event(&end.into(), at(30));
+        assert!(!progress.moves() && progress.is_stale() && progress.took_long(at(30)));
+    }
+}

@@ -37,6 +37,8 @@ pub(crate) struct Screen {
     line: Option<Line>,
     /// How things stand.
     status: String,
+    /// What may be written here.
+    hint: String,
 }
 
 impl Screen {
@@ -52,6 +54,7 @@ impl Screen {
             open: String::new(),
             line: None,
             status: String::new(),
+            hint: String::new(),
         }
     }
 
@@ -103,6 +106,11 @@ impl Screen {
         self.status = status;
     }
 
+    /// Shows below the line what may be written, until it is taken away.
+    pub(crate) fn set_hint(&mut self, hint: String) {
+        self.hint = hint;
+    }
+
     /// Calls for the person, in the terminal's own way.
     pub(crate) fn ring(&mut self) {
         self.bytes.push('\u{7}');
@@ -142,6 +150,9 @@ impl Screen {
             let layout = layout(line, columns, self.painter.most());
             cursor = Some((live.len() + layout.row, layout.column));
             live.extend(layout.rows.iter().map(|row| Row::new(row, Style::default())));
+            if !self.hint.is_empty() {
+                live.extend(Text::new(&self.hint, self.theme.faint).rows(columns));
+            }
         }
         let frame = self.painter.frame(&self.done, &live, cursor);
         self.done.clear();
@@ -156,6 +167,7 @@ impl Screen {
             self.end_open();
         }
         self.line = None;
+        self.hint.clear();
         self.status.clear();
         self.take()
     }

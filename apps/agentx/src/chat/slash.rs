@@ -26,6 +26,12 @@ pub(crate) enum Slash {
     Who,
     /// Say who drives, or wish otherwise.
     Wheel(Wish),
+    /// Say something to the agent in the middle of its work.
+    Steer(String),
+    /// Go on in a copy of the session, whole or up to an event.
+    Fork(Option<u64>),
+    /// Go back to before an input, or list them.
+    Rewind(Option<usize>),
 }
 
 /// What a person wants with the wheel.
@@ -43,7 +49,7 @@ pub(crate) enum Wish {
     Release,
 }
 
-const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "help",
     "quit",
     "exit",
@@ -55,6 +61,9 @@ const NAMES: &[&str] = &[
     "title",
     "who",
     "wheel",
+    "steer",
+    "fork",
+    "rewind",
 ];
 
 /// What the commands do, for `/help`.
@@ -63,6 +72,9 @@ pub(crate) const HELP: &str = "\
 /approve-mode [ask|auto|deny]  who decides about calls that no rule decides
 /status                   model, session, workspace, how full the window is
 /usage                    tokens and money of this session
+/steer TEXT               say it to the agent now, in the middle of its work
+/rewind [N]               go back to before an input and say it otherwise; without N, list them
+/fork [EVENT]             try another way in a copy of this session
 /title TEXT               name this session
 /sessions                 the latest sessions
 /who                      who is at this session of a server
@@ -70,6 +82,8 @@ pub(crate) const HELP: &str = "\
 /quit                     leave (also Ctrl-D, and Ctrl-C on an empty line)
 
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
+@FILE sends a file or a picture along, !COMMAND runs a command and shows it to the agent.
+Tab completes commands, models and files; Ctrl-R searches what was typed before.
 What is typed while the agent works is queued. Ctrl-C or Esc stops the agent; the session goes on.
 ";
 
@@ -95,6 +109,9 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "sessions" => Slash::Sessions,
         "who" => Slash::Who,
         "wheel" => Slash::Wheel(wish(argument)?),
+        "steer" => Slash::Steer(given.ok_or("what should it hear? /steer TEXT")?),
+        "fork" => Slash::Fork(number(name, argument)?),
+        "rewind" => Slash::Rewind(number(name, argument)?),
         "title" => Slash::Title(given.ok_or("a title needs words: /title TEXT")?),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
@@ -112,6 +129,17 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             return Err(format!("there is no command /{other}{near} /help lists them all"));
         }
     })
+}
+
+/// The number that a command takes, if one is given.
+fn number<T: std::str::FromStr>(name: &str, argument: &str) -> Result<Option<T>, String> {
+    match argument {
+        "" => Ok(None),
+        given => match given.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(format!("`{given}` is no number: /{name} takes one, or nothing")),
+        },
+    }
 }
 
 fn wish(argument: &str) -> Result<Wish, String> {

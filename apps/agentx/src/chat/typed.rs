@@ -1,8 +1,9 @@
 //! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
-use agentx::types::{ApprovalDecision, ConfigChange, ContentPart};
+use agentx::types::{ApprovalDecision, ConfigChange, ContentPart, InputMode};
 
+use super::attach;
 use super::editor::Edited;
 use super::slash::{self, Slash};
 use super::terminal::Input;
@@ -29,6 +30,9 @@ impl Chat<'_> {
     }
 
     async fn input(&mut self, input: Input) -> Result<Flow, CliError> {
+        if let Face::Editor { screen, .. } = &mut self.face {
+            screen.set_hint(String::new());
+        }
         let edited = match input {
             Input::Key(key) => self.editor.key(key),
             Input::Paste(text) => self.editor.paste(&text),
@@ -65,6 +69,10 @@ impl Chat<'_> {
                 Ok(Flow::On)
             }
             Edited::Suspend => self.suspend(),
+            Edited::Complete => {
+                self.complete();
+                Ok(Flow::On)
+            }
         }
     }
 
@@ -107,12 +115,46 @@ impl Chat<'_> {
                 }
                 Ok(Flow::On)
             }
-            None => self.say(slash::unescaped(line)).await,
+            None => match line.strip_prefix('!').map(str::trim) {
+                Some(command) if !command.is_empty() => {
+                    self.echo(line);
+                    self.paint()?;
+                    self.shell(command).await
+                }
+                _ => self.say(slash::unescaped(line)).await,
+            },
         }
+    }
+
+    /// Says something to the agent in the middle of its work.
+    pub(super) async fn steer(&mut self, text: &str) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing is under way; say it as it is".to_owned());
+        };
+        if !self.desk.is_busy() {
+            return Ok("nothing is under way; say it as it is".to_owned());
+        }
+        let session = session.clone();
+        let input = UserInput {
+            content: vec![ContentPart::text(text)],
+            mode: InputMode::Steer,
+            ..UserInput::default()
+        };
+        self.wait_for(async { session.send(input).await }).await?;
+        Ok("it hears that before it asks the model again".to_owned())
     }
 
     /// Says something to the agent.
     async fn say(&mut self, text: &str) -> Result<Flow, CliError> {
+        let mut content = match attach::content(text, &self.settings.workspace) {
+            Ok(content) => content,
+            Err(what) => {
+                self.transcript.aside(&self.console.out_style().bad(&what));
+                self.editor.paste(text);
+                return Ok(Flow::On);
+            }
+        };
+        content.append(&mut self.shared);
         let waits = self.desk.sending(text);
         if waits {
             let style = self.console.out_style();
@@ -129,7 +171,7 @@ impl Chat<'_> {
         // The echo is on the screen before anything is waited for.
         self.paint()?;
         let input = UserInput {
-            content: vec![ContentPart::text(text)],
+            content,
             ..UserInput::default()
         };
         let sent = match self.session().await {

@@ -24,6 +24,12 @@ pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Optio
     .filter(|text| !text.is_empty())
 }
 
+/// What a person said, without the files that went along.
+pub(crate) fn words(message: &Message) -> String {
+    let mut texts = message.content.iter().filter_map(ContentPart::as_text);
+    texts.next().unwrap_or_default().to_owned()
+}
+
 fn render(message: &Message, style: Style, width: usize) -> String {
     message
         .content

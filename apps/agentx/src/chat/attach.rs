@@ -1,0 +1,107 @@
+//! `@path` in what a person says: the file goes to the model with the words. A picture goes as one.
+
+use std::path::Path;
+
+use agentx::types::{ContentPart, MediaPart, MediaSource};
+use base64::Engine as _;
+
+/// The longest text that goes along; of more the model can read a part itself.
+const LONGEST_TEXT: u64 = 256 * 1024;
+/// The largest picture.
+const LARGEST_PICTURE: u64 = 5 << 20;
+
+/// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word.
+///
+/// # Errors
+/// Where a file that is there cannot go along, in words for the person.
+pub(crate) fn content(text: &str, workspace: &Path) -> Result<Vec<ContentPart>, String> {
+    let mut parts = vec![ContentPart::text(text)];
+    let mut seen: Vec<&str> = Vec::new();
+    for word in text.split_whitespace() {
+        let Some(name) = word.strip_prefix('@') else {
+            continue;
+        };
+        let trimmed = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')']);
+        let found = [name, trimmed]
+            .into_iter()
+            .find(|name| !name.is_empty() && workspace.join(name).is_file());
+        let Some(name) = found.filter(|name| !seen.contains(name)) else {
+            continue;
+        };
+        seen.push(name);
+        parts.push(file(name, &workspace.join(name))?);
+    }
+    Ok(parts)
+}
+
+fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
+    let size = path.metadata().map_err(|error| format!("{name}: {error}"))?.len();
+    let picture = picture_type(path);
+    let most = if picture.is_some() {
+        LARGEST_PICTURE
+    } else {
+        LONGEST_TEXT
+    };
+    if size > most {
+        return Err(format!(
+            "{name} has {size} bytes, and at most {most} go along; name it without the @, and the agent can read what it needs"
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    if let Some(media_type) = picture {
+        return Ok(ContentPart::Image(MediaPart {
+            media_type: media_type.to_owned(),
+            source: MediaSource::Base64(base64::engine::general_purpose::STANDARD.encode(bytes)),
+            name: Some(name.to_owned()),
+        }));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        format!("{name} is neither text nor a picture that models take (png, jpeg, gif, webp)")
+    })?;
+    Ok(ContentPart::text(format!(
+        "<file path=\"{name}\">\n{}\n</file>",
+        text.trim_end()
+    )))
+}
+
+fn picture_type(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match extension.as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_go_along_once_and_words_stay_words() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("a.txt"), "one\ntwo\n").unwrap();
+        std::fs::write(place.path().join("b.png"), [0x89, 0x50]).unwrap();
+        std::fs::write(place.path().join("c.bin"), [0xff, 0xfe]).unwrap();
+        let parts = content("see @a.txt, @b.png and @a.txt of @ada", place.path()).unwrap();
+        assert_eq!(parts.len(), 3);
+        assert_eq!(
+            parts[1].as_text(),
+            Some("<file path=\"a.txt\">\none\ntwo\n</file>")
+        );
+        assert!(matches!(&parts[2], ContentPart::Image(media) if media.media_type == "image/png"));
+        assert!(
+            content("@c.bin", place.path())
+                .unwrap_err()
+                .contains("neither text nor a picture")
+        );
+        std::fs::write(place.path().join("big.txt"), vec![b'x'; 300_000]).unwrap();
+        assert!(
+            content("@big.txt", place.path())
+                .unwrap_err()
+                .contains("at most 262144")
+        );
+    }
+}

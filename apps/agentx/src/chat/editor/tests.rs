@@ -1,0 +1,137 @@
+//! Keys to text.
+
+use super::*;
+
+/// Types words and keys: `<c-w>`, `<a-b>`, `<left>`, `<enter>`, … and returns what was submitted and what is left.
+fn typed(keys: &str) -> (Vec<String>, String) {
+    let mut editor = Editor::default();
+    let mut done = Vec::new();
+    let mut rest = keys;
+    while let Some(c) = rest.chars().next() {
+        let (code, modifiers, len) = match rest.strip_prefix('<').and_then(|after| after.split_once('>')) {
+            Some((name, _)) => {
+                let (code, modifiers) = named(name);
+                (code, modifiers, name.len() + 2)
+            }
+            None => (KeyCode::Char(c), KeyModifiers::NONE, c.len_utf8()),
+        };
+        if let Edited::Submit(line) = editor.key(KeyEvent::new(code, modifiers)) {
+            editor.remember(&line);
+            done.push(line);
+        }
+        rest = &rest[len..];
+    }
+    let mut left = editor.text().to_owned();
+    left.insert(editor.cursor(), '|');
+    (done, left)
+}
+
+fn named(name: &str) -> (KeyCode, KeyModifiers) {
+    match name {
+        "left" => (KeyCode::Left, KeyModifiers::NONE),
+        "right" => (KeyCode::Right, KeyModifiers::NONE),
+        "up" => (KeyCode::Up, KeyModifiers::NONE),
+        "down" => (KeyCode::Down, KeyModifiers::NONE),
+        "bs" => (KeyCode::Backspace, KeyModifiers::NONE),
+        "enter" => (KeyCode::Enter, KeyModifiers::NONE),
+        "a-enter" => (KeyCode::Enter, KeyModifiers::ALT),
+        other => {
+            let modifiers = if other.starts_with("c-") {
+                KeyModifiers::CONTROL
+            } else {
+                KeyModifiers::ALT
+            };
+            (KeyCode::Char(other.chars().next_back().unwrap()), modifiers)
+        }
+    }
+}
+
+#[test]
+fn editing() {
+    for (keys, left) in [
+        ("hello<left><left>X", "helX|lo"),
+        ("你好吗<bs><left>们", "你们|好"),
+        ("👨‍👩‍👧x<bs><bs>", "|"),
+        ("one two three<c-w>", "one two |"),
+        ("one two<c-a><a-f>!", "one!| two"),
+        ("one two<c-u>", "|"),
+        ("one two<a-b><c-k><c-a><c-y>", "two|one "),
+        ("a\\<enter>b", "a\nb|"),
+        ("a<a-enter>b<c-a>c", "a\nc|b"),
+        ("e\u{301}x<left><bs>y", "y|x"),
+    ] {
+        assert_eq!(typed(keys).1, left, "{keys}");
+    }
+}
+
+#[test]
+fn history() {
+    let (done, left) = typed("one<enter>two<enter>dra<up><up><up><down><down>");
+    assert_eq!(done, ["one", "two"]);
+    assert_eq!(left, "dra|");
+    assert_eq!(typed("one<enter>two<enter><up><up>").1, "one|");
+}
+
+#[test]
+fn the_arrows_go_through_the_lines_of_a_text_before_they_leave_it() {
+    assert_eq!(typed("old<enter>ab<a-enter>cdef<up>X").1, "abX|\ncdef");
+    assert_eq!(typed("old<enter>ab<a-enter>cdef<up><up>").1, "old|");
+    assert_eq!(typed("abcd<a-enter>x<up><left><down>").1, "abcd\n|x");
+}
+
+#[test]
+fn the_history_is_searched_backwards() {
+    let keys = "list files<enter>read it<enter>list all<enter><c-r>li";
+    assert_eq!(typed(keys).1, "list all|");
+    assert_eq!(typed(&format!("{keys}<c-r>")).1, "list files|");
+    assert_eq!(
+        typed(&format!("{keys}<c-r><c-r>")).1,
+        "list files|",
+        "there is none before"
+    );
+    assert_eq!(typed(&format!("{keys}<c-r><c-g>x")).1, "x|");
+    assert_eq!(typed(&format!("{keys}<enter>")).0.last().unwrap(), "list all");
+}
+
+#[test]
+fn a_long_paste_is_shown_by_its_size_and_sent_whole() {
+    let mut editor = Editor::default();
+    let text = "line\n".repeat(5_000);
+    editor.key(KeyEvent::from(KeyCode::Char('>')));
+    editor.paste(&text);
+    assert_eq!(editor.text(), ">[pasted 1: 5000 lines, 25.0 kB]");
+    assert_eq!(
+        editor.key(KeyEvent::from(KeyCode::Enter)),
+        Edited::Submit(format!(">{text}"))
+    );
+    editor.paste(&text);
+    editor.key(KeyEvent::from(KeyCode::Backspace));
+    assert_eq!(
+        editor.key(KeyEvent::from(KeyCode::Enter)),
+        Edited::Submit("[pasted 2: 5000 lines, 25.0 kB".into()),
+        "what was edited is what it looks like"
+    );
+}
+
+#[test]
+fn what_is_completed_takes_the_place_of_what_was_written() {
+    let mut editor = Editor::default();
+    editor.paste("read src/ma");
+    editor.complete(5, "src/main.rs ");
+    assert_eq!(editor.text(), "read src/main.rs ");
+}
+
+#[test]
+fn a_question_does_not_take_the_draft() {
+    let mut editor = Editor::default();
+    editor.paste("yes and\r\nmore");
+    editor.stash();
+    assert_eq!(editor.text(), "");
+    editor.paste("y");
+    assert_eq!(
+        editor.key(KeyEvent::from(KeyCode::Enter)),
+        Edited::Submit("y".into())
+    );
+    editor.unstash();
+    assert_eq!(editor.text(), "yes and\nmore");
+}
