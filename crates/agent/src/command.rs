@@ -107,73 +107,19 @@ fn harmless_redirection(rest: &str) -> usize {
     if ends { rest.len() - after.len() } else { 0 }
 }
 
-/// Words before a command that leave it the same command.
-const PREFIXES: &[&str] = &[
-    "!", "if", "then", "elif", "else", "while", "until", "do", "time", "command", "builtin", "exec", "eval",
-    "nohup", "env", "sudo", "doas", "xargs", "sh", "bash", "dash", "zsh", "busybox",
-];
-/// Commands within commands are followed so deep.
-const READING_DEPTH: usize = 4;
-
-/// Every way in which a part of a command line may be read, for rules that ask or deny: with and without quotes, without
-/// what stands before it, without the program's directory. It finds more than runs; a determined writer can still hide a
-/// command from it, which only a sandbox prevents.
-pub(crate) fn readings(line: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    read_into(line, READING_DEPTH, &mut found);
-    found
-}
-
-fn read_into(line: &str, depth: usize, found: &mut Vec<String>) {
-    let apart = take_apart(line);
-    let mut commands = apart.commands;
-    if !apart.certain {
-        let crude = line.split([';', '&', '|', '\n', '\r', '(', ')', '{', '}', '`']);
-        commands.extend(crude.map(|c| c.trim_matches(BLANKS).to_owned()));
-    }
-    for command in commands {
-        let plain: String = command.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-        let words = without_prefixes(&plain);
-        if depth > 0 && words.len() < plain.len() {
-            read_into(words, depth - 1, found);
-        }
-        let (program, arguments) = words.split_once(' ').unwrap_or((words, ""));
-        found.push(format!("{} {arguments}", basename(program)).trim_end().to_owned());
-        found.extend([command, plain]);
-    }
-}
-
-/// A command without assignments, and without words that leave it the same command.
-fn without_prefixes(command: &str) -> &str {
-    let mut rest = command;
-    let mut options = false;
-    loop {
-        let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        let assigns = word.split_once('=').is_some_and(|(name, _)| is_name(name));
-        let prefix = PREFIXES.contains(&basename(word));
-        if after.is_empty() || !(prefix || assigns || (options && word.starts_with('-'))) {
-            return rest;
-        }
-        options |= prefix;
-        rest = after;
-    }
-}
-
-fn is_name(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn basename(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
 /// Programs after which a rule for "the like" would be too wide.
 const NEVER_WIDENED: &[&str] = &[
     "rm", "mv", "cp", "ln", "tee", "sed", "tar", "rsync", "scp", "dd", "mkfs", "chmod", "chown", "sudo",
     "su", "doas", "kill", "killall", "shutdown", "reboot", "eval", "exec", "command", "builtin", "source",
     ".", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "env", "xargs", "parallel", "watch",
     "python", "python3", "node", "deno", "bun", "npx", "perl", "ruby", "php", "lua", "ssh", "curl", "wget",
-    "find", "awk", "nohup", "timeout", "time",
+    "find", "awk", "nohup", "timeout", "time", "nice", "ionice", "setsid", "stdbuf", "chroot", "strace",
+    "flock", "trap", "alias", "fd", "install", "truncate", "shred", "unlink", "pwsh", "bunx", "uvx", "pipx",
+];
+
+/// Subcommands after which it would be too wide too: what they do is not easily taken back.
+const NEVER_WIDENED_SUB: &[&str] = &[
+    "push", "reset", "clean", "rm", "rebase", "restore", "checkout", "publish", "delete", "exec", "apply",
 ];
 
 /// Programs whose second word says what they do.
@@ -221,9 +167,13 @@ pub fn like(line: &str) -> String {
         .next()
         .filter(|word| is_plain(word) && !word.starts_with('-'))
     {
-        Some(subcommand) => format!("{program} {subcommand} *"),
-        None => literal(line),
+        Some(subcommand) if !NEVER_WIDENED_SUB.contains(&subcommand) => format!("{program} {subcommand} *"),
+        _ => literal(line),
     }
+}
+
+fn basename(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }
 
 fn is_plain(word: &str) -> bool {
@@ -272,46 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_a_little_is_still_read() {
-        let hidden = [
-            "rm -rf /",
-            "ls; rm -rf /",
-            "/bin/rm -rf /",
-            "FOO=1 rm -rf /",
-            "sudo -n rm -rf /",
-            "'rm' -rf /",
-            "r\\m -rf /",
-            "if true; then rm -rf /; fi",
-            "! rm -rf /",
-            "rm\t-rf /",
-            "bash -c 'ls; rm -rf /'",
-            "echo $(rm -rf /)",
-            "echo $'\\''; rm -rf /; echo '",
-            "(rm -rf /)",
-            "cat <(rm -rf /)",
-        ];
-        for line in hidden {
-            assert!(
-                readings(line).iter().any(|words| words == "rm -rf /"),
-                "{line:?} {:?}",
-                readings(line)
-            );
-        }
-        for line in ["echo 'a; rm -rf /'", "git rm -rf x", "echo rm -rf /"] {
-            assert!(
-                !readings(line).iter().any(|words| words.starts_with("rm ")),
-                "{line:?}"
-            );
-        }
-    }
-
-    #[test]
     fn like_is_never_wider_than_one_command() {
         let same = [
             "ls; rm -rf /",
             "ls > x",
             "FOO=1 ls",
             "git -C / push",
+            "git push origin main",
             "/bin/rm -r x",
             "echo $(reboot)",
         ];
@@ -324,8 +241,8 @@ mod tests {
 
     #[test]
     fn long_lines_are_taken_apart_in_time() {
-        for part in ["sudo bash -c 'x' $(y) ", ">", "> ", "a;", "'", "\\"] {
-            assert!(!readings(&part.repeat(200_000 / part.len())).is_empty());
+        for part in ["sudo bash -c 'x' $(y) ", "a;", "\\"] {
+            assert!(!take_apart(&part.repeat(200_000 / part.len())).commands.is_empty());
         }
     }
 }

@@ -38,6 +38,8 @@ mod limits;
 pub mod matching;
 pub mod pattern;
 mod react;
+pub mod reading;
+mod subject;
 
 use std::sync::Arc;
 

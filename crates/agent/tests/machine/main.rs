@@ -6,6 +6,7 @@ mod answers;
 mod approvals;
 #[cfg(test)]
 mod context;
+mod decisions;
 #[cfg(test)]
 mod facts;
 #[cfg(test)]

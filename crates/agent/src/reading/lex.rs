@@ -1,0 +1,397 @@
+//! A command line as the words that a shell makes of it: quotes and escapes gone, what is decided only when it runs marked.
+
+use super::nesting::end_of_substitution;
+use crate::command::BLANKS;
+
+/// A word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// Without quotes and escapes; expansions stay as they are written.
+    pub(crate) text: String,
+    /// Whether a variable, a substitution, a glob or braces make it another word when it runs.
+    pub(crate) dynamic: bool,
+}
+
+/// A command line in words.
+#[derive(Debug, Default)]
+pub(crate) struct Lexed {
+    /// The single commands, without redirections.
+    pub(crate) commands: Vec<Vec<Word>>,
+    /// What redirections name.
+    pub(crate) targets: Vec<Word>,
+    /// What runs within: substitutions of every kind.
+    pub(crate) inner: Vec<String>,
+    /// What commands read on standard input: here-documents and here-strings.
+    pub(crate) input: Vec<String>,
+    /// A quote or a substitution has no end.
+    pub(crate) unclosed: bool,
+}
+
+/// Takes a line into words. Each byte is looked at a bounded number of times.
+pub(crate) fn lex(line: &str) -> Lexed {
+    let mut lexer = Lexer {
+        rest: line,
+        word: None,
+        command: Vec::new(),
+        redirects: None,
+        documents: Vec::new(),
+        lexed: Lexed::default(),
+    };
+    while let Some(c) = lexer.next() {
+        lexer.take(c);
+    }
+    lexer.end_command();
+    lexer.lexed
+}
+
+struct Lexer<'a> {
+    rest: &'a str,
+    word: Option<Word>,
+    command: Vec<Word>,
+    /// What the next word is, where it stands behind a redirection.
+    redirects: Option<Redirects>,
+    /// The ends of here-documents that begin on the next line.
+    documents: Vec<String>,
+    lexed: Lexed,
+}
+
+/// What a word behind a redirection is.
+#[derive(Clone, Copy)]
+enum Redirects {
+    File,
+    Document,
+    Text,
+}
+
+impl Lexer<'_> {
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    fn take(&mut self, c: char) {
+        match c {
+            '\\' => self.escaped(),
+            '\'' => {
+                let quoted = self.until('\'');
+                self.word().text.push_str(&quoted);
+            }
+            '"' => self.double_quoted(),
+            '$' => self.dollar(false),
+            '`' => self.backticks(),
+            '#' if self.word.is_none() => {
+                let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
+                self.rest = &self.rest[end..];
+            }
+            '<' | '>' if self.rest.starts_with('(') => {
+                self.rest = &self.rest[1..];
+                self.substitution();
+            }
+            '<' if self.rest.starts_with("<<") => self.redirection(Redirects::Text),
+            '<' if self.rest.starts_with('<') => self.redirection(Redirects::Document),
+            '<' | '>' => self.redirection(Redirects::File),
+            '&' if self.rest.starts_with('>') => self.redirection(Redirects::File),
+            '\n' if !self.documents.is_empty() || self.redirects.is_some() => {
+                self.end_command();
+                self.documents();
+            }
+            '\n' | '\r' | ';' | '&' | '|' | '(' | ')' => self.end_command(),
+            c if BLANKS.contains(&c) => self.end_word(),
+            '*' | '?' | '[' | '{' => {
+                let word = self.word();
+                word.text.push(c);
+                word.dynamic = true;
+            }
+            c => self.word().text.push(c),
+        }
+    }
+
+    fn word(&mut self) -> &mut Word {
+        self.word.get_or_insert_default()
+    }
+
+    fn end_word(&mut self) {
+        let Some(mut word) = self.word.take() else { return };
+        // These are commands and keywords, not patterns.
+        if matches!(word.text.as_str(), "[" | "[[" | "{") {
+            word.dynamic = false;
+        }
+        match self.redirects.take() {
+            Some(Redirects::File) => self.lexed.targets.push(word),
+            Some(Redirects::Document) => self.documents.push(word.text),
+            Some(Redirects::Text) => self.lexed.input.push(word.text),
+            None => self.command.push(word),
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.redirects = None;
+        if !self.command.is_empty() {
+            self.lexed.commands.push(std::mem::take(&mut self.command));
+        }
+    }
+
+    fn escaped(&mut self) {
+        match self.next() {
+            // A line that goes on on the next one.
+            None | Some('\n') => {}
+            Some(c) => self.word().text.push(c),
+        }
+    }
+
+    /// What stands before `end`, which is passed over.
+    fn until(&mut self, end: char) -> String {
+        let (inside, rest) = match self.rest.split_once(end) {
+            Some(parts) => parts,
+            None => {
+                self.lexed.unclosed = true;
+                (self.rest, "")
+            }
+        };
+        self.rest = rest;
+        inside.to_owned()
+    }
+
+    fn double_quoted(&mut self) {
+        self.word();
+        loop {
+            match self.next() {
+                None => {
+                    self.lexed.unclosed = true;
+                    return;
+                }
+                Some('"') => return,
+                Some('\\') => match self.next() {
+                    Some('\n') | None => {}
+                    Some(c @ ('"' | '\\' | '$' | '`')) => self.word().text.push(c),
+                    Some(c) => {
+                        let text = &mut self.word().text;
+                        text.push('\\');
+                        text.push(c);
+                    }
+                },
+                Some('$') => self.dollar(true),
+                Some('`') => self.backticks(),
+                Some(c) => self.word().text.push(c),
+            }
+        }
+    }
+
+    fn dollar(&mut self, quoted: bool) {
+        match self.rest.chars().next() {
+            Some('(') => {
+                self.rest = &self.rest[1..];
+                self.substitution();
+            }
+            Some('{') => {
+                self.rest = &self.rest[1..];
+                let inside = self.until('}');
+                let word = self.word();
+                word.text.push_str(&format!("${{{inside}}}"));
+                word.dynamic = true;
+                self.lexed.inner.push(inside);
+            }
+            Some('\'') if !quoted => {
+                self.rest = &self.rest[1..];
+                self.ansi_quoted();
+            }
+            Some('"') if !quoted => {}
+            next => {
+                let word = self.word();
+                word.text.push('$');
+                word.dynamic |= next.is_some_and(|c| c.is_ascii_alphanumeric() || "_@*#?-$![".contains(c));
+            }
+        }
+    }
+
+    fn backticks(&mut self) {
+        let mut inside = String::new();
+        loop {
+            match self.next() {
+                None => {
+                    self.lexed.unclosed = true;
+                    break;
+                }
+                Some('`') => break,
+                Some('\\') => inside.extend(self.next()),
+                Some(c) => inside.push(c),
+            }
+        }
+        self.word().dynamic = true;
+        self.lexed.inner.push(inside);
+    }
+
+    /// After the parenthesis that opens.
+    fn substitution(&mut self) {
+        let end = end_of_substitution(self.rest);
+        self.lexed.unclosed |= end.is_none();
+        let (inside, rest) = match end {
+            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+            None => (self.rest, ""),
+        };
+        self.rest = rest;
+        self.lexed.inner.push(inside.to_owned());
+        self.word().dynamic = true;
+    }
+
+    /// The lines of here-documents, each until the line that is its end.
+    fn documents(&mut self) {
+        for end in std::mem::take(&mut self.documents) {
+            let mut body = String::new();
+            while !self.rest.is_empty() {
+                let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+                self.rest = rest;
+                if line.trim_start_matches('\t').trim_end_matches('\r') == end {
+                    break;
+                }
+                body.push_str(line);
+                body.push('\n');
+            }
+            // Substitutions run in it, whoever reads it.
+            let mut inside = Lexer {
+                rest: &body,
+                word: None,
+                command: Vec::new(),
+                redirects: None,
+                documents: Vec::new(),
+                lexed: Lexed::default(),
+            };
+            inside.double_quoted();
+            self.lexed.inner.append(&mut inside.lexed.inner);
+            self.lexed.input.push(body);
+        }
+    }
+
+    fn redirection(&mut self, redirects: Redirects) {
+        let is_descriptor =
+            |word: &Word| !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit());
+        if self.word.as_ref().is_some_and(is_descriptor) {
+            self.word = None;
+        }
+        self.end_word();
+        self.rest = self
+            .rest
+            .trim_start_matches(['<', '>'])
+            .trim_start_matches(['|', '&']);
+        if matches!(redirects, Redirects::Document) {
+            self.rest = self.rest.strip_prefix('-').unwrap_or(self.rest);
+        }
+        self.redirects = Some(redirects);
+    }
+
+    /// `$'…'`: escapes as in C.
+    fn ansi_quoted(&mut self) {
+        self.word();
+        loop {
+            match self.next() {
+                None => {
+                    self.lexed.unclosed = true;
+                    return;
+                }
+                Some('\'') => return,
+                Some('\\') => {
+                    let c = self.ansi_escape();
+                    self.word().text.extend(c);
+                }
+                Some(c) => self.word().text.push(c),
+            }
+        }
+    }
+
+    fn ansi_escape(&mut self) -> Option<char> {
+        match self.next()? {
+            'n' => Some('\n'),
+            't' => Some('\t'),
+            'r' => Some('\r'),
+            'x' => self.number(16, 2),
+            'u' => self.number(16, 4),
+            'U' => self.number(16, 8),
+            c @ '0'..='7' => {
+                let first = c.to_digit(8).unwrap_or_default();
+                let more = self.digits(8, 2);
+                let value = u32::from_str_radix(more, 8).unwrap_or_default();
+                char::from_u32((first << (3 * more.len())) | value)
+            }
+            c => Some(c),
+        }
+    }
+
+    fn number(&mut self, radix: u32, most: usize) -> Option<char> {
+        char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
+    }
+
+    fn digits(&mut self, radix: u32, most: usize) -> &str {
+        let count = self
+            .rest
+            .chars()
+            .take(most)
+            .take_while(|c| c.is_digit(radix))
+            .count();
+        let (digits, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        digits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        let lexed = lex(line);
+        let join = |command: &Vec<Word>| {
+            let words = command.iter().map(|word| {
+                let sign = if word.dynamic { "~" } else { "" };
+                format!("{sign}{}", word.text)
+            });
+            words.collect::<Vec<_>>().join("|")
+        };
+        let targets = lexed.targets.iter().map(|word| format!("> {}", word.text));
+        let inner = lexed.inner.iter().map(|text| format!("( {text}"));
+        let input = lexed.input.iter().map(|text| format!("< {text}"));
+        let open = lexed.unclosed.then(|| "open".to_owned());
+        let commands = lexed.commands.iter().map(join);
+        commands
+            .chain(targets)
+            .chain(inner)
+            .chain(input)
+            .chain(open)
+            .collect()
+    }
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        let cases: &[(&str, &[&str])] = &[
+            (r"r\m -rf 'a b'", &["rm|-rf|a b"]),
+            ("\"r\"'m' \"a\\\"b\\c\"", &[r#"rm|a"b\c"#]),
+            ("r\\\nm x", &["rm|x"]),
+            (r"$'\x72\155' x", &["rm|x"]),
+            ("a;b&&c|d&e\nf", &["a", "b", "c", "d", "e", "f"]),
+            ("a # b; c", &["a"]),
+            ("a#b", &["a#b"]),
+            ("a >x 2>&1 b <y", &["a|b", "> x", "> 1", "> y"]),
+            ("a &>x b", &["a|b", "> x"]),
+            ("a $(b \"$(c ')')\" d) e", &["a|~|e", "( b \"$(c ')')\" d"]),
+            ("a `b \\`c\\``", &["a|~", "( b `c`"]),
+            (
+                "a <(b) $HOME \"${x:-y}\"",
+                &["a|~|~$HOME|~${x:-y}", "( b", "( x:-y"],
+            ),
+            ("r{m,} *.rs [ a ]", &["~r{m,}|~*.rs|[|a|]"]),
+            ("a 'b", &["a|b", "open"]),
+            ("a $(b", &["a|~", "( b", "open"]),
+            ("a \\", &["a"]),
+            (
+                "a <<E b\ndon't $(c)\nE\nd",
+                &["a|b", "d", "( c", "< don't $(c)\n"],
+            ),
+            ("a <<-'E F'\nx\n\tE F\nb <<< 'y z'", &["a", "b", "< x\n", "< y z"]),
+            ("a '' b", &["a||b"]),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(words(line), *expected, "{line:?}");
+        }
+    }
+}

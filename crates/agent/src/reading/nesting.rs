@@ -1,0 +1,36 @@
+//! Where a substitution ends that has others and quotes in it.
+
+/// Where the parenthesis is that closes what was opened before `text`.
+pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
+    let mut open = vec!['('];
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let quoted = open.last() == Some(&'"');
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            '"' if quoted => {
+                open.pop();
+            }
+            '"' => open.push('"'),
+            '$' if quoted && chars.peek().is_some_and(|(_, next)| *next == '(') => {
+                chars.next();
+                open.push('(');
+            }
+            _ if quoted => {}
+            '\'' => {
+                chars.find(|(_, c)| *c == '\'');
+            }
+            '(' => open.push('('),
+            ')' => {
+                open.pop();
+                if open.is_empty() {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,296 @@
+//! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it begins.
+
+use super::lex::Word;
+
+/// What a command runs besides itself.
+pub(crate) enum Runs<'a> {
+    /// Nothing that can be read here.
+    Nothing,
+    /// What cannot be known before it runs.
+    Unknown,
+    /// The command that begins at this word.
+    From(usize),
+    /// Other commands among its words.
+    Parts(Vec<&'a [Word]>),
+    /// Text that a shell reads, and whether all of it is known.
+    Lines(Vec<(String, bool)>),
+}
+
+/// A command that runs the one behind it.
+struct Wrapper {
+    name: &'static str,
+    /// Letters of options that take the next word.
+    short: &'static str,
+    /// Long options that take the next word.
+    long: &'static [&'static str],
+    /// Words of its own before the other command.
+    own: usize,
+}
+
+const fn wrapper(
+    name: &'static str,
+    short: &'static str,
+    long: &'static [&'static str],
+    own: usize,
+) -> Wrapper {
+    Wrapper {
+        name,
+        short,
+        long,
+        own,
+    }
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    wrapper(
+        "sudo",
+        "ughpCrtTUDR",
+        &["user", "group", "host", "prompt", "chdir", "chroot"],
+        0,
+    ),
+    wrapper("doas", "uC", &[], 0),
+    wrapper("env", "uCS", &["unset", "chdir", "split-string"], 0),
+    wrapper(
+        "xargs",
+        "nIPLsdEa",
+        &["max-args", "max-procs", "max-lines", "delimiter", "arg-file"],
+        0,
+    ),
+    wrapper("parallel", "jNIan", &["jobs", "max-args"], 0),
+    wrapper("nice", "n", &["adjustment"], 0),
+    wrapper("ionice", "cn", &["class", "classdata"], 0),
+    wrapper("chrt", "TPD", &[], 1),
+    wrapper("taskset", "", &[], 1),
+    wrapper("timeout", "sk", &["signal", "kill-after"], 1),
+    wrapper("stdbuf", "ioe", &["input", "output", "error"], 0),
+    wrapper("time", "of", &["output", "format"], 0),
+    wrapper("watch", "n", &["interval"], 0),
+    wrapper("strace", "oepsEu", &["output", "trace"], 0),
+    wrapper("exec", "a", &[], 0),
+    wrapper("chroot", "", &["userspec", "groups"], 1),
+    wrapper("flock", "wE", &["timeout", "wait"], 1),
+    wrapper("ssh", "bceilmopBDEFIJLOQRSWw", &[], 1),
+    wrapper("nohup", "", &[], 0),
+    wrapper("setsid", "", &[], 0),
+    wrapper("command", "", &[], 0),
+    wrapper("builtin", "", &[], 0),
+    wrapper("busybox", "", &[], 0),
+    wrapper("unbuffer", "", &[], 0),
+    wrapper("caffeinate", "tw", &[], 0),
+];
+
+/// Words after which a command begins.
+const KEYWORDS: &[&str] = &[
+    "!", "{", "if", "then", "elif", "else", "while", "until", "do", "coproc",
+];
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "mksh"];
+
+/// What `words` run besides themselves.
+pub(crate) fn runs(words: &[Word]) -> Runs<'_> {
+    let Some(first) = words.first() else {
+        return Runs::Nothing;
+    };
+    if is_assignment(&first.text) {
+        return Runs::From(1);
+    }
+    if first.dynamic {
+        return Runs::Unknown;
+    }
+    let program = basename(&first.text);
+    let arguments = &words[1..];
+    match program {
+        _ if KEYWORDS.contains(&program) => Runs::From(1),
+        _ if SHELLS.contains(&program) => shell(arguments),
+        "eval" => Runs::Lines(vec![joined(arguments)]),
+        "trap" => Runs::Lines(arguments.first().map(line).into_iter().collect()),
+        "alias" => Runs::Lines(arguments.iter().filter_map(value).collect()),
+        "su" | "runuser" | "script" => after_option(arguments, "-c"),
+        "flock" if arguments.iter().any(|word| word.text == "-c") => after_option(arguments, "-c"),
+        "find" => find(arguments, &["-exec", "-execdir", "-ok", "-okdir"]),
+        "fd" | "fdfind" => find(arguments, &["-x", "-X", "--exec", "--exec-batch"]),
+        "env" if split_string(arguments).is_some() => {
+            Runs::Lines(split_string(arguments).into_iter().collect())
+        }
+        _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
+            Some(wrapper) => wrapped(wrapper, arguments),
+            None => Runs::Nothing,
+        },
+    }
+}
+
+fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Runs<'a> {
+    let start = wrapper.skip_options(arguments).saturating_add(wrapper.own);
+    let rest = arguments.get(start..).unwrap_or_default();
+    match (rest.is_empty(), wrapper.name) {
+        (true, _) => Runs::Nothing,
+        // The other machine's shell reads the words as one line.
+        (_, "ssh" | "watch") => Runs::Lines(vec![joined(rest)]),
+        _ => Runs::From(start + 1),
+    }
+}
+
+impl Wrapper {
+    /// The first word that is no option and no option's value.
+    fn skip_options(&self, words: &[Word]) -> usize {
+        let mut at = 0;
+        while let Some(word) = words.get(at).map(|word| word.text.as_str()) {
+            if word == "--" {
+                return at + 1;
+            }
+            let Some(option) = word.strip_prefix('-').filter(|option| !option.is_empty()) else {
+                return at;
+            };
+            let takes_next = match option.strip_prefix('-') {
+                Some(long) => self.long.contains(&long),
+                None => option.find(|c| self.short.contains(c)) == Some(option.len() - 1),
+            };
+            at += 1 + usize::from(takes_next);
+        }
+        at
+    }
+}
+
+fn shell(arguments: &[Word]) -> Runs<'_> {
+    let mut at = 0;
+    let mut reads_argument = false;
+    while let Some(word) = arguments.get(at) {
+        match word.text.as_str() {
+            "--version" | "--help" => return Runs::Nothing,
+            "--rcfile" | "--init-file" => at += 1,
+            option if option.starts_with("--") => {}
+            option if option.starts_with(['-', '+']) && option.len() > 1 => {
+                reads_argument |= option.starts_with('-') && option.contains('c');
+                at += usize::from(option.ends_with(['o', 'O']));
+            }
+            _ if reads_argument => return Runs::Lines(vec![line(word)]),
+            // A script: what a program does once it runs is not looked at.
+            _ => return Runs::Nothing,
+        }
+        at += 1;
+    }
+    // It reads what it is given on standard input.
+    Runs::Unknown
+}
+
+fn find<'a>(arguments: &'a [Word], options: &[&str]) -> Runs<'a> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < arguments.len() {
+        if options.contains(&arguments[at].text.as_str()) {
+            let rest = &arguments[at + 1..];
+            let ends = |word: &Word| word.text == ";" || word.text == "+";
+            let length = rest.iter().position(ends).unwrap_or(rest.len());
+            parts.push(&rest[..length]);
+            at += length;
+        }
+        at += 1;
+    }
+    Runs::Parts(parts)
+}
+
+fn after_option<'a>(arguments: &'a [Word], option: &str) -> Runs<'a> {
+    let at = arguments.iter().position(|word| word.text == option);
+    match at.and_then(|at| arguments.get(at + 1)) {
+        Some(word) => Runs::Lines(vec![line(word)]),
+        None => Runs::Nothing,
+    }
+}
+
+/// `env -S 'rm -rf x' y`.
+fn split_string(arguments: &[Word]) -> Option<(String, bool)> {
+    let at = arguments
+        .iter()
+        .position(|word| word.text.starts_with("-S") || word.text.starts_with("--split-string"))?;
+    let word = &arguments[at];
+    let attached = word
+        .text
+        .trim_start_matches("--split-string")
+        .trim_start_matches("-S")
+        .trim_start_matches('=');
+    let (rest, known) = joined(&arguments[at + 1..]);
+    Some((format!("{attached} {rest}"), known && !word.dynamic))
+}
+
+fn line(word: &Word) -> (String, bool) {
+    (word.text.clone(), !word.dynamic)
+}
+
+fn value(word: &Word) -> Option<(String, bool)> {
+    let (_, value) = word.text.split_once('=')?;
+    Some((value.to_owned(), !word.dynamic))
+}
+
+fn joined(words: &[Word]) -> (String, bool) {
+    let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    (text.join(" "), words.iter().all(|word| !word.dynamic))
+}
+
+fn is_assignment(word: &str) -> bool {
+    let name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    word.split_once('=')
+        .is_some_and(|(before, _)| name(before.trim_end_matches('+').split('[').next().unwrap_or_default()))
+}
+
+/// The program without its directory.
+pub(crate) fn basename(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Programs whose own options may stand before the word that says what they do, and those options that take the next word.
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "git",
+        &[
+            "-C",
+            "-c",
+            "--git-dir",
+            "--work-tree",
+            "--namespace",
+            "--config-env",
+        ],
+    ),
+    ("cargo", &["--config", "-Z", "-C", "--color"]),
+    (
+        "docker",
+        &["-H", "--host", "-c", "--context", "--config", "-l", "--log-level"],
+    ),
+    (
+        "kubectl",
+        &[
+            "-n",
+            "--namespace",
+            "--context",
+            "--cluster",
+            "-s",
+            "--server",
+            "--kubeconfig",
+        ],
+    ),
+    ("npm", &["--prefix", "-w", "--workspace"]),
+    ("pnpm", &["-C", "--dir", "--filter"]),
+    ("gh", &["-R", "--repo"]),
+    ("systemctl", &["-H", "--host", "-M", "--machine"]),
+];
+
+/// How many words of options stand between a program and what it is told to do.
+pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
+    let Some((program, arguments)) = words.split_first() else {
+        return 0;
+    };
+    let Some((_, valued)) = GROUPS.iter().find(|(name, _)| *name == basename(&program.text)) else {
+        return 0;
+    };
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        if !word.text.starts_with(['-', '+']) {
+            return at;
+        }
+        at += 1 + usize::from(valued.contains(&word.text.as_str()));
+    }
+    0
+}
