@@ -1,8 +1,10 @@
 //! Tools: what an agent can do to the world beside talking.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentx_agent::approval::refused_where_it_leads;
+use agentx_agent::pattern::normalize;
 use agentx_types::{
     ContentPart, EnvironmentEvent, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
     ToolStatus,
@@ -57,6 +59,24 @@ impl ToolContext {
     /// a session after another.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get()
+    }
+
+    /// Why this call of `tool` may not touch what `path` leads to: a rule that has no say about the path as it is written
+    /// has one about `real`, which is absolute and begins with the workspace's own path where it lies inside. Only whoever acts sees where a path leads, so a tool asks this before it touches anything.
+    pub fn refused_at(&self, tool: &str, path: &str, real: &Path) -> Option<String> {
+        let config = self.journal.caller().config.as_deref()?;
+        if config.rules.iter().all(|rule| rule.path.is_none()) {
+            return None;
+        }
+        let spec = config.tools.iter().find(|spec| spec.name == tool)?;
+        let real = real.to_string_lossy();
+        let real = normalize("/", &real);
+        if normalize(&config.workspace, path) == real {
+            return None;
+        }
+        let argument = spec.path_argument.clone()?;
+        let input = Value::Object([(argument, path.into())].into_iter().collect());
+        refused_where_it_leads(config, spec, &input, &real)
     }
 }
 

@@ -11,24 +11,28 @@ use agentx_runtime::ToolContext;
 use crate::{ToolFailure, nearest};
 
 /// Where a call may go.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Scope {
     base: PathBuf,
     outside: bool,
+    /// Which tool is called by whom: rules may be about where a path leads.
+    call: Option<(&'static str, ToolContext)>,
 }
 
 impl Scope {
-    pub(crate) fn of(context: &ToolContext) -> Self {
+    pub(crate) fn of(tool: &'static str, context: &ToolContext) -> Self {
         Self {
             base: context.workspace.clone(),
             outside: context.outside_workspace,
+            call: Some((tool, context.clone())),
         }
     }
 
     /// The real path that `path` leads to. It need not exist; then its nearest existing parent is resolved.
     ///
     /// # Errors
-    /// `Denied` where it lies outside of the workspace and the call may not go there.
+    /// `Denied` where it lies outside of the workspace and the call may not go there, and where a rule says so about the place
+    /// that a link leads to.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, ToolFailure> {
         if path.is_empty() || path.contains('\0') {
             return Err(ToolFailure::invalid(
@@ -39,7 +43,10 @@ impl Scope {
         let real = real_path(&wanted, &mut BUDGET.clone())
             .map_err(|error| ToolFailure::failed(format!("{path}: {}", explain(&error))))?;
         if self.outside || self.contains(&real) {
-            return Ok(real);
+            return match self.refused_by_rules(path, &real) {
+                Some(why) => Err(ToolFailure::denied(format!("{path} is not allowed: {why}."))),
+                None => Ok(real),
+            };
         }
         Err(ToolFailure::denied(format!(
             "{path} is outside the workspace ({} leads to {}); this call may only touch what is inside {}.",
@@ -47,6 +54,15 @@ impl Scope {
             real.display(),
             self.base.display()
         )))
+    }
+
+    fn refused_by_rules(&self, path: &str, real: &Path) -> Option<String> {
+        let (tool, context) = self.call.as_ref()?;
+        // The workspace itself may be reached through a link; rules name it as it is written.
+        match real.strip_prefix(self.real_root()) {
+            Ok(inside) => context.refused_at(tool, path, &self.base.join(inside)),
+            Err(_) => context.refused_at(tool, path, real),
+        }
     }
 
     /// The same, for what has to exist; an error names what is near.
@@ -192,6 +208,7 @@ mod tests {
         let scope = Scope {
             base: tree.root.clone(),
             outside,
+            call: None,
         };
         let expected = leads.map(|leads| match leads.strip_prefix('=') {
             Some(rest) => tree.root.join(rest.trim_start_matches('/')),
@@ -253,6 +270,7 @@ mod tests {
         let scope = Scope {
             base: tree.root.clone(),
             outside: false,
+            call: None,
         };
         let failure = scope.resolve_existing("src/mian.rs").unwrap_err();
         assert!(

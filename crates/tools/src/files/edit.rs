@@ -59,7 +59,7 @@ impl TypedTool for Edit {
             ));
         }
         let turn = self.changes.turn(&context).await?;
-        let (scope, options) = (Scope::of(&context), self.options.clone());
+        let (scope, options) = (Scope::of("edit", &context), self.options.clone());
         let path = input.path.clone();
         let (before, edited) = blocking(&context.cancel, move || {
             let before = Before::read(&scope, &input.path, &options)?;

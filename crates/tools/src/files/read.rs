@@ -97,7 +97,7 @@ impl Read {
         window: Window,
         context: ToolContext,
     ) -> Result<ToolOutcome, ToolFailure> {
-        let scope = Scope::of(&context);
+        let scope = Scope::of("read", &context);
         let stop = Stop::new(&context.cancel, None);
         let image_bytes = self.options.image_bytes;
         let name = path.clone();

@@ -42,7 +42,11 @@ impl TypedTool for Write {
 
     async fn run(&self, input: WriteInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
         let turn = self.changes.turn(&context).await?;
-        let (scope, options, path) = (Scope::of(&context), self.options.clone(), input.path.clone());
+        let (scope, options, path) = (
+            Scope::of("write", &context),
+            self.options.clone(),
+            input.path.clone(),
+        );
         let before = blocking(&context.cancel, move || Before::read(&scope, &path, &options)).await?;
         if before.bytes.as_deref() == Some(input.content.as_bytes()) {
             return Ok(ToolOutcome::success(format!(

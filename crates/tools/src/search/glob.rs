@@ -64,7 +64,7 @@ impl TypedTool for Glob {
     }
 
     async fn run(&self, input: GlobInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
-        let (scope, options) = (Scope::of(&context), self.options.clone());
+        let (scope, options) = (Scope::of("glob", &context), self.options.clone());
         let stop = Stop::new(&context.cancel, Some(options.timeout));
         blocking(&context.cancel, move || list(&scope, &input, &options, &stop)).await
     }

@@ -123,7 +123,7 @@ impl TypedTool for Grep {
     }
 
     async fn run(&self, input: GrepInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
-        let (scope, options) = (Scope::of(&context), self.options.clone());
+        let (scope, options) = (Scope::of("grep", &context), self.options.clone());
         let stop = Stop::new(&context.cancel, Some(options.timeout));
         blocking(&context.cancel, move || search(&scope, &input, &options, &stop)).await
     }

@@ -1,0 +1,126 @@
+//! Rules about paths hold where a symbolic link leads, which only the tool can see.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+
+use agentx_runtime::{Journal, ToolContext};
+use agentx_types::{
+    AgentConfig, AgentKind, Api, ApprovalMode, Caller, Limits, ModelParams, ModelSpec, Prices, Rule,
+    RuleEffect, ToolStatus,
+};
+use serde_json::json;
+use support::Place;
+
+fn rule(effect: RuleEffect, path: &str) -> Rule {
+    Rule {
+        effect,
+        tool: "*".into(),
+        argument: None,
+        path: Some(path.into()),
+    }
+}
+
+/// A call of an agent with these rules.
+fn context(place: &Place, approval: ApprovalMode, rules: Vec<Rule>) -> ToolContext {
+    let config = AgentConfig {
+        kind: AgentKind::React,
+        name: "test".into(),
+        model: ModelSpec {
+            id: "m".into(),
+            provider: "scripted".into(),
+            api: Api::Scripted,
+            context_window: 1000,
+            max_output_tokens: 1000,
+            prices: Prices::default(),
+        },
+        params: ModelParams::default(),
+        system_prompt: "".into(),
+        instructions: Vec::new(),
+        workspace: place.workspace.to_string_lossy().into_owned(),
+        tools: place.toolbox.specs(),
+        approval,
+        rules,
+        limits: Limits::default(),
+        agents: Vec::new(),
+        routing: None,
+    };
+    let caller = Caller {
+        config: Some(Arc::new(config)),
+        ..Caller::default()
+    };
+    ToolContext {
+        journal: Journal::discard().of(Arc::new(caller)),
+        outside_workspace: approval == ApprovalMode::Auto,
+        ..place.context()
+    }
+}
+
+#[tokio::test]
+async fn rules_hold_where_links_lead() {
+    use ApprovalMode::{Ask, Auto};
+    use RuleEffect::{Allow, Deny};
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    for directory in ["secrets", "src"] {
+        std::fs::create_dir_all(base.join(directory)).unwrap();
+    }
+    for file in ["secrets/key", "src/a", "plain"] {
+        std::fs::write(base.join(file), "words").unwrap();
+    }
+    std::fs::write(elsewhere.path().join("key"), "words").unwrap();
+    symlink("secrets/key", base.join("link")).unwrap();
+    symlink("secrets", base.join("folder")).unwrap();
+    symlink("../plain", base.join("src/plain")).unwrap();
+    symlink(elsewhere.path().join("key"), base.join("out")).unwrap();
+    let outside = format!(
+        "{}/**",
+        std::fs::canonicalize(elsewhere.path()).unwrap().display()
+    );
+    let cases = [
+        (Ask, vec![rule(Deny, "secrets/**")], "plain", true),
+        (Ask, vec![rule(Deny, "secrets/**")], "link", false),
+        (Ask, vec![rule(Deny, "secrets/**")], "folder/key", false),
+        (Ask, vec![rule(RuleEffect::Ask, "secrets/**")], "link", false),
+        // A person was asked about the path as it is, or wants no questions.
+        (
+            Ask,
+            vec![rule(RuleEffect::Ask, "secrets/**")],
+            "secrets/key",
+            true,
+        ),
+        (Auto, vec![rule(RuleEffect::Ask, "secrets/**")], "link", true),
+        (Auto, vec![rule(Deny, &outside)], "out", false),
+        (Auto, Vec::new(), "out", true),
+        (Ask, Vec::new(), "out", false),
+        (Ask, Vec::new(), "link", true),
+    ];
+    for (mode, rules, path, goes) in cases {
+        let context = context(&place, mode, rules.clone());
+        let outcome = place.toolbox.call("read", json!({"path": path}), context).await;
+        let expected = if goes {
+            ToolStatus::Success
+        } else {
+            ToolStatus::Denied
+        };
+        assert_eq!(outcome.status, expected, "{mode:?} {rules:?} {path}: {outcome:?}");
+    }
+    let allowed = vec![rule(Allow, "src/**")];
+    for (path, goes) in [("src/a", true), ("src/plain", false)] {
+        let input = json!({"path": path, "content": "new"});
+        let outcome = place
+            .toolbox
+            .call("write", input, context(&place, Ask, allowed.clone()))
+            .await;
+        let expected = if goes {
+            ToolStatus::Success
+        } else {
+            ToolStatus::Denied
+        };
+        assert_eq!(outcome.status, expected, "{path}: {outcome:?}");
+    }
+}
