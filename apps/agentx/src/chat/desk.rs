@@ -93,9 +93,14 @@ impl Desk {
         self.inherited = 0;
     }
 
-    /// Takes an event; returns a text of the person that has to be printed now.
-    pub(crate) fn event(&mut self, envelope: &Envelope<RuntimeEvent>) -> Option<String> {
+    /// Takes an event; returns a text of the person that has to be printed now. Runs of other agents than the one that people
+    /// talk to are that one's affair, and so is what they are told; but what they ask is asked.
+    pub(crate) fn event(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<String> {
         match &envelope.event {
+            RuntimeEvent::RunStarted(_)
+            | RuntimeEvent::RunFinished(_)
+            | RuntimeEvent::UserMessageAdded(_)
+                if is_of_another => {}
             RuntimeEvent::RunStarted(run) => return self.run_started(&run.run_id),
             RuntimeEvent::RunFinished(run) => {
                 if self.running.as_ref().is_none_or(|running| *running == run.run_id) {

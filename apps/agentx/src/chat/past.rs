@@ -31,14 +31,24 @@ impl Past {
         is_past
     }
 
-    /// Those of the last turns. It begins with what a person said; where nothing was found that far back, with the
+    /// All of them.
+    pub(crate) fn all(&self) -> &[Arc<Envelope<RuntimeEvent>>] {
+        &self.events
+    }
+
+    /// Those of the last turns, where `is_of_another` says what is of other agents than the one that people talk to. It begins with what a person said; where nothing was found that far back, with the
     /// beginning of an answer, so that nothing is shown by half.
-    pub(crate) fn last_turns(&self) -> &[Arc<Envelope<RuntimeEvent>>] {
-        let said = |event: &RuntimeEvent| matches!(event, RuntimeEvent::UserMessageAdded(_));
+    pub(crate) fn last_turns(
+        &self,
+        is_of_another: impl Fn(&Envelope<RuntimeEvent>) -> bool,
+    ) -> &[Arc<Envelope<RuntimeEvent>>] {
+        let said = |envelope: &Envelope<RuntimeEvent>| {
+            matches!(envelope.event, RuntimeEvent::UserMessageAdded(_)) && !is_of_another(envelope)
+        };
         let answers = |event: &RuntimeEvent| matches!(event, RuntimeEvent::MessageStart(_));
         let inputs = self.events.iter().enumerate().rev();
         let start = inputs
-            .filter(|(_, envelope)| said(&envelope.event))
+            .filter(|(_, envelope)| said(envelope))
             .take(SHOWN_TURNS)
             .last()
             .map(|(at, _)| at)

@@ -2,6 +2,7 @@
 //! it ended.
 
 mod approver;
+mod beginning;
 mod ending;
 mod headless;
 mod prompt;

@@ -21,6 +21,8 @@ pub(crate) struct Cast {
     width: usize,
     /// Whether the first one has its name before each line, too, and all of it is the answer.
     apart: bool,
+    /// What the first one is called where nobody saw it come.
+    first: String,
 }
 
 #[derive(Debug)]
@@ -30,6 +32,7 @@ struct Member {
     /// The line that has not ended.
     line: String,
     gone: bool,
+    is_child: bool,
 }
 
 impl Cast {
@@ -48,9 +51,31 @@ impl Cast {
         self
     }
 
+    /// The agent that people talk to is called so.
+    pub(crate) fn with_first(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.first);
+        self
+    }
+
     /// The screen has another width now.
     pub(crate) fn set_width(&mut self, width: usize) {
         self.width = width;
+    }
+
+    /// Whether this is of another agent than the one that people talk to.
+    pub(crate) fn is_of_another(&self, envelope: &Envelope<RuntimeEvent>) -> bool {
+        let id = envelope.agent_state_id.as_ref();
+        id.and_then(|id| self.members.get(id))
+            .is_some_and(|member| member.is_child)
+    }
+
+    /// Takes note of an agent that came before anything was shown.
+    pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        if let (Some(id), RuntimeEvent::AgentStarted(started)) = (&envelope.agent_state_id, &envelope.event)
+            && (self.apart || started.parent.is_some())
+        {
+            self.admit(id, &started.name, started.parent.is_some());
+        }
     }
 
     /// Takes an event; `main` is the transcript of the agent that people talk to.
@@ -65,7 +90,8 @@ impl Cast {
         }
         if self.apart && !self.members.contains_key(id) {
             // It was there before anybody looked.
-            self.admit(id, "agent");
+            let name = self.first.clone();
+            self.admit(id, &name, false);
         }
         let Some(member) = self.members.get_mut(id) else {
             return main.event(&envelope.event);
@@ -89,18 +115,22 @@ impl Cast {
         if self.members.len() >= MOST {
             self.members.retain(|_, member| !member.gone);
         }
-        self.admit(id, name);
+        self.admit(id, name, parent.is_some());
     }
 
-    fn admit(&mut self, id: &AgentStateId, name: &str) {
+    fn admit(&mut self, id: &AgentStateId, name: &str, is_child: bool) {
         let name = visible(name);
         let room = self.width.saturating_sub(name.width() + 3);
-        self.members.entry(id.clone()).or_insert_with(|| Member {
-            label: format!("{} ", self.style.agent(&name, &format!("{name} │"))),
+        let label = format!("{} ", self.style.agent(&name, &format!("{name} │")));
+        let member = self.members.entry(id.clone()).or_insert_with(|| Member {
+            label: String::new(),
             transcript: Transcript::new(self.style, room),
             line: String::new(),
             gone: false,
+            is_child,
         });
+        // Something may be known of it before its name is.
+        (member.label, member.is_child) = (label, is_child);
     }
 
     /// Says what has no end of its line yet.
@@ -256,6 +286,23 @@ mod tests {
             lines
                 .iter()
                 .all(|line| line.starts_with("main │ ") || line.starts_with("scout │ "))
+        );
+    }
+
+    #[test]
+    fn who_spoke_before_it_said_its_name_has_it() {
+        let mut cast = Cast::new(Style::default(), 80).apart(true).with_first("main");
+        let mut main = Transcript::new(Style::default(), 80);
+        cast.event(&mut main, &envelope("a", text("One.\n")));
+        cast.event(&mut main, &envelope("a", started("story", None)));
+        cast.event(&mut main, &envelope("a", text("Two.\n")));
+        cast.meet(&envelope("b", started("scout", Some("a"))));
+        let said = envelope("b", text("Three.\n"));
+        cast.event(&mut main, &said);
+        assert!(cast.is_of_another(&said) && !cast.is_of_another(&envelope("a", text(""))));
+        assert_eq!(
+            joined(&main.take()),
+            "main │ One.\nstory │ Two.\nscout │ Three.\n"
         );
     }
 

@@ -102,6 +102,35 @@ impl ToolOutputView {
     }
 }
 
+/// What a call streams to whoever listens, line by line; nothing is left out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EmittedView {
+    cleaner: Cleaner,
+    partial: String,
+}
+
+impl EmittedView {
+    /// Takes a piece; returns the lines that have ended. One that does not end is broken where it is too long to be kept.
+    pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
+        self.cleaner.push(text, &mut self.partial);
+        let Some(end) = self.partial.rfind('\n') else {
+            return match self.partial.len() < LONGEST_LINE {
+                true => Vec::new(),
+                false => vec![std::mem::take(&mut self.partial)],
+            };
+        };
+        let rest = self.partial.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.partial, rest);
+        whole.lines().map(str::to_owned).collect()
+    }
+
+    /// The line that has not ended.
+    pub(crate) fn finish(&mut self) -> Vec<String> {
+        let last = std::mem::take(&mut self.partial);
+        if last.is_empty() { Vec::new() } else { vec![last] }
+    }
+}
+
 /// What the details of a finished call say in a few words: `exit 1`, `+3 −1`.
 pub(crate) fn outcome(details: Option<&Value>) -> String {
     let Some(Value::Object(details)) = details else {
@@ -141,6 +170,22 @@ mod tests {
         assert_eq!(lines.len(), HEAD_LINES);
         let end = view.finish();
         assert_eq!(end, ["… 84 lines …", "line 96", "line 97", "line 98", "line 99"]);
+    }
+
+    #[test]
+    fn of_what_is_emitted_nothing_is_left_out() {
+        let mut view = EmittedView::default();
+        let long = "好".repeat(LONGEST_LINE);
+        let mut lines = Vec::new();
+        for piece in ["One ", "line\n\nTwo", " lines\n", "and", " the end", &long] {
+            lines.extend(view.push(piece));
+        }
+        lines.extend(view.push("."));
+        lines.extend(view.finish());
+        assert_eq!(
+            lines,
+            ["One line", "", "Two lines", &format!("and the end{long}"), "."]
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::clean::{Cleaner, clean, visible};
 use super::style::Style;
 use super::table::cut;
-use super::tool::{ToolOutputView, describe, outcome};
+use super::tool::{EmittedView, ToolOutputView, describe, outcome};
 use super::units;
 use crate::exit::Exit;
 use crate::failure::{exit_of, hint_in_chat};
@@ -58,6 +58,8 @@ struct Call {
     name: String,
     what: String,
     output: ToolOutputView,
+    /// What it streams to whoever listens; of this nothing is left out.
+    emitted: EmittedView,
     headed: bool,
     /// The agent that it gives work to.
     agent: Option<String>,
@@ -161,7 +163,7 @@ impl Transcript {
             RuntimeEvent::Chunk(chunk) => {
                 // Of the agent's own words the pieces came before.
                 if let Some(call) = &chunk.tool_call_id {
-                    self.tool_output(call, &chunk.text);
+                    self.emitted(call, &chunk.text);
                 }
             }
             RuntimeEvent::ToolCompleted(done) => {
@@ -261,14 +263,6 @@ impl Transcript {
         self.indented(&lines, &label);
     }
 
-    fn indented(&mut self, lines: &[String], label: &str) {
-        let room = self.width.saturating_sub(4 + label.width());
-        for line in lines {
-            let line = self.style.dim(&format!("  │ {label}{}", cut(line, room)));
-            self.aside(&line);
-        }
-    }
-
     fn tool_end(&mut self, id: &ToolCallId, name: &str, ended: &str, details: &str) {
         if !self.calls.contains_key(id) {
             self.remember(id, name, String::new());
@@ -279,11 +273,13 @@ impl Transcript {
             return;
         };
         let rest = call.output.finish();
+        let last = call.emitted.finish();
         let label = if many {
             format!("{} ", visible(&call.name))
         } else {
             String::new()
         };
+        self.whole_lines(&last, &label);
         self.indented(&rest, &label);
         let details = if details.is_empty() {
             String::new()

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::runtime::{Delivery, Session, SessionState, UserInput, View};
+use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{
-    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, ContentPart, Envelope, RunId, RuntimeEvent,
+    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId, RuntimeEvent,
 };
 
 use super::approver::Approver;
+use super::beginning;
 use super::ending::Ending;
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
@@ -110,26 +111,20 @@ pub(crate) async fn with_session(
     console: &mut Console,
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
-    let after = match (&prompt, &before.run) {
-        // A new session has begun with events that belong to this run's output too.
-        (Some(_), None) if before.context_tokens == 0 => 0,
-        // What is over already is shown from its beginning.
-        (None, Some(run)) if run.status.is_final() => {
-            run.run_id.input().unwrap_or_default().saturating_sub(1)
-        }
-        _ => before.last_seq,
-    };
+    let (after, shown_from) = beginning::places(&before, prompt.is_some());
     let events = Follower::new(session.clone(), after, View::Runtime).await?;
     let facts = match (args.output_format, args.view) {
         (OutputFormat::StreamJson, ViewArg::Environment) => {
-            Some(Follower::new(session.clone(), after, View::Environment).await?)
+            Some(Follower::new(session.clone(), shown_from, View::Environment).await?)
         }
         _ => None,
     };
     let is_onward = prompt.is_none();
-    let run_id = begin(session, prompt, &before).await?;
+    let run_id = beginning::run(session, prompt, &before).await?;
     let mut headless = Headless::new(session.clone(), run_id, args, approver, console);
     headless.is_onward = is_onward;
+    headless.shown_from = shown_from;
+    headless.cast = headless.cast.with_first(&before.config.name);
     headless.asked_before(&before, console).await?;
     let mut result = headless.follow(events, facts, ends, console).await?;
     result.session_id = Some(session.id().clone());
@@ -144,28 +139,6 @@ pub(crate) async fn with_session(
     Ok(result)
 }
 
-/// Says the prompt; the run that it opens. Without one, the run that was there.
-async fn begin(
-    session: &Arc<dyn Session>,
-    prompt: Option<String>,
-    before: &SessionState,
-) -> Result<RunId, CliError> {
-    let Some(prompt) = prompt else {
-        let run = before.run.as_ref().map(|run| run.run_id.clone());
-        return run.ok_or_else(|| {
-            CliError::usage(
-                "nothing is under way in this session, and there is no prompt",
-                "give one, or write it to standard input",
-            )
-        });
-    };
-    let input = UserInput {
-        content: vec![ContentPart::text(prompt)],
-        ..UserInput::default()
-    };
-    Ok(RunId::of_input(session.send(input).await?))
-}
-
 struct Headless {
     session: Arc<dyn Session>,
     transcript: Transcript,
@@ -176,6 +149,8 @@ struct Headless {
     agent: Option<AgentStateId>,
     /// Whether what waits behind the run is waited for, too.
     is_onward: bool,
+    /// Events up to here are not shown.
+    shown_from: u64,
     /// Questions of events up to here were put before.
     asked_until: u64,
     format: OutputFormat,
@@ -202,6 +177,7 @@ impl Headless {
             run_id,
             agent: None,
             is_onward: false,
+            shown_from: 0,
             asked_until: 0,
             format: args.output_format,
             frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
@@ -294,6 +270,10 @@ impl Headless {
         let Delivery::Runtime(envelope) = delivery else {
             return Ok(());
         };
+        if envelope.seq <= self.shown_from {
+            self.cast.meet(envelope);
+            return Ok(());
+        }
         if self.frames {
             console.out_json(&**envelope)?;
         }

@@ -1,7 +1,11 @@
-//! What a transcript has to do with other agents: work that is given to them, and what they say in between.
+//! What a transcript has to do with other agents: work that is given to them, and what they, or a script, say in between.
 
-use agentx::types::ToolCallRequested;
+use agentx::types::{ToolCallId, ToolCallRequested};
 
+use unicode_width::UnicodeWidthStr as _;
+
+use super::super::clean::visible;
+use super::super::table::cut;
 use super::{Lane, Transcript};
 
 impl Transcript {
@@ -32,5 +36,35 @@ impl Transcript {
         self.error_in_passing();
         self.end_line();
         self.put(lane, format!("{text}\n"));
+    }
+
+    /// A script says something to whoever listens: each line, whole, as soon as it has ended.
+    pub(super) fn emitted(&mut self, id: &ToolCallId, text: &str) {
+        self.head(id);
+        let many = self.calls.len() > 1;
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let lines = call.emitted.push(text);
+        let label = match many {
+            true => format!("{} ", visible(&call.name)),
+            false => String::new(),
+        };
+        self.whole_lines(&lines, &label);
+    }
+
+    pub(super) fn whole_lines(&mut self, lines: &[String], label: &str) {
+        for line in lines {
+            let line = format!("{}{line}", self.style.dim(&format!("  │ {label}")));
+            self.aside(line.trim_end());
+        }
+    }
+
+    pub(super) fn indented(&mut self, lines: &[String], label: &str) {
+        let room = self.width.saturating_sub(4 + label.width());
+        for line in lines {
+            let line = self.style.dim(&format!("  │ {label}{}", cut(line, room)));
+            self.aside(&line);
+        }
     }
 }

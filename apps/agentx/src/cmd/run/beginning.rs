@@ -1,0 +1,44 @@
+//! Where a headless run begins: with a prompt, or with what is under way in the session already.
+
+use std::sync::Arc;
+
+use agentx::runtime::{RunState, Session, SessionState, UserInput};
+use agentx::types::{ContentPart, RunId};
+
+use crate::error::CliError;
+
+/// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
+pub(super) fn places(before: &SessionState, has_prompt: bool) -> (u64, u64) {
+    let begins = |run: &RunState| run.run_id.input().unwrap_or_default().saturating_sub(1);
+    let shown_from = match &before.run {
+        // A new session has begun with events that belong to this run's output too.
+        None if has_prompt && before.context_tokens == 0 => 0,
+        // What is over already is shown from its beginning.
+        Some(run) if !has_prompt && run.status.is_final() => begins(run),
+        _ => before.last_seq,
+    };
+    let after = before.run.as_ref().map_or(shown_from, begins);
+    (after.min(shown_from), shown_from)
+}
+
+/// Says the prompt; the run that it opens. Without one, the run that was there.
+pub(super) async fn run(
+    session: &Arc<dyn Session>,
+    prompt: Option<String>,
+    before: &SessionState,
+) -> Result<RunId, CliError> {
+    let Some(prompt) = prompt else {
+        let run = before.run.as_ref().map(|run| run.run_id.clone());
+        return run.ok_or_else(|| {
+            CliError::usage(
+                "nothing is under way in this session, and there is no prompt",
+                "give one, or write it to standard input",
+            )
+        });
+    };
+    let input = UserInput {
+        content: vec![ContentPart::text(prompt)],
+        ..UserInput::default()
+    };
+    Ok(RunId::of_input(session.send(input).await?))
+}
