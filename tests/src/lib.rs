@@ -13,6 +13,7 @@ mod process;
 pub mod proxy;
 mod random;
 pub mod remote;
+pub mod teller;
 mod world;
 
 pub use leash::Leash;

@@ -125,18 +125,27 @@ impl World {
     }
 }
 
-/// The program as it was built for the tests.
+/// The program as it was built for the tests, or the one that `AGENTX_TEST_PROGRAM` names: one of another build.
 fn program() -> PathBuf {
+    if let Some(named) = std::env::var_os(PROGRAM) {
+        return named.into();
+    }
     let mut path = std::env::current_exe().expect("this program");
     path.pop();
     path.pop();
     path.join("agentx")
 }
 
+/// Names a program that is there already.
+const PROGRAM: &str = "AGENTX_TEST_PROGRAM";
+
 /// The program has to be there when a test runs alone.
 fn build() {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
+        if std::env::var_os(PROGRAM).is_some() {
+            return;
+        }
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--package", "agentx-cli"])
             .status();

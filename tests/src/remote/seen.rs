@@ -137,6 +137,26 @@ impl Seen {
         assert_eq!(lines.len(), log.len(), "{what}: how many lines");
     }
 
+    /// Fails the test unless it was shown this, whatever came after.
+    ///
+    /// # Panics
+    /// Where it was shown something else, or less.
+    #[track_caller]
+    pub fn is_shown_first(&self, log: &[String]) {
+        let lines = self.lock();
+        let differs = lines.iter().zip(log).position(|(shown, logged)| shown != logged);
+        let what = &self.what;
+        if let Some(at) = differs {
+            panic!("{what}: line {at} is\n{}\nand not\n{}", lines[at], log[at]);
+        }
+        assert!(
+            lines.len() >= log.len(),
+            "{what}: {} lines of {}",
+            lines.len(),
+            log.len()
+        );
+    }
+
     /// Fails the test unless all that it was shown is the beginning of this.
     ///
     /// # Panics
