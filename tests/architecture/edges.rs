@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("runtime", &["types", "bus", "agent"]),
     ("sqlite-log", &["types", "runtime"]),
     ("tools", &["types", "runtime"]),
-    ("config", &["types", "llm"]),
+    ("config", &["types", "agent", "llm"]),
     ("agent-files", &["types", "config"]),
     (
         "node-runtime",

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
-use crate::yaml::{Node, Yaml, parse};
+use crate::yaml::{Node, Yaml, parse, to_json};
 use crate::{At, Mistake, Place, nearest};
 
 /// One answer, and when it is given. What is `None` fits everything; in patterns `*` stands for any run of characters.
@@ -92,7 +92,7 @@ impl Reader<'_> {
         let Some(tool) = field("tool") else {
             return Err(self.wrong(node, "a call with its `tool`"));
         };
-        let input = field("input").map_or_else(|| Value::Object(Map::new()), json);
+        let input = field("input").map_or_else(|| Value::Object(Map::new()), to_json);
         Ok((self.text(tool)?, input))
     }
 
@@ -118,21 +118,6 @@ impl Reader<'_> {
             key: String::new(),
             what,
             nearest: None,
-        }
-    }
-}
-
-fn json(node: &Node) -> Value {
-    match &node.value {
-        Yaml::Null => Value::Null,
-        Yaml::Bool(value) => Value::Bool(*value),
-        Yaml::Int(value) => Value::from(*value),
-        Yaml::Float(value) => Number::from_f64(*value).map_or(Value::Null, Value::Number),
-        Yaml::Text(text) => Value::String(text.clone()),
-        Yaml::List(items) => Value::Array(items.iter().map(json).collect()),
-        Yaml::Map(fields) => {
-            let fields = fields.iter().map(|(key, value)| (key.name.clone(), json(value)));
-            Value::Object(fields.collect())
         }
     }
 }

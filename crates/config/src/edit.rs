@@ -48,7 +48,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     replace_file(file, changed.as_bytes()).map(|()| true)
 }
 
-fn rules_of(file: &Path, text: &str) -> Result<Vec<Rule>, ConfigError> {
+pub(crate) fn rules_of(file: &Path, text: &str) -> Result<Vec<Rule>, ConfigError> {
     let (layer, mistakes, _) = read::file(&FileLayer::User(file.to_owned()), text);
     if !mistakes.is_empty() {
         return Err(ConfigError::Mistakes(mistakes));

@@ -50,6 +50,14 @@ impl Merged {
         }
     }
 
+    /// The approval rules of all layers, each with its place, in the order of the settings.
+    pub fn rules(&self) -> &[Sourced<agentx_types::Rule>] {
+        match self.get(&KeyPath::dotted("rules")) {
+            Some(Value::Rules(rules)) => rules,
+            _ => &[],
+        }
+    }
+
     /// The value at a path.
     pub(crate) fn get(&self, path: &KeyPath) -> Option<&Value> {
         self.values.get(path).map(|sourced| &sourced.value)

@@ -27,6 +27,8 @@ mod nearest;
 mod origin;
 mod places;
 mod read;
+mod remove;
+mod rule_words;
 mod rules;
 mod secret;
 mod settings;
@@ -45,6 +47,8 @@ pub use nearest::nearest;
 pub use origin::{Origin, Place, Sourced};
 pub use places::{Places, WORKSPACE_FOLDER};
 pub use read::{Flag, scalar};
+pub use remove::{remove_rule, rule_in_file};
+pub use rule_words::{parse_effect, parse_rule};
 pub use secret::Secret;
 pub use settings::{
     CallSettings, Durability, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,

@@ -1,10 +1,14 @@
-//! Approval rules as they are written in a file: each has its own place, and each mistake in one is shown.
+//! Approval rules as they are written in a file: each has its own place, and each mistake in one is shown. A rule may carry
+//! examples, which are held against it each time that it is read.
 
-use agentx_types::{Rule, RuleEffect};
+use agentx_agent::approval::covers;
+use agentx_types::{Access, Rule, RuleEffect, ToolSpec};
+use serde_json::json;
 
+use crate::layers::show_rule;
 use crate::read::{Reader, scalar};
 use crate::value::Value;
-use crate::yaml::{Node, Yaml};
+use crate::yaml::{Node, Yaml, to_json};
 use crate::{Kind, Sourced, nearest};
 
 impl Reader<'_> {
@@ -36,14 +40,16 @@ impl Reader<'_> {
         };
         let before = self.mistakes.len();
         let (mut effect, mut tool, mut argument, mut path) = (None, None, None, None);
+        let mut examples = Vec::new();
         for (key, value) in map {
             match key.name.as_str() {
                 "effect" => effect = self.effect(value),
                 "tool" => tool = self.pattern("rules.tool", value),
                 "argument" => argument = self.pattern("rules.argument", value),
                 "path" => path = self.pattern("rules.path", value),
+                "examples" => examples = self.examples(value),
                 other => {
-                    let near = nearest(other, ["effect", "tool", "argument", "path"], 1)
+                    let near = nearest(other, ["effect", "tool", "argument", "path", "examples"], 1)
                         .first()
                         .map(|w| (*w).to_owned());
                     self.wrong(key.at, "", format!("unknown key `{other}` in a rule"), near);
@@ -53,12 +59,73 @@ impl Reader<'_> {
         if self.mistakes.len() == before && (effect.is_none() || tool.is_none()) {
             self.wrong(node.at, "rules", "a rule needs `effect` and `tool`".into(), None);
         }
-        Some(Rule {
+        let rule = Rule {
             effect: effect?,
             tool: tool?,
             argument,
             path,
-        })
+        };
+        for (wanted, example) in examples {
+            self.hold(&rule, wanted, example);
+        }
+        Some(rule)
+    }
+
+    /// The examples, each with whether it is meant to fit.
+    fn examples<'n>(&mut self, node: &'n Node) -> Vec<(bool, &'n Node)> {
+        let Yaml::Map(lists) = &node.value else {
+            let what = format!(
+                "expected `{{matches: [...], not: [...]}}`, found {}",
+                node.value.kind()
+            );
+            self.wrong(node.at, "rules.examples", what, None);
+            return Vec::new();
+        };
+        let mut examples = Vec::new();
+        for (key, list) in lists {
+            let wanted = match key.name.as_str() {
+                "matches" => true,
+                "not" => false,
+                other => {
+                    let near = nearest(other, ["matches", "not"], 1)
+                        .first()
+                        .map(|w| (*w).to_owned());
+                    self.wrong(key.at, "", format!("unknown key `{other}` in examples"), near);
+                    continue;
+                }
+            };
+            match &list.value {
+                Yaml::List(items) => examples.extend(items.iter().map(|item| (wanted, item))),
+                other => {
+                    let what = format!("expected a list of examples, found {}", other.kind());
+                    self.wrong(list.at, "rules.examples", what, None);
+                }
+            }
+        }
+        examples
+    }
+
+    /// Holds an example against its rule.
+    fn hold(&mut self, rule: &Rule, wanted: bool, example: &Node) {
+        let Some((fits, shown)) = fits(rule, example) else {
+            let what = format!(
+                "expected a command line, a path or the arguments of a call, found {}",
+                example.value.kind()
+            );
+            self.wrong(example.at, "rules.examples", what, None);
+            return;
+        };
+        if fits != wanted {
+            let (is, meant) = match fits {
+                true => ("fits", "not to"),
+                false => ("does not fit", "to"),
+            };
+            let what = format!(
+                "the example `{shown}` {is} the rule `{}`, and is meant {meant}",
+                show_rule(rule)
+            );
+            self.wrong(example.at, "rules.examples", what, None);
+        }
     }
 
     fn effect(&mut self, node: &Node) -> Option<RuleEffect> {
@@ -85,6 +152,95 @@ impl Reader<'_> {
                 );
                 None
             }
+        }
+    }
+}
+
+/// The workspace that paths of examples are relative to.
+const WORKSPACE: &str = "/workspace";
+
+/// Whether an example fits a rule, and the example in words; `None` where it is none. Text is a path for a rule that has only a path,
+/// else a command line; a mapping is the arguments of a call.
+fn fits(rule: &Rule, example: &Node) -> Option<(bool, String)> {
+    let (input, shown, names) = match &example.value {
+        Yaml::Text(path) if rule.argument.is_none() && rule.path.is_some() => {
+            (json!({ "path": path }), path.clone(), (Some("path"), None))
+        }
+        Yaml::Text(line) => (json!({ "command": line }), line.clone(), (None, Some("command"))),
+        Yaml::Map(_) => {
+            let input = to_json(example);
+            let shown = input.to_string();
+            let path = rule.path.as_ref().map(|_| "path");
+            (input, shown, (path, None))
+        }
+        _ => return None,
+    };
+    let tool = ToolSpec {
+        name: rule.tool.clone(),
+        description: String::new(),
+        input_schema: json!({}),
+        access: Access::Run,
+        path_argument: names.0.map(str::to_owned),
+        command_argument: names.1.map(str::to_owned),
+        idempotent: false,
+        quit: false,
+    };
+    Some((covers(rule, WORKSPACE, &tool, &input), shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use crate::origin::FileLayer;
+    use crate::read;
+
+    fn mistakes(rule: &str) -> Vec<String> {
+        let layer = FileLayer::User(PathBuf::from("/c.yaml"));
+        let (_, mistakes, _) = read::file(&layer, &format!("rules:\n  - {rule}\n"));
+        mistakes.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn examples_are_held_against_their_rule() {
+        for right in [
+            "{effect: deny, tool: bash, argument: 'rm *', examples: {matches: [rm x, 'cd y && sudo rm x'], not: [ls, git rm x]}}",
+            "{effect: allow, tool: bash, argument: 'git *', examples: {matches: [git log], not: ['git log; ls', 'git log > x']}}",
+            "{effect: allow, tool: edit, path: 'src/**', examples: {matches: [src/a.rs], not: [src/../a.rs, /etc/x]}}",
+            "{effect: deny, tool: web, argument: '*evil.com*', examples: {matches: [{url: evil.com}], not: [{url: x.org}]}}",
+            "{effect: deny, tool: '*', path: '~/.ssh/**', examples: {matches: [~/.ssh/id]}}",
+            "{effect: ask, tool: bash, examples: {}}",
+        ] {
+            assert_eq!(mistakes(right), Vec::<String>::new(), "{right}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_example_is_a_mistake_with_its_place() {
+        let cases = [
+            (
+                "{effect: deny, tool: bash, argument: 'rm *', examples: {matches: [ls]}}",
+                "/c.yaml:2:71: `rules.examples`: the example `ls` does not fit the rule `deny bash \"rm *\"`, and is meant to",
+            ),
+            (
+                "{effect: deny, tool: bash, argument: 'rm *', examples: {not: ['ls; rm x']}}",
+                "/c.yaml:2:67: `rules.examples`: the example `ls; rm x` fits the rule `deny bash \"rm *\"`, and is meant not to",
+            ),
+            (
+                "{effect: deny, tool: bash, examples: {match: [ls]}}",
+                "/c.yaml:2:43: unknown key `match` in examples; did you mean `matches`?",
+            ),
+            (
+                "{effect: deny, tool: bash, examples: [ls]}",
+                "/c.yaml:2:42: `rules.examples`: expected `{matches: [...], not: [...]}`, found a list",
+            ),
+            (
+                "{effect: deny, tool: bash, examples: {not: [3]}}",
+                "/c.yaml:2:49: `rules.examples`: expected a command line, a path or the arguments of a call, found a number",
+            ),
+        ];
+        for (rule, said) in cases {
+            assert_eq!(mistakes(rule), [said], "{rule}");
         }
     }
 }

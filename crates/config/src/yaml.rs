@@ -64,6 +64,25 @@ pub struct Broken {
     pub what: String,
 }
 
+/// The same as JSON.
+pub(crate) fn to_json(node: &Node) -> serde_json::Value {
+    use serde_json::{Number, Value};
+    match &node.value {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(value) => Value::Bool(*value),
+        Yaml::Int(value) => Value::from(*value),
+        Yaml::Float(value) => Number::from_f64(*value).map_or(Value::Null, Value::Number),
+        Yaml::Text(text) => Value::String(text.clone()),
+        Yaml::List(items) => Value::Array(items.iter().map(to_json).collect()),
+        Yaml::Map(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(key, value)| (key.name.clone(), to_json(value)));
+            Value::Object(fields.collect())
+        }
+    }
+}
+
 impl Yaml {
     /// What it is, in words.
     pub fn kind(&self) -> &'static str {

@@ -214,6 +214,11 @@ impl SessionFold {
         self.forked_from.as_ref()
     }
 
+    /// One of the agents, by its id.
+    pub fn agent(&self, id: &AgentStateId) -> Option<&Agent> {
+        self.agents.get(id)
+    }
+
     /// The agent that people talk to, itself.
     pub fn root_agent(&self) -> Option<&Agent> {
         self.agents.root().and_then(|root| self.agents.get(root))

@@ -27,6 +27,7 @@ pub mod streams;
 mod system_bus;
 mod tool;
 mod tree;
+mod trial;
 mod ui;
 mod values;
 
@@ -48,5 +49,6 @@ pub use session::LocalSession;
 pub use sharing::{Note, Sharing};
 pub use system_bus::{AgentEvent, AgentEventBus, SystemBus, SystemEvent};
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
+pub use trial::{ChangedCall, Decided, RuleTrial, TrialReport, try_rule};
 pub use ui::UiProjection;
 pub use values::RequestValues;

@@ -1,0 +1,194 @@
+//! Taking a rule out of a file without touching the rest of what the person wrote: comments, order and spacing stay.
+
+use std::path::Path;
+
+use agentx_types::Rule;
+
+use crate::edit::rules_of;
+use crate::trust::replace_file;
+use crate::yaml::{Node, Yaml, parse};
+use crate::{ConfigError, Origin, Place, Sourced};
+
+/// Removes the rule that stands at this place of a file.
+///
+/// # Errors
+/// Where the file cannot be read or written, has another rule there by now, or is written in a way that the rule cannot be taken
+/// out of safely.
+pub fn remove_rule(place: &Place, rule: &Rule) -> Result<(), ConfigError> {
+    let named: &Path = &place.file;
+    // A file that is a link (as people keep their dotfiles) is changed where it is.
+    let file = std::fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+    let text = std::fs::read_to_string(&file).map_err(|error| ConfigError::file(&file, error))?;
+    let rules = rules_of(&file, &text)?;
+    let by_hand = |what: &str| ConfigError::Edit {
+        path: file.clone(),
+        what: what.into(),
+        text: format!("the rule of line {} has to go", place.line),
+    };
+    let items = items_of(&text).unwrap_or_default();
+    let index = items
+        .iter()
+        .position(|item| item.at.line == place.line && item.at.column == place.column)
+        .filter(|index| rules.get(*index) == Some(rule))
+        .ok_or_else(|| by_hand("the file was changed, and another rule stands there now"))?;
+    let mut left = rules;
+    left.remove(index);
+    let is_right = |changed: &String| rules_of(&file, changed).is_ok_and(|rules| rules == left);
+    let changed = candidates(&text, &items, index)
+        .into_iter()
+        .find(is_right)
+        .ok_or_else(|| by_hand("the list of rules is written in a way that nothing can be taken out of"))?;
+    replace_file(&file, changed.as_bytes())
+}
+
+/// A rule as it stands in the user's file; `None` where it does not, or the file cannot be read.
+pub fn rule_in_file(file: &Path, rule: &Rule) -> Option<Sourced<Rule>> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let index = rules_of(file, &text)
+        .ok()?
+        .iter()
+        .position(|other| other == rule)?;
+    let at = items_of(&text)?.get(index)?.at;
+    let place = Place {
+        file: file.into(),
+        line: at.line,
+        column: at.column,
+    };
+    Some(Sourced::new(rule.clone(), Origin::User(place)))
+}
+
+fn items_of(text: &str) -> Option<Vec<Node>> {
+    let Yaml::Map(map) = parse(text).ok()?.value else {
+        return None;
+    };
+    let (_, list) = map.into_iter().find(|(key, _)| key.name == "rules")?;
+    match list.value {
+        Yaml::List(items) => Some(items),
+        _ => None,
+    }
+}
+
+/// Texts that may be the file without the item, the likeliest first. Which of them is right is seen by reading them.
+fn candidates(text: &str, items: &[Node], index: usize) -> Vec<String> {
+    let (Some(item), next) = (items.get(index), items.get(index + 1)) else {
+        return Vec::new();
+    };
+    let start = offset(text, item);
+    let without = |from: usize, to: usize| format!("{}{}", &text[..from], &text[to..]);
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let is_block = text[line_start..start].trim() == "-";
+    if is_block {
+        // Its own lines: at least to where its last value begins, at most to the next rule.
+        let first_end = line_end(text, line_of(last_line(item)));
+        let last_end = next.map_or(text.len(), |next| {
+            let start = offset(text, next);
+            text[..start].rfind('\n').map_or(start, |at| at + 1)
+        });
+        let ends = text[first_end..last_end.max(first_end)]
+            .match_indices('\n')
+            .map(|(at, _)| first_end + at + 1);
+        return std::iter::once(first_end)
+            .chain(ends)
+            .map(|end| without(line_start, end))
+            .collect();
+    }
+    // `[{…}, {…}]`: to the next item, else from the comma before it.
+    if let Some(next) = next {
+        return vec![without(start, offset(text, next))];
+    }
+    let from = match index {
+        0 => start,
+        _ => text[..start].rfind(',').unwrap_or(start),
+    };
+    text[start..]
+        .match_indices('}')
+        .map(|(at, _)| without(from, start + at + 1))
+        .collect()
+}
+
+/// The last line that something in a node begins on.
+fn last_line(node: &Node) -> u64 {
+    let below = match &node.value {
+        Yaml::List(items) => items.iter().map(last_line).max(),
+        Yaml::Map(fields) => fields.iter().map(|(_, value)| last_line(value)).max(),
+        _ => None,
+    };
+    below.unwrap_or(0).max(node.at.line)
+}
+
+/// Lines count from 1 in positions, from 0 here.
+fn line_of(line: u64) -> usize {
+    usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1)
+}
+
+/// Where the line after this one begins.
+fn line_end(text: &str, line: usize) -> usize {
+    text.split_inclusive('\n').take(line + 1).map(str::len).sum()
+}
+
+fn offset(text: &str, node: &Node) -> usize {
+    let line = line_of(node.at.line);
+    let start = if line == 0 { 0 } else { line_end(text, line - 1) };
+    let column = line_of(node.at.column);
+    text[start..]
+        .char_indices()
+        .nth(column)
+        .map_or(text.len(), |(at, _)| start + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text without its rule number `index`.
+    fn removed(text: &str, index: usize) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.yaml");
+        std::fs::write(&file, text).unwrap();
+        let rule = rules_of(&file, text).unwrap()[index].clone();
+        let Some(Origin::User(place)) = rule_in_file(&file, &rule).map(|found| found.origin) else {
+            panic!("{rule:?} is in the file");
+        };
+        remove_rule(&place, &rule).unwrap();
+        assert!(
+            remove_rule(
+                &place,
+                &Rule {
+                    tool: "other".into(),
+                    ..rule
+                }
+            )
+            .is_err()
+        );
+        std::fs::read_to_string(&file).unwrap()
+    }
+
+    #[test]
+    fn the_rest_stays_as_it_was_written() {
+        let text = "model: x # why\nrules: # these\n  # first\n  - {effect: deny, tool: a} # a\n\n  # second\n  - effect: ask\n    tool: b\n    examples:\n      matches: [x,\n        y]\n  # third\n  - {effect: allow,\n     tool: c}\n# end\nlog: warn\n";
+        assert_eq!(
+            removed(text, 0),
+            text.replace("  - {effect: deny, tool: a} # a\n", "")
+        );
+        assert_eq!(
+            removed(text, 1),
+            text.replace(
+                "  - effect: ask\n    tool: b\n    examples:\n      matches: [x,\n        y]\n",
+                ""
+            )
+        );
+        assert_eq!(
+            removed(text, 2),
+            text.replace("  - {effect: allow,\n     tool: c}\n", "")
+        );
+        assert_eq!(
+            removed("rules:\n  - {effect: ask, tool: a}\nlog: warn\n", 0),
+            "rules:\nlog: warn\n"
+        );
+        assert_eq!(removed("rules:\n- effect: ask\n  tool: a", 0), "rules:\n");
+        let flow = "rules: [{effect: ask, tool: \"}\"}, {effect: deny, tool: \"}]\"}]\n";
+        assert_eq!(removed(flow, 0), "rules: [{effect: deny, tool: \"}]\"}]\n");
+        assert_eq!(removed(flow, 1), "rules: [{effect: ask, tool: \"}\"}]\n");
+        assert_eq!(removed("rules: [{effect: ask, tool: 中}]\n", 0), "rules: []\n");
+    }
+}

@@ -1,0 +1,92 @@
+//! A rule as a person types it on one line: `deny bash: git push*`, `allow edit in src/**`.
+
+use agentx_types::{Rule, RuleEffect};
+
+use crate::nearest;
+
+/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`.
+///
+/// # Errors
+/// What is wrong with it, in words, with the nearest right one.
+///
+/// ```
+/// use agentx_config::{parse_rule, show_rule};
+/// let rule = parse_rule("deny bash: git push*").unwrap();
+/// assert_eq!(show_rule(&rule), "deny bash \"git push*\"");
+/// assert!(parse_rule("dney bash").unwrap_err().contains("did you mean `deny`?"));
+/// ```
+pub fn parse_rule(words: &str) -> Result<Rule, String> {
+    let words = words.trim();
+    let (effect, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let effect = parse_effect(effect)?;
+    let rest = rest.trim();
+    let (tool, argument, path) = if let Some((tool, argument)) = rest.split_once(':') {
+        (tool, Some(argument.trim()), None)
+    } else if let Some((tool, path)) = rest.split_once(" in ") {
+        (tool, None, Some(path.trim()))
+    } else {
+        (rest, None, None)
+    };
+    let tool = tool.trim();
+    if tool.is_empty() || tool.contains(char::is_whitespace) {
+        return Err(format!(
+            "expected one tool behind the effect, as in `deny bash: git push*` or `allow edit in src/**`, found `{tool}`"
+        ));
+    }
+    if argument == Some("") || path == Some("") {
+        return Err(format!(
+            "the pattern behind `{tool}` is empty; leave it out, or write `*`"
+        ));
+    }
+    Ok(Rule {
+        effect,
+        tool: tool.to_owned(),
+        argument: argument.map(str::to_owned),
+        path: path.map(str::to_owned),
+    })
+}
+
+/// Reads an effect.
+///
+/// # Errors
+/// With the nearest right word.
+pub fn parse_effect(word: &str) -> Result<RuleEffect, String> {
+    match word {
+        "allow" => Ok(RuleEffect::Allow),
+        "ask" => Ok(RuleEffect::Ask),
+        "deny" => Ok(RuleEffect::Deny),
+        other => {
+            let near = nearest(other, ["allow", "ask", "deny"], 1);
+            let near = near
+                .first()
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            Err(format!(
+                "a rule begins with `allow`, `ask` or `deny`, not with `{other}`{near}"
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_as_they_are_shown() {
+        let read = |words: &str| parse_rule(words).map(|rule| (rule.tool, rule.argument, rule.path));
+        let is = |tool: &str, argument: Option<&str>, path: Option<&str>| {
+            Ok((
+                tool.to_owned(),
+                argument.map(str::to_owned),
+                path.map(str::to_owned),
+            ))
+        };
+        assert_eq!(read("allow *"), is("*", None, None));
+        assert_eq!(read("ask  bash: ls in x"), is("bash", Some("ls in x"), None));
+        assert_eq!(read("deny edit in src/**"), is("edit", None, Some("src/**")));
+        for wrong in ["", "deny", "deny a b", "deny bash:", "deny : x", "dent bash"] {
+            assert!(parse_rule(wrong).is_err(), "{wrong}");
+        }
+    }
+}
