@@ -92,13 +92,14 @@ impl SessionFold {
     pub fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
         self.last_seq = fact.seq;
         self.note(fact, out);
-        let mut meaning = Vec::new();
-        self.receptors.receive(fact, &mut meaning);
         if out.state_only {
+            self.receptors.note(fact);
             self.agents.step(fact, &mut Transition::state_only(), |_| ());
             out.clear();
             return;
         }
+        let mut meaning = Vec::new();
+        self.receptors.receive(fact, &mut meaning);
         let mut index = 0;
         for event in meaning.drain(..) {
             out.events.push(from_fact(fact, index, event));

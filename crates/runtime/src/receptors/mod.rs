@@ -56,6 +56,20 @@ pub struct Receptors {
     conversation: ConversationReceptor,
 }
 
+impl Receptors {
+    /// Takes the next fact where only what is remembered is wanted, as when a session is opened.
+    pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        let mut unheard = Vec::new();
+        match &fact.event {
+            // Nine of ten facts: the stream would copy their text and remember nothing of it.
+            EnvironmentEvent::TextChunk(_) | EnvironmentEvent::ThinkingChunk(_) => {
+                self.conversation.receive(fact, &mut unheard);
+            }
+            _ => self.receive(fact, &mut unheard),
+        }
+    }
+}
+
 impl Receptor for Receptors {
     fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         self.session.receive(fact, out);
@@ -113,6 +127,16 @@ mod tests {
                 "{tag} is the bridge's, and {} emits it",
                 emitters[*tag]
             );
+        }
+    }
+
+    #[test]
+    fn what_is_only_noted_is_remembered_the_same() {
+        let (mut heard, mut noted) = (Receptors::default(), Receptors::default());
+        for fact in a_long_session() {
+            heard.receive(&fact, &mut Vec::new());
+            noted.note(&fact);
+            assert_eq!(noted, heard, "after {}", fact.event.tag());
         }
     }
 
