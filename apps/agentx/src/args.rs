@@ -3,12 +3,16 @@
 mod files;
 mod identity;
 mod remote;
+mod sessions;
+mod upkeep;
 
 use std::path::PathBuf;
 
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs};
+pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, StatsArgs};
+pub(crate) use upkeep::UsageArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -151,9 +155,11 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// Copy a session, whole or up to an event, to try another way
     Fork(ForkArgs),
-    /// List, show, search, check and delete sessions
+    /// List, show, search, name, move, count, check and delete sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Tell what was spent: tokens and money
+    Usage(UsageArgs),
     /// Derive everything of a session again without a model, and compare
     Replay(IdArgs),
     /// Print the exact request that the model got at a point of a session
@@ -283,43 +289,6 @@ pub(crate) struct ContextArgs {
     /// The last event to look at
     #[arg(long, value_name = "SEQ")]
     pub(crate) at: Option<u64>,
-}
-
-/// `agentx sessions`
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// List sessions, the latest first
-    List {
-        /// Only those of this directory
-        #[arg(long)]
-        here: bool,
-        /// At most so many
-        #[arg(long, value_name = "N", default_value_t = 50)]
-        limit: usize,
-    },
-    /// Show a session and what was said in it
-    Show(IdArgs),
-    /// Search in what was said in all sessions
-    Search {
-        /// What to look for
-        #[arg(required = true)]
-        words: Vec<String>,
-        /// At most so many places
-        #[arg(long, value_name = "N", default_value_t = 20)]
-        limit: usize,
-    },
-    /// Delete a session
-    Delete {
-        /// Its id, or the beginning of it
-        id: String,
-        /// Do not ask
-        #[arg(short, long)]
-        yes: bool,
-    },
-    /// Check every stored byte of a session
-    Verify(IdArgs),
-    /// Say what another person may do in a session
-    Share(ShareArgs),
 }
 
 /// `agentx config`

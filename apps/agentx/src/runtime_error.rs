@@ -98,9 +98,11 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
                 .into()
         }
         RuntimeError::Remote { code, .. } => return server_hint(code).map(str::to_owned),
-        RuntimeError::Log(LogError::NoBlob(_) | LogError::Exists(_)) | RuntimeError::Refused(_) => {
-            return None;
-        }
+        RuntimeError::Log(LogError::Exists(session)) => format!(
+            "`agentx sessions show {session}` shows what is there; to have the other one, delete it first, or name \
+             another directory with --data"
+        ),
+        RuntimeError::Log(LogError::NoBlob(_)) | RuntimeError::Refused(_) => return None,
     };
     Some(hint)
 }
@@ -114,6 +116,7 @@ fn server_hint(code: &str) -> Option<&'static str> {
         "unauthenticated" | "bad_signature" => "`agentx identity show` says who you are to servers",
         "stale_challenge" => "try again; if it comes again, compare the clocks of both machines",
         "rate_limited" | "too_many" | "full" | "closing" | "timed_out" => "wait a little, and try again",
+        "not_offered" => "without --connect it is about this machine; for the server's, type it there",
         "stale_epoch" => "`/who` in a chat shows who drives now",
         _ => return None,
     })

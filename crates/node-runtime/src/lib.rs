@@ -5,6 +5,7 @@ pub mod scripted;
 
 mod agents;
 mod compose;
+mod here;
 mod ids;
 mod look;
 mod model_router;

@@ -6,15 +6,12 @@ use std::sync::Arc;
 
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    AgentEventBus, AgentInfo, Agents, BoxFuture, Clock, ContextView, DriverParts, Effector, ModelInfo,
-    NamedAgent, NewLog, NoAgents, OpenRequest, ReplayReport, Runtime, RuntimeError, SearchHit, Session,
-    SessionIds, SessionInfo, SessionLog, SessionQuery, Subscription, SystemBus, VerifyReport, View,
-    open_session, watch_log,
+    AgentEventBus, Agents, Clock, ContextView, DriverParts, Effector, LogError, ModelInfo, NewLog, NoAgents,
+    OpenRequest, RuntimeError, Session, SessionIds, SessionInfo, SessionLog, SessionQuery, SystemBus,
+    open_session,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{
-    ActionKind, AgentConfig, ConfigChange, ModelSpec, OwnerId, SessionId, SessionRole, ToolSpec,
-};
+use agentx_types::{ActionKind, ConfigChange, ModelSpec, OwnerId, SessionId, SessionRole};
 
 use crate::ids;
 use crate::model::load_blobs;
@@ -54,9 +51,9 @@ pub struct NodeParts {
 
 /// The runtime that acts.
 pub struct NodeRuntime {
-    driver: DriverParts,
-    owner: OwnerId,
-    models: Vec<ModelInfo>,
+    pub(crate) driver: DriverParts,
+    pub(crate) owner: OwnerId,
+    pub(crate) models: Vec<ModelInfo>,
     wire_options: WireOptionsOf,
     tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
@@ -176,7 +173,7 @@ impl NodeRuntime {
         }
     }
 
-    async fn open_any(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
+    pub(crate) async fn open_any(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
         let ids = self.ids()?;
         let request = match request {
             OpenRequest::New(config) => {
@@ -201,13 +198,13 @@ impl NodeRuntime {
     pub(crate) async fn owned(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
         let info = self.log().info(session).await?;
         if info.owner != self.owner {
-            return Err(agentx_runtime::LogError::NotFound(session.to_string()).into());
+            return Err(LogError::NotFound(session.to_string()).into());
         }
         Ok(info)
     }
 
     /// A session whose process died before its first event is no session.
-    async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
+    pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         let limit = query.limit;
         let all = SessionQuery {
             owner: self.owner.clone(),
@@ -220,7 +217,7 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
+    pub(crate) async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
         let with_kind = if prefix.starts_with(SessionId::PREFIX) {
             prefix.to_owned()
         } else {
@@ -228,7 +225,7 @@ impl NodeRuntime {
         };
         let mut ids = self.log().resolve(&self.owner, &with_kind).await?;
         match ids.len() {
-            0 => Err(agentx_runtime::LogError::NotFound(prefix.to_owned()).into()),
+            0 => Err(LogError::NotFound(prefix.to_owned()).into()),
             1 => Ok(ids.remove(0)),
             _ => Err(RuntimeError::Ambiguous {
                 prefix: prefix.to_owned(),
@@ -237,7 +234,11 @@ impl NodeRuntime {
         }
     }
 
-    async fn make_fork(&self, session: &SessionId, at_seq: Option<u64>) -> Result<SessionId, RuntimeError> {
+    pub(crate) async fn make_fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> Result<SessionId, RuntimeError> {
         let parent = self.owned(session).await?;
         let at_seq = at_seq.unwrap_or(parent.last_seq);
         if at_seq == 0 || at_seq > parent.last_seq {
@@ -258,7 +259,7 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
-    async fn context_at(
+    pub(crate) async fn context_at(
         &self,
         session: &SessionId,
         at_seq: Option<u64>,
@@ -273,117 +274,5 @@ impl NodeRuntime {
             api: request.model.api,
             body,
         })
-    }
-}
-
-impl Runtime for NodeRuntime {
-    fn owner(&self) -> &OwnerId {
-        &self.owner
-    }
-
-    fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
-        Box::pin(self.open_any(request))
-    }
-
-    fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
-        Box::pin(async move {
-            let config = self.resolve_agent(&agent)?;
-            self.open_any(OpenRequest::New(Box::new(config))).await
-        })
-    }
-
-    fn watch(
-        &self,
-        session: &SessionId,
-        after_seq: u64,
-        view: View,
-        follow: bool,
-    ) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
-        let session = session.clone();
-        Box::pin(async move {
-            self.owned(&session).await?;
-            Ok(watch_log(
-                self.driver.log.clone(),
-                session,
-                after_seq,
-                view,
-                follow,
-            ))
-        })
-    }
-
-    fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
-        Box::pin(self.list(query))
-    }
-
-    fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
-        let prefix = prefix.to_owned();
-        Box::pin(async move { self.resolve_prefix(&prefix).await })
-    }
-
-    fn fork(
-        &self,
-        session: &SessionId,
-        at_seq: Option<u64>,
-    ) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
-        let session = session.clone();
-        Box::pin(async move { self.make_fork(&session, at_seq).await })
-    }
-
-    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {
-        let session = session.clone();
-        Box::pin(async move {
-            self.owned(&session).await?;
-            self.log().delete(&session).await?;
-            // What is deleted is to be gone, not only hidden.
-            self.log().collect_garbage().await?;
-            Ok(())
-        })
-    }
-
-    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
-        let session = session.clone();
-        Box::pin(async move {
-            self.owned(&session).await?;
-            Ok(self.log().verify(&session).await?)
-        })
-    }
-
-    fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>> {
-        let session = session.clone();
-        Box::pin(async move {
-            self.owned(&session).await?;
-            replay::replay(self.log(), &session).await
-        })
-    }
-
-    fn context(
-        &self,
-        session: &SessionId,
-        at_seq: Option<u64>,
-    ) -> BoxFuture<'_, Result<ContextView, RuntimeError>> {
-        let session = session.clone();
-        Box::pin(async move { self.context_at(&session, at_seq).await })
-    }
-
-    fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>> {
-        let words = words.to_owned();
-        Box::pin(async move { Ok(self.log().search(&self.owner, &words, limit).await?) })
-    }
-
-    fn models(&self) -> Vec<ModelInfo> {
-        self.models.clone()
-    }
-
-    fn tools(&self) -> Vec<ToolSpec> {
-        self.tools.specs().to_vec()
-    }
-
-    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {
-        Box::pin(std::future::ready(Ok(self.agents.list())))
-    }
-
-    fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>> {
-        Box::pin(std::future::ready(self.resolve_agent(wanted)))
     }
 }

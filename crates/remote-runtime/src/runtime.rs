@@ -158,17 +158,6 @@ impl RemoteRuntime {
         self.core.http.bytes(ask).await
     }
 
-    /// What lists show of one session.
-    ///
-    /// # Errors
-    /// Where there is no such session.
-    pub async fn info(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
-        self.core
-            .http
-            .json(Ask::get(&["sessions", session.as_str()]))
-            .await
-    }
-
     /// Whether the server said that this model can be asked.
     fn check_model(&self, model: &ModelSpec) -> Result<(), RuntimeError> {
         let mut same = self
@@ -215,7 +204,10 @@ impl RemoteRuntime {
         let approval = wanted.approval.map(|mode| json!(mode));
         let ask = Ask::get(&path)
             .with("model", wanted.model)
-            .with("approval", approval.as_ref().and_then(Value::as_str).map(str::to_owned))
+            .with(
+                "approval",
+                approval.as_ref().and_then(Value::as_str).map(str::to_owned),
+            )
             .with("workspace", wanted.workspace);
         let mut config: AgentConfig = self.core.http.json(ask).await?;
         if let Some(words) = &wanted.system_prompt {
@@ -296,6 +288,19 @@ impl Runtime for RemoteRuntime {
 
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
         Box::pin(self.list(query))
+    }
+
+    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            let path = ["sessions", session.as_str()];
+            self.core.http.json(Ask::get(&path)).await
+        })
+    }
+
+    fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>> {
+        let (session, blob) = (session.clone(), blob.clone());
+        Box::pin(async move { Self::blob(self, &session, &blob).await })
     }
 
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {

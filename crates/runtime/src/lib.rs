@@ -4,6 +4,7 @@
 //! replay, mirror and fork are the same thing.
 
 mod api;
+mod blob_store;
 mod blobs;
 pub mod bridge;
 mod clock;
@@ -18,20 +19,26 @@ mod listener;
 mod log;
 mod log_error;
 mod places;
+mod portable;
 mod problem;
 pub mod receptors;
+mod retitle;
 mod rows;
 mod session;
 mod sharing;
+mod spending;
+mod stats;
 pub mod streams;
 mod system_bus;
 mod tool;
+pub mod transcript;
 mod tree;
 mod trial;
 mod ui;
 mod values;
 
 pub use api::*;
+pub use blob_store::BlobStore;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};
 pub use clock::{Clock, SystemClock};
 pub use digest::DerivedDigest;
@@ -44,9 +51,13 @@ pub use listener::{Hearing, Listener};
 pub use log::*;
 pub use log_error::LogError;
 pub use places::{Place, Places};
+pub use portable::{EXPORT_VERSION, ExportedBlob, SessionExport, export, import};
+pub use retitle::retitle;
 pub use rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
 pub use session::LocalSession;
 pub use sharing::{Note, Sharing};
+pub use spending::{Since, SpendCause, StoredSize, UsageBy, UsageQuery, UsageRow};
+pub use stats::{SessionStats, ToolCount, stats_of};
 pub use system_bus::{AgentEvent, AgentEventBus, SystemBus, SystemEvent};
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub use trial::{ChangedCall, Decided, RuleTrial, TrialReport, try_rule};

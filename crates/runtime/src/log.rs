@@ -1,6 +1,6 @@
 //! The session log as a trait: where facts are kept, and the read models that are updated in the same transaction.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use agentx_types::{
@@ -9,7 +9,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Adoption, BoxFuture, LogError, LogRows};
+use crate::{Adoption, BlobStore, BoxFuture, LogError, LogRows, StoredSize, UsageQuery, UsageRow};
 
 /// A committed fact.
 pub type Fact = Arc<Envelope<EnvironmentEvent>>;
@@ -179,32 +179,33 @@ pub trait SessionLog: BlobStore {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>>;
 
+    /// What was spent in the owner's sessions, added up. Only a log that keeps a ledger can tell.
+    ///
+    /// # Errors
+    /// Where the store cannot be read, or keeps none.
+    fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, LogError>> {
+        let _ = query;
+        Box::pin(std::future::ready(Err(LogError::without("a ledger"))))
+    }
+
+    /// What is stored of a session, or of all of its owner's.
+    ///
+    /// # Errors
+    /// Where the store cannot be read, or has no sizes.
+    fn stored(
+        &self,
+        owner: &OwnerId,
+        session: Option<&SessionId>,
+    ) -> BoxFuture<'_, Result<StoredSize, LogError>> {
+        let _ = (owner, session);
+        Box::pin(std::future::ready(Err(LogError::without("sizes"))))
+    }
+
     /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches.
     ///
     /// # Errors
     /// Where the store cannot be written.
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>>;
-}
-
-/// Content-addressed bytes, each stored once.
-pub trait BlobStore: Send + Sync {
-    /// Keeps `bytes` and returns their id.
-    ///
-    /// # Errors
-    /// Where the store cannot be written.
-    fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>>;
-
-    /// A range of a blob's bytes; the range is cut to what exists.
-    ///
-    /// # Errors
-    /// Where there is no such blob.
-    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>>;
-
-    /// How many bytes a blob has.
-    ///
-    /// # Errors
-    /// Where there is no such blob.
-    fn blob_size(&self, id: &BlobId) -> BoxFuture<'_, Result<u64, LogError>>;
 }
 
 /// A BLAKE3 hash.

@@ -65,3 +65,13 @@ pub enum LogError {
         what: String,
     },
 }
+
+impl LogError {
+    /// What a log says that does not keep this.
+    pub(crate) fn without(what: &str) -> Self {
+        Self::Store {
+            path: "the session log".into(),
+            what: format!("it is kept without {what}"),
+        }
+    }
+}

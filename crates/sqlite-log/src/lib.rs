@@ -59,6 +59,7 @@ mod schema;
 mod search;
 mod segment;
 mod sessions;
+mod spending;
 mod verify;
 mod writer;
 

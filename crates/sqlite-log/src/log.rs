@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use agentx_runtime::{
     Adoption, Batch, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, SearchHit, SessionInfo, SessionLog,
-    SessionQuery, TakeFact, VerifyReport, Writer,
+    SessionQuery, StoredSize, TakeFact, UsageQuery, UsageRow, VerifyReport, Writer,
 };
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use rusqlite::Connection;
@@ -18,7 +18,7 @@ use crate::options::{Durability, Options};
 use crate::pool::Readers;
 use crate::schema::{self, Location};
 use crate::writer::{Append, Core, Job, Released, WriterThread};
-use crate::{adopt, keys, read, rows, scan, search, sessions, verify};
+use crate::{adopt, keys, read, rows, scan, search, sessions, spending, verify};
 
 /// The session log in one SQLite database.
 ///
@@ -342,6 +342,19 @@ impl SessionLog for SqliteLog {
             self.read_with(move |connection| search::search(connection, &owner, &words, limit))
                 .await
         })
+    }
+
+    fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, LogError>> {
+        Box::pin(self.read_with(move |connection| spending::usage(connection, &query)))
+    }
+
+    fn stored(
+        &self,
+        owner: &OwnerId,
+        session: Option<&SessionId>,
+    ) -> BoxFuture<'_, Result<StoredSize, LogError>> {
+        let (owner, session) = (owner.clone(), session.cloned());
+        Box::pin(self.read_with(move |connection| spending::stored(connection, &owner, session.as_ref())))
     }
 
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {

@@ -2,7 +2,7 @@
 
 use agentx::config::Settings;
 use agentx::remote::{Endpoint, Keeping};
-use agentx::runtime::{Delivery, View};
+use agentx::runtime::{Delivery, Runtime as _, View};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
 use crate::args::{AgentArgs, From, Global, MirrorArgs, OutputFormat};
@@ -159,7 +159,7 @@ impl MirrorView {
                 self.transcript.aside(&said);
             }
             RuntimeEvent::ApprovalRequested(request) => {
-                let question = approval::question(request, console.out_style());
+                let question = approval::question(request, None, console.out_style());
                 self.transcript.aside(&question);
             }
             _ => self.cast.event(&mut self.transcript, envelope),

@@ -14,6 +14,7 @@ pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod spending;
 pub(crate) mod tools;
 pub(crate) mod usage;
 
@@ -106,6 +107,9 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }),
         Command::Sessions(command) => with_runtime(global, console, async |place, loaded, console| {
             sessions::run(place, loaded, &command, json, console).await
+        }),
+        Command::Usage(args) => with_runtime(global, console, async |place, _, console| {
+            spending::run(place, &args, json, console).await
         }),
         Command::Replay(args) => with_runtime(global, console, async |place, _, console| {
             replay::run(place.runtime(), &args, json, console).await

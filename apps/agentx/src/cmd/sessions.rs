@@ -1,6 +1,8 @@
 //! `agentx sessions`: what there is, what was said, whether it is whole.
 
+mod export;
 mod share;
+mod stats;
 
 use std::io::BufRead as _;
 
@@ -55,6 +57,20 @@ pub(crate) async fn run(
         SessionsCommand::Delete { id, yes } => delete(runtime, id, *yes, json, console).await?,
         SessionsCommand::Verify(args) => {
             verify(runtime, &runtime.resolve(&args.id).await?, json, console).await?
+        }
+        SessionsCommand::Rename(args) => {
+            let id = runtime.resolve(&args.id).await?;
+            rename(runtime, &id, &args.title.join(" "), json, console).await?
+        }
+        SessionsCommand::Export(args) => export::export(runtime, args, console).await?,
+        SessionsCommand::Import(args) => export::import(place, args, json, console).await?,
+        SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
+        SessionsCommand::Gc => {
+            let freed = runtime.collect_garbage().await?;
+            match json {
+                true => console.out_pretty(&json!({ "freed_bytes": freed }))?,
+                false => console.out(&format!("{} were given back\n", units::bytes(freed)))?,
+            }
         }
         SessionsCommand::Share(args) => share::run(place, loaded, args, json, console).await?,
     }
@@ -187,6 +203,25 @@ async fn search(
         ]);
     }
     console.out(&table(&rows, console.terminal.width))
+}
+
+async fn rename(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    title: &str,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if title.is_empty() {
+        return Err(CliError::usage("a title has at least one letter", ""));
+    }
+    runtime.rename(id, title.clone()).await?;
+    if json {
+        console.out_pretty(&json!({ "session_id": id, "title": title }))
+    } else {
+        console.out(&format!("{id} is called {}\n", visible(&title)))
+    }
 }
 
 async fn delete(

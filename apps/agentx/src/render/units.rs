@@ -11,6 +11,21 @@ pub(crate) fn count(n: u64) -> String {
     }
 }
 
+/// `950 B`, `12.3 KiB`, `1.2 MiB`.
+pub(crate) fn bytes(n: u64) -> String {
+    let mut n = n as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if n < 1024.0 {
+            return match unit {
+                "B" => format!("{n:.0} B"),
+                unit => format!("{n:.1} {unit}"),
+            };
+        }
+        n /= 1024.0;
+    }
+    format!("{n:.1} TiB")
+}
+
 /// Dollars with as many digits as say something.
 pub(crate) fn money(cost: NanoUsd) -> String {
     let usd = cost.as_usd();
@@ -87,6 +102,10 @@ mod tests {
                 duration(7_500_000)
             ],
             ["0.3s", "12s", "3m 05s", "2h 05m"]
+        );
+        assert_eq!(
+            [bytes(950), bytes(12_595), bytes(5 << 20), bytes(3 << 40)],
+            ["950 B", "12.3 KiB", "5.0 MiB", "3.0 TiB"]
         );
         assert_eq!(ago(Timestamp(0), Timestamp(7_200_000_000)), "2 h ago");
     }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::{
-    Batch, Delivery, Derived, DerivedDigest, Fact, LogError, Projection, RuntimeError, SessionFold,
-    SessionLog, Subscription, View, Writer, blobs_of,
+    Batch, Delivery, Derived, DerivedDigest, Fact, LogError, Projection, Runtime as _, RuntimeError,
+    SessionFold, SessionLog, Subscription, View, Writer, blobs_of,
 };
 use agentx_types::{BlobId, SessionId};
 use tokio::sync::watch;

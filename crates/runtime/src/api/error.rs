@@ -82,6 +82,16 @@ pub enum RuntimeError {
     },
 }
 
+impl RuntimeError {
+    /// What a server answers that does not do this for those who are elsewhere.
+    pub fn not_offered(what: &str) -> Self {
+        Self::Remote {
+            code: "not_offered".into(),
+            detail: format!("the server {what}"),
+        }
+    }
+}
+
 fn near(names: &[String]) -> String {
     if names.is_empty() {
         String::new()

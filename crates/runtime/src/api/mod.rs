@@ -6,11 +6,15 @@ mod answers;
 mod error;
 mod wishes;
 
+use std::future::ready;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ConfigChange, OwnerId, SessionId, ToolSpec};
+use agentx_types::{AgentConfig, BlobId, ConfigChange, OwnerId, SessionId, ToolSpec};
 
-use crate::{BoxFuture, Note, SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::{
+    BoxFuture, Note, SearchHit, SessionExport, SessionInfo, SessionQuery, StoredSize, UsageQuery, UsageRow,
+    VerifyReport,
+};
 
 pub use agents::*;
 pub use answers::*;
@@ -52,6 +56,12 @@ pub trait Runtime: Send + Sync {
     /// See [`RuntimeError`].
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>>;
 
+    /// What lists show of one session.
+    ///
+    /// # Errors
+    /// Where there is none.
+    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>>;
+
     /// The one session whose id begins with `prefix`.
     ///
     /// # Errors
@@ -67,6 +77,63 @@ pub trait Runtime: Send + Sync {
         session: &SessionId,
         at_seq: Option<u64>,
     ) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
+
+    /// Gives a session a title without anything else happening in it.
+    ///
+    /// # Errors
+    /// Where there is none, or another process writes it.
+    fn rename(&self, session: &SessionId, title: String) -> BoxFuture<'_, Result<(), RuntimeError>> {
+        let resume = OpenRequest::Resume(session.clone(), Vec::new());
+        Box::pin(async move {
+            let session = self.open(resume).await?;
+            let renamed = session.rename(title).await;
+            session.close().await;
+            renamed.map(drop)
+        })
+    }
+
+    /// The bytes of a blob that the facts of a session were made with.
+    ///
+    /// # Errors
+    /// Where the session has no such blob.
+    fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>>;
+
+    /// Takes in a session that was exported elsewhere: the facts as they were, under the same id, checked.
+    ///
+    /// # Errors
+    /// Where the id is taken, or the export is not what it was.
+    fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        let _ = export;
+        Box::pin(ready(Err(RuntimeError::not_offered("takes no sessions in"))))
+    }
+
+    /// What was spent, added up.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
+        let _ = query;
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not tell what was spent",
+        ))))
+    }
+
+    /// What is stored of a session, or of all; `None` where that is not told.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn stored(&self, session: Option<&SessionId>) -> BoxFuture<'_, Result<Option<StoredSize>, RuntimeError>> {
+        let _ = session;
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// Removes what nothing refers to any more. Returns how many bytes that was.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(ready(Err(RuntimeError::not_offered("cleans up by itself"))))
+    }
 
     /// Deletes a session.
     ///
@@ -141,7 +208,7 @@ pub trait Session: Send + Sync {
     /// Where the session cannot go on.
     fn input_with_key(&self, key: &str) -> BoxFuture<'_, Result<Option<u64>, RuntimeError>> {
         let _ = key;
-        Box::pin(std::future::ready(Ok(None)))
+        Box::pin(ready(Ok(None)))
     }
 
     /// Stops what runs; the session goes on.

@@ -1,0 +1,125 @@
+//! The part of the command line that is about the program and its keeping, not about one session.
+
+use agentx::runtime::{Since, UsageBy};
+use agentx::types::Timestamp;
+use clap::{Args, ValueEnum};
+
+/// `agentx usage`
+#[derive(Args, Debug)]
+pub(crate) struct UsageArgs {
+    /// What is added up
+    #[arg(long, value_name = "WHAT", default_value = "day")]
+    pub(crate) by: UsageByArg,
+    /// Only what was spent since then: 12h, 7d, 4w, or a day as 2026-11-21
+    #[arg(long, value_name = "TIME", value_parser = When::parse)]
+    pub(crate) since: Option<When>,
+}
+
+/// What is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UsageByArg {
+    /// Each session, the one that spent last first
+    Session,
+    /// Each day, by the clock of this machine
+    Day,
+    /// Each model
+    Model,
+    /// Why a model was asked: answer, tool round, retry, tool, compaction
+    Cause,
+}
+
+impl From<UsageByArg> for UsageBy {
+    fn from(by: UsageByArg) -> Self {
+        match by {
+            UsageByArg::Session => Self::Session,
+            UsageByArg::Day => Self::Day,
+            UsageByArg::Model => Self::Model,
+            UsageByArg::Cause => Self::Cause,
+        }
+    }
+}
+
+/// A time as people say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// So many seconds ago.
+    Ago(u64),
+    /// From the beginning of a day.
+    Day(String),
+}
+
+impl When {
+    fn parse(words: &str) -> Result<Self, String> {
+        let wrong = || "expected a time such as 12h, 7d or 4w, or a day such as 2026-11-21".to_owned();
+        if let Some((at, unit)) = words.char_indices().next_back() {
+            let seconds = match unit {
+                'm' => 60,
+                'h' => 3_600,
+                'd' => 86_400,
+                'w' => 7 * 86_400,
+                _ => 0,
+            };
+            if seconds > 0 {
+                let n: u64 = words[..at].parse().map_err(|_| wrong())?;
+                return n.checked_mul(seconds).map(Self::Ago).ok_or_else(wrong);
+            }
+        }
+        let parts: Vec<&str> = words.split('-').collect();
+        let is_number = |part: &str, digits: usize| {
+            part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let within = |part: &str, most: u8| part.parse::<u8>().is_ok_and(|n| (1..=most).contains(&n));
+        match parts.as_slice() {
+            [year, month, day]
+                if is_number(year, 4)
+                    && is_number(month, 2)
+                    && is_number(day, 2)
+                    && within(month, 12)
+                    && within(day, 31) =>
+            {
+                Ok(Self::Day(words.to_owned()))
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    /// The point in time that is meant.
+    pub(crate) fn since(&self, now: Timestamp) -> Since {
+        match self {
+            Self::Day(day) => Since::Day(day.clone()),
+            Self::Ago(seconds) => {
+                let micros = i64::try_from(*seconds)
+                    .unwrap_or(i64::MAX)
+                    .saturating_mul(1_000_000);
+                Since::At(Timestamp(now.0.saturating_sub(micros)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_may_be_said_in_two_ways() {
+        assert_eq!(When::parse("7d"), Ok(When::Ago(604_800)));
+        assert_eq!(When::parse("90m"), Ok(When::Ago(5_400)));
+        assert_eq!(When::parse("2026-11-21"), Ok(When::Day("2026-11-21".into())));
+        for wrong in [
+            "",
+            "d",
+            "7",
+            "-7d",
+            "7 d",
+            "2026-13-01",
+            "2026-1-1",
+            "2026-11-32",
+            "yesterday",
+            "日",
+        ] {
+            assert!(When::parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(When::parse("99999999999999999999w").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! `agentx sessions export` and `import`: a session as a document, and back.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use agentx::runtime::transcript::{html, markdown, transcript};
+use agentx::runtime::{Runtime, RuntimeError, SessionExport, export as document};
+use serde_json::json;
+
+use crate::args::{ExportArgs, ExportFormat, ImportArgs};
+use crate::compose::Place;
+use crate::console::Console;
+use crate::error::CliError;
+
+/// What to do about a file that is not what it should be.
+const AGAIN: &str = "write it down again where it came from: agentx sessions export ID --format json -o FILE";
+
+/// Writes a session down.
+pub(crate) async fn export(
+    runtime: &dyn Runtime,
+    args: &ExportArgs,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let id = runtime.resolve(&args.id).await?;
+    let text = match args.format {
+        ExportFormat::Md => markdown(&transcript(runtime, &id).await?),
+        ExportFormat::Html => html(&transcript(runtime, &id).await?),
+        ExportFormat::Json => {
+            let document = document(runtime, &id).await?;
+            for blob in &document.missing_blobs {
+                console.say(&format!("note: {blob} is not there any more and is left out\n"));
+            }
+            document.to_json().map_err(std::io::Error::from)?
+        }
+    };
+    match &args.output {
+        None => console.out(&text),
+        Some(file) => {
+            write(file, &text, args.force)?;
+            console.say(&format!("{id} is in {}\n", file.display()));
+            Ok(())
+        }
+    }
+}
+
+/// A session may hold what is nobody else's business: the file is for its owner alone.
+fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    match force {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options
+        .open(file)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => CliError::usage(
+            format!("{} is there already", file.display()),
+            "name another file, or write over it with --force",
+        ),
+        _ => CliError::File {
+            path: file.display().to_string(),
+            what: error.to_string(),
+        },
+    })
+}
+
+/// Takes a session in.
+pub(crate) async fn import(
+    place: &Place,
+    args: &ImportArgs,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let text = read(&args.file)?;
+    let document = SessionExport::from_json(&text)
+        .map_err(|what| CliError::usage(format!("{}: {what}", args.file.display()), AGAIN))?;
+    let lost = document.missing_blobs.len();
+    let report = match place.runtime().import(document).await {
+        Err(RuntimeError::Refused(what)) => return Err(CliError::usage(what, AGAIN)),
+        taken => taken?,
+    };
+    let id = &report.session_id;
+    if json {
+        return console
+            .out_pretty(&json!({ "session_id": id, "events": report.last_seq, "head": report.head }));
+    }
+    console.out(&format!("{id}: {} events, checked\n", report.last_seq))?;
+    if lost > 0 {
+        console.say(&format!(
+            "note: {lost} blobs were not there any more when it was exported\n"
+        ));
+    }
+    console.say(&format!(
+        "go on with: {}\n",
+        place.command(&format!("resume {id}"))
+    ));
+    Ok(())
+}
+
+fn read(file: &Path) -> Result<String, CliError> {
+    let mut text = String::new();
+    let done = match file.as_os_str() == "-" {
+        true => std::io::stdin().lock().read_to_string(&mut text),
+        false => std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    done.map(|_| text).map_err(|error| CliError::File {
+        path: file.display().to_string(),
+        what: error.to_string(),
+    })
+}

@@ -1,0 +1,84 @@
+//! `agentx sessions stats`: what sessions came to.
+
+use agentx::runtime::{Runtime, SessionInfo, SessionQuery, SessionStats, stats_of};
+
+use crate::args::StatsArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::render::clean::visible;
+use crate::render::{table::table, units};
+
+/// Counts a session, or all.
+pub(crate) async fn run(
+    runtime: &dyn Runtime,
+    args: &StatsArgs,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let (sessions, of) = match &args.id {
+        Some(id) => {
+            let id = runtime.resolve(id).await?;
+            (vec![runtime.info(&id).await?], Some(id))
+        }
+        None => (all(runtime).await?, None),
+    };
+    let mut stats = stats_of(runtime, &sessions).await?;
+    stats.stored = runtime.stored(of.as_ref()).await?;
+    if json {
+        return console.out_pretty(&stats);
+    }
+    console.out(&render(&stats, of.is_some(), console.terminal.width))
+}
+
+async fn all(runtime: &dyn Runtime) -> Result<Vec<SessionInfo>, CliError> {
+    let query = SessionQuery {
+        owner: runtime.owner().clone(),
+        workspace: None,
+        limit: usize::MAX / 2,
+        before: None,
+    };
+    Ok(runtime.sessions(query).await?)
+}
+
+fn render(stats: &SessionStats, is_one: bool, width: usize) -> String {
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    if !is_one {
+        row("sessions", stats.sessions.to_string());
+    }
+    row("events", stats.events.to_string());
+    row("messages", stats.messages.to_string());
+    row("model calls", stats.model_calls.to_string());
+    row("tokens", units::usage(&stats.usage));
+    row("cost", units::money(stats.cost));
+    if let Some(stored) = &stats.stored {
+        let blobs = match stored.blobs {
+            0 => String::new(),
+            1 => format!(", and 1 blob of {}", units::bytes(stored.blob_bytes)),
+            n => format!(", and {n} blobs of {}", units::bytes(stored.blob_bytes)),
+        };
+        row("stored", format!("{}{blobs}", units::bytes(stored.facts)));
+        if let Some(database) = stored.database.filter(|_| !is_one) {
+            row("database", units::bytes(database));
+        }
+    }
+    let mut text = table(&rows, width);
+    if !stats.tools.is_empty() {
+        let mut rows = vec![
+            ["TOOL", "CALLS", "FAILED", "NOT ALLOWED"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
+        rows.extend(stats.tools.iter().map(|tool| {
+            vec![
+                visible(&tool.name),
+                tool.calls.to_string(),
+                tool.failures.to_string(),
+                tool.refused.to_string(),
+            ]
+        }));
+        text.push('\n');
+        text.push_str(&table(&rows, width));
+    }
+    text
+}

@@ -1,0 +1,172 @@
+//! What a front end can ask of the runtime of this process.
+
+use std::sync::Arc;
+
+use agentx_runtime::{
+    AgentInfo, BoxFuture, ContextView, LogError, ModelInfo, NamedAgent, OpenRequest, ReplayReport, Runtime,
+    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription,
+    UsageQuery, UsageRow, VerifyReport, View, has_blob, import, retitle, watch_log,
+};
+use agentx_types::{AgentConfig, BlobId, OwnerId, SessionId, ToolSpec};
+
+use crate::node::NodeRuntime;
+use crate::replay;
+
+impl Runtime for NodeRuntime {
+    fn owner(&self) -> &OwnerId {
+        &self.owner
+    }
+
+    fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(self.open_any(request))
+    }
+
+    fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(async move {
+            let config = self.resolve_agent(&agent)?;
+            self.open_any(OpenRequest::New(Box::new(config))).await
+        })
+    }
+
+    fn watch(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        view: View,
+        follow: bool,
+    ) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(watch_log(
+                self.driver.log.clone(),
+                session,
+                after_seq,
+                view,
+                follow,
+            ))
+        })
+    }
+
+    fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
+        Box::pin(self.list(query))
+    }
+
+    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.owned(&session).await })
+    }
+
+    fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let prefix = prefix.to_owned();
+        Box::pin(async move { self.resolve_prefix(&prefix).await })
+    }
+
+    fn fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.make_fork(&session, at_seq).await })
+    }
+
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            self.log().delete(&session).await?;
+            // What is deleted is to be gone, not only hidden.
+            self.log().collect_garbage().await?;
+            Ok(())
+        })
+    }
+
+    fn rename(&self, session: &SessionId, title: String) -> BoxFuture<'_, Result<(), RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(retitle(self.log(), &session, title, self.driver.clock.now()).await?)
+        })
+    }
+
+    fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>> {
+        let (session, blob) = (session.clone(), blob.clone());
+        Box::pin(async move {
+            self.owned(&session).await?;
+            if !has_blob(self.log(), &session, &blob).await? {
+                return Err(LogError::NoBlob(blob).into());
+            }
+            Ok(self.log().get_blob(&blob, 0..u64::MAX).await?)
+        })
+    }
+
+    fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        Box::pin(import(self.log(), &self.owner, export))
+    }
+
+    fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
+        let owner = self.owner.clone();
+        Box::pin(async move { Ok(self.log().usage(UsageQuery { owner, ..query }).await?) })
+    }
+
+    fn stored(&self, session: Option<&SessionId>) -> BoxFuture<'_, Result<Option<StoredSize>, RuntimeError>> {
+        let session = session.cloned();
+        Box::pin(async move {
+            if let Some(session) = &session {
+                self.owned(session).await?;
+            }
+            Ok(Some(self.log().stored(&self.owner, session.as_ref()).await?))
+        })
+    }
+
+    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move { Ok(self.log().collect_garbage().await?) })
+    }
+
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(self.log().verify(&session).await?)
+        })
+    }
+
+    fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            replay::replay(self.log(), &session).await
+        })
+    }
+
+    fn context(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<ContextView, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.context_at(&session, at_seq).await })
+    }
+
+    fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>> {
+        let words = words.to_owned();
+        Box::pin(async move { Ok(self.log().search(&self.owner, &words, limit).await?) })
+    }
+
+    fn models(&self) -> Vec<ModelInfo> {
+        self.models.clone()
+    }
+
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.toolbox().specs().to_vec()
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {
+        Box::pin(std::future::ready(Ok(self.agents.list())))
+    }
+
+    fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>> {
+        Box::pin(std::future::ready(self.resolve_agent(wanted)))
+    }
+}

@@ -1,0 +1,116 @@
+//! What was spent, as a person asks about it: by session, by day, by model, by cause. A log answers from its ledger of model
+//! calls; why a call was paid for follows from the fact that says so.
+
+use agentx_types::{EnvironmentEvent, NanoUsd, OwnerId, StopReason, Timestamp, Usage};
+use serde::{Deserialize, Serialize};
+
+/// What is asked about spending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageQuery {
+    /// In whose sessions.
+    pub owner: OwnerId,
+    /// What is added up.
+    pub by: UsageBy,
+    /// What was spent from then on.
+    pub since: Option<Since>,
+}
+
+/// By what spending is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageBy {
+    /// A row for each session, the one that spent last first.
+    Session,
+    /// A row for each day of this machine's calendar, in order.
+    Day,
+    /// A row for each model, the dearest first.
+    Model,
+    /// A row for each [`SpendCause`], the dearest first.
+    Cause,
+}
+
+/// A point in time that a person names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// This one.
+    At(Timestamp),
+    /// The beginning of a day of this machine's calendar, as `2026-11-21`.
+    Day(String),
+}
+
+/// What model calls of one kind have cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsageRow {
+    /// Which session, day, model or cause.
+    pub key: String,
+    /// The title, of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// How many calls.
+    pub calls: u64,
+    /// Their tokens.
+    pub usage: Usage,
+    /// Their money.
+    pub cost: NanoUsd,
+}
+
+/// Why a model call was paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpendCause {
+    /// It answered, or began to.
+    Answer,
+    /// It asked for tools.
+    ToolRound,
+    /// It broke off, and was made again.
+    Retry,
+    /// A tool asked a model.
+    Tool,
+    /// It condensed what was said before.
+    Compaction,
+}
+
+impl SpendCause {
+    /// The cause of what is paid for with this fact.
+    pub fn of(event: &EnvironmentEvent) -> Self {
+        match event {
+            EnvironmentEvent::StreamEnd(end) => match end.stop_reason {
+                StopReason::ToolUse => Self::ToolRound,
+                StopReason::Broken => Self::Retry,
+                _ => Self::Answer,
+            },
+            // What was under way before these had broken off without an end.
+            EnvironmentEvent::StreamStart(_)
+            | EnvironmentEvent::AttemptFailed(_)
+            | EnvironmentEvent::WriterAttached(_) => Self::Retry,
+            EnvironmentEvent::EffectEnded(_) => Self::Tool,
+            EnvironmentEvent::ContextCondensed(_) => Self::Compaction,
+            _ => Self::Answer,
+        }
+    }
+
+    /// As people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::ToolRound => "tool round",
+            Self::Retry => "retry",
+            Self::Tool => "tool",
+            Self::Compaction => "compaction",
+        }
+    }
+}
+
+/// What is stored of one session, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSize {
+    /// Bytes of its own facts, as they are stored: what a fork shares with its parent is the parent's.
+    pub facts: u64,
+    /// How many blobs it names.
+    pub blobs: u64,
+    /// Their bytes.
+    pub blob_bytes: u64,
+    /// Bytes of the whole database on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<u64>,
+}

@@ -1,0 +1,81 @@
+//! What both forms of a transcript say in the same words.
+
+use agentx_types::{ContentPart, Role};
+use serde_json::Value;
+
+use super::{Entry, Transcript, time_of};
+
+/// What stands at the top.
+pub(super) fn heading(transcript: &Transcript) -> String {
+    match (transcript.title.trim(), &transcript.session_id) {
+        ("", Some(id)) => id.to_string(),
+        ("", None) => "A session".into(),
+        (title, _) => title.to_owned(),
+    }
+}
+
+/// What is known of the session as a whole.
+pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if let Some(id) = &transcript.session_id {
+        lines.push(("session", id.to_string()));
+    }
+    if let Some((parent, at_seq)) = &transcript.parent {
+        lines.push(("fork of", format!("{parent} at {at_seq}")));
+    }
+    lines.push(("model", transcript.model.clone()));
+    lines.push(("directory", transcript.workspace.clone()));
+    if let (Some(first), Some(last)) = (transcript.entries.first(), transcript.entries.last()) {
+        let (first, last) = (time_of(first.at), time_of(last.at));
+        lines.push(("time", format!("{first} to {last} UTC")));
+    }
+    let usage = &transcript.usage;
+    let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+    lines.push((
+        "tokens",
+        format!(
+            "{read} in, {} out, ${:.4}",
+            usage.output_tokens, transcript.cost_usd
+        ),
+    ));
+    lines.retain(|(_, value)| !value.is_empty());
+    lines
+}
+
+/// Who speaks, and when.
+pub(super) fn name_of(entry: &Entry) -> String {
+    let who = match entry.message.role {
+        Role::System => "Instructions",
+        Role::User => "Person",
+        Role::Assistant => "Model",
+        Role::Tool => "Tool",
+    };
+    let of = match &entry.agent {
+        Some(agent) => format!(" of {agent}"),
+        None => String::new(),
+    };
+    format!("{who}{of} · {}", time_of(entry.at))
+}
+
+/// The arguments of a call, laid out.
+pub(super) fn arguments(input: &Value) -> String {
+    serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string())
+}
+
+/// The words in a result; what has no words is named.
+pub(super) fn kinds(content: &[ContentPart]) -> String {
+    let mut text = String::new();
+    for part in content {
+        match part {
+            ContentPart::Text(part) => text.push_str(&part.text),
+            ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+                text.push_str(&format!(
+                    "[{}]\n",
+                    media.name.as_deref().unwrap_or(&media.media_type)
+                ));
+            }
+            _ => {}
+        }
+    }
+    text
+}

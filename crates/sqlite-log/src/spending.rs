@@ -1,0 +1,151 @@
+//! What was spent, added up from the ledger, and what sessions take on disk. Called by `SessionLog::usage` and
+//! `SessionLog::stored`.
+//!
+//! The ledger has no times and no causes: when is the time of the row of facts that paid for a call, and why is read from
+//! that fact.
+
+use std::collections::HashMap;
+
+use agentx_runtime::{Since, SpendCause, StoredSize, UsageBy, UsageQuery, UsageRow};
+use agentx_types::{NanoUsd, OwnerId, SessionId, Usage};
+use rusqlite::{Connection, Row, params};
+
+use crate::error::Fault;
+use crate::keys::{LAST_SEQ, key, session_row, unsigned};
+use crate::read::facts;
+
+/// Each paid call: where, with what, when. A row of facts is dated by its last one.
+const SPENT: &str = "
+  SELECT session_id, title, seq, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+         reasoning_tokens, cost, at, date(at / 1000000, 'unixepoch', 'localtime')
+  FROM (SELECT s.session_id, s.title, p.seq, p.model, p.input_tokens, p.output_tokens, p.cache_read_tokens,
+               p.cache_write_tokens, p.reasoning_tokens, p.cost,
+               (SELECT b.at FROM batches b WHERE b.id <= (p.session << 36) + p.seq ORDER BY b.id DESC LIMIT 1) AS at
+        FROM spent p JOIN sessions s ON s.id = p.session WHERE s.owner = ?1 AND s.deleted_at IS NULL)
+  WHERE at >= ?2";
+
+/// What is added up for one key, and by what it is put in order.
+struct Sum {
+    row: UsageRow,
+    last_at: i64,
+}
+
+/// What was spent, added up.
+pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<UsageRow>, Fault> {
+    let since = begins(connection, query.since.as_ref())?;
+    let mut statement = connection.prepare_cached(SPENT)?;
+    let mut rows = statement.query(params![query.owner.as_str(), since])?;
+    let mut sums: HashMap<String, Sum> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let key = key_of(connection, query.by, row)?;
+        let sum = sums.entry(key.clone()).or_insert_with(|| Sum::of(key));
+        if query.by == UsageBy::Session {
+            sum.row.title = Some(row.get(1)?);
+        }
+        sum.add(row)?;
+    }
+    let mut sums: Vec<Sum> = sums.into_values().collect();
+    sums.sort_by(|one, other| {
+        let (a, b) = (&one.row, &other.row);
+        match query.by {
+            UsageBy::Session => (other.last_at, &a.key).cmp(&(one.last_at, &b.key)),
+            UsageBy::Day => a.key.cmp(&b.key),
+            UsageBy::Model | UsageBy::Cause => {
+                (b.cost, b.usage.context_tokens(), &a.key).cmp(&(a.cost, a.usage.context_tokens(), &b.key))
+            }
+        }
+    });
+    Ok(sums.into_iter().map(|sum| sum.row).collect())
+}
+
+impl Sum {
+    fn of(key: String) -> Self {
+        Self {
+            row: UsageRow {
+                key,
+                title: None,
+                calls: 0,
+                usage: Usage::default(),
+                cost: NanoUsd::default(),
+            },
+            last_at: i64::MIN,
+        }
+    }
+
+    fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        self.row.calls += 1;
+        self.row.usage += Usage {
+            input_tokens: unsigned(row, 4)?,
+            output_tokens: unsigned(row, 5)?,
+            cache_read_tokens: unsigned(row, 6)?,
+            cache_write_tokens: unsigned(row, 7)?,
+            reasoning_tokens: unsigned(row, 8)?,
+        };
+        self.row.cost += NanoUsd(unsigned(row, 9)?);
+        self.last_at = self.last_at.max(row.get(10)?);
+        Ok(())
+    }
+}
+
+/// The first microsecond that counts.
+fn begins(connection: &Connection, since: Option<&Since>) -> Result<i64, Fault> {
+    match since {
+        None => Ok(i64::MIN),
+        Some(Since::At(at)) => Ok(at.0),
+        Some(Since::Day(day)) => {
+            let seconds: Option<i64> =
+                connection.query_row("SELECT unixepoch(?1, 'utc')", [day], |row| row.get(0))?;
+            let seconds = seconds.ok_or_else(|| Fault::Other(format!("there is no day {day:?}")))?;
+            Ok(seconds.saturating_mul(1_000_000))
+        }
+    }
+}
+
+fn key_of(connection: &Connection, by: UsageBy, row: &Row<'_>) -> Result<String, Fault> {
+    Ok(match by {
+        UsageBy::Session => row.get(0)?,
+        UsageBy::Model => row.get(3)?,
+        UsageBy::Day => row.get(11)?,
+        UsageBy::Cause => {
+            let session = SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default());
+            let seq = unsigned(row, 2)?;
+            let paid = facts(connection, &session, seq.saturating_sub(1), 1)?.pop();
+            // A fact that cannot be read was an answer as far as anybody knows.
+            let cause = paid.map_or(SpendCause::Answer, |fact| SpendCause::of(&fact.event));
+            cause.words().to_owned()
+        }
+    })
+}
+
+/// What is stored of a session, or of all of an owner's.
+pub(crate) fn stored(
+    connection: &Connection,
+    owner: &OwnerId,
+    session: Option<&SessionId>,
+) -> Result<StoredSize, Fault> {
+    let rows = match session {
+        Some(session) => vec![session_row(connection, session)?],
+        None => connection
+            .prepare_cached("SELECT id FROM sessions WHERE owner = ?1 AND deleted_at IS NULL")?
+            .query_map([owner.as_str()], |row| row.get(0))?
+            .collect::<Result<Vec<i64>, _>>()?,
+    };
+    let mut size = StoredSize::default();
+    for row in &rows {
+        size.facts += connection
+            .prepare_cached("SELECT coalesce(sum(length(data)), 0) FROM batches WHERE id BETWEEN ?1 AND ?2")?
+            .query_row([key(*row, 0), key(*row, LAST_SEQ)], |row| unsigned(row, 0))?;
+        let (blobs, bytes) = connection
+            .prepare_cached(
+                "SELECT count(*), coalesce(sum(b.size), 0) FROM blob_refs r JOIN blobs b ON b.hash = r.hash
+                 WHERE r.session = ?1",
+            )?
+            .query_row([row], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+        size.blobs += blobs;
+        size.blob_bytes += bytes;
+    }
+    let pages: u64 = connection.pragma_query_value(None, "page_count", |row| unsigned(row, 0))?;
+    let page: u64 = connection.pragma_query_value(None, "page_size", |row| unsigned(row, 0))?;
+    size.database = Some(pages * page);
+    Ok(size)
+}

@@ -1,0 +1,168 @@
+//! What was spent, added up in four ways, and what sessions take on disk.
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use agentx_runtime::{
+    BlobStore as _, LogError, Projection, SessionLog, Since, UsageBy, UsageQuery, UsageRow,
+};
+use agentx_sqlite_log::SqliteLog;
+use agentx_types::*;
+use support::*;
+
+/// 2026-11-20 12:00:00 UTC, and the same time a day later.
+const NOON: i64 = 1_795_176_000_000_000;
+const DAY: i64 = 86_400_000_000;
+
+fn query(by: UsageBy) -> UsageQuery {
+    UsageQuery {
+        owner: owner(),
+        by,
+        since: None,
+    }
+}
+
+fn end(reason: StopReason) -> EnvironmentEvent {
+    StreamEnd {
+        stop_reason: reason,
+        raw: None,
+    }
+    .into()
+}
+
+fn spent(seq: u64, model: &str, output_tokens: u64, cost: u64) -> Projection {
+    Projection::Spent {
+        seq,
+        run_id: None,
+        model: model.into(),
+        usage: Usage {
+            input_tokens: 100,
+            output_tokens,
+            ..Usage::default()
+        },
+        cost: NanoUsd(cost),
+    }
+}
+
+/// One event a batch, each at its own time, and what it cost.
+async fn session_of(log: &SqliteLog, id: &str, events: Vec<(i64, EnvironmentEvent, Option<Projection>)>) {
+    log.create(new_log(id)).await.unwrap();
+    let writer = log.attach(&SessionId::new(id)).await.unwrap();
+    for ((at, event, projection), seq) in events.into_iter().zip(1..) {
+        let mut fact = (*facts(seq, [event])[0]).clone();
+        fact.session_id = SessionId::new(id);
+        fact.at = Timestamp(at);
+        let batch = projecting(vec![fact.into()], projection.into_iter().collect());
+        log.append(&writer, batch).await.unwrap();
+    }
+}
+
+async fn filled(log: &SqliteLog) {
+    let titled = Projection::Title("one".into());
+    let events = vec![
+        (NOON, user("hello"), Some(titled)),
+        (NOON, end(StopReason::Broken), Some(spent(2, "big", 1, 5))),
+        (NOON, end(StopReason::ToolUse), Some(spent(3, "big", 2, 50))),
+        (
+            NOON + DAY,
+            end(StopReason::EndTurn),
+            Some(spent(4, "small", 3, 7)),
+        ),
+    ];
+    session_of(log, "ses_1", events).await;
+    let events = vec![(
+        NOON + DAY,
+        end(StopReason::EndTurn),
+        Some(spent(1, "big", 4, 1000)),
+    )];
+    session_of(log, "ses_2", events).await;
+}
+
+fn told(rows: &[UsageRow]) -> Vec<(&str, u64, u64, u64)> {
+    rows.iter()
+        .map(|row| (row.key.as_str(), row.calls, row.usage.output_tokens, row.cost.0))
+        .collect()
+}
+
+#[test]
+fn spending_is_added_up_in_four_ways() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        filled(&log).await;
+        let by = async |by| log.usage(query(by)).await.unwrap();
+        let sessions = by(UsageBy::Session).await;
+        assert_eq!(told(&sessions), [("ses_1", 3, 6, 62), ("ses_2", 1, 4, 1000)]);
+        assert_eq!(sessions[0].title.as_deref(), Some("one"));
+        assert_eq!(
+            told(&by(UsageBy::Model).await),
+            [("big", 3, 7, 1055), ("small", 1, 3, 7)]
+        );
+        assert_eq!(
+            told(&by(UsageBy::Cause).await),
+            [
+                ("answer", 2, 7, 1007),
+                ("tool round", 1, 2, 50),
+                ("retry", 1, 1, 5)
+            ]
+        );
+        let days = by(UsageBy::Day).await;
+        assert_eq!(days.iter().map(|row| row.calls).collect::<Vec<_>>(), [2, 2]);
+        assert!(
+            days[0].key.starts_with("2026-11-2") && days[0].key < days[1].key,
+            "{days:?}"
+        );
+    });
+}
+
+#[test]
+fn what_was_spent_before_or_by_others_does_not_count() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        filled(&log).await;
+        let since = |since| UsageQuery {
+            since: Some(since),
+            ..query(UsageBy::Model)
+        };
+        let later = log.usage(since(Since::At(Timestamp(NOON + 1)))).await.unwrap();
+        assert_eq!(told(&later), [("big", 1, 4, 1000), ("small", 1, 3, 7)]);
+        let all = log.usage(since(Since::Day("2026-11-18".into()))).await.unwrap();
+        assert_eq!(told(&all), [("big", 3, 7, 1055), ("small", 1, 3, 7)]);
+        assert_eq!(
+            log.usage(since(Since::Day("2026-11-24".into()))).await.unwrap(),
+            []
+        );
+        let nowhere = log.usage(since(Since::Day("some day".into()))).await;
+        assert!(matches!(nowhere, Err(LogError::Store { .. })), "{nowhere:?}");
+        let other = UsageQuery {
+            owner: OwnerId::new("own_other"),
+            ..query(UsageBy::Day)
+        };
+        assert_eq!(log.usage(other).await.unwrap(), []);
+        log.delete(&SessionId::new("ses_2")).await.unwrap();
+        assert_eq!(
+            told(&log.usage(query(UsageBy::Session)).await.unwrap()),
+            [("ses_1", 3, 6, 62)]
+        );
+    });
+}
+
+#[test]
+fn sessions_know_what_they_take() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let id = SessionId::new("ses_1");
+        let writer = begin(&log).await;
+        let empty = log.stored(&owner(), Some(&id)).await.unwrap();
+        assert_eq!((empty.facts, empty.blobs), (0, 0));
+        let blob = log.put_blob(vec![7; 500]).await.unwrap();
+        let event = user(&format!("see {blob}"));
+        log.append(&writer, batch(facts(1, [event]))).await.unwrap();
+        let one = log.stored(&owner(), Some(&id)).await.unwrap();
+        assert!(one.facts > 50, "{one:?}");
+        assert_eq!((one.blobs, one.blob_bytes), (1, 500));
+        assert_eq!(log.stored(&owner(), None).await.unwrap(), one);
+        assert!(one.database.unwrap() > 4096);
+        let none = log.stored(&owner(), Some(&SessionId::new("ses_none"))).await;
+        assert!(matches!(none, Err(LogError::NotFound(_))), "{none:?}");
+    });
+}
