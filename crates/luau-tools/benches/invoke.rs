@@ -19,6 +19,8 @@
     reason = "a benchmark may panic, and prints figures"
 )]
 
+mod measure;
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +28,7 @@ use std::time::{Duration, Instant};
 use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Script};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
+use measure::{lanes_sleep, median, micros, processor, status};
 use mlua::{Either, Function, Lua, LuaSerdeExt};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot};
@@ -56,40 +59,6 @@ fn arguments() -> Value {
         "city": "北京", "n": 41, "units": "metric", "days": [1, 2, 3, 4, 5, 6, 7],
         "options": {"wind": true, "rain": false, "note": "as short as it can be"},
     })
-}
-
-/// The value of a line of `/proc/self/status`, in KiB or as a count.
-fn status(name: &str) -> f64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(name))
-        .unwrap_or_default();
-    let number = line.split_whitespace().nth(1).unwrap_or("0");
-    number.parse().unwrap_or(0.0)
-}
-
-/// Processor time of the lanes' threads and of this one so far: it tells costs on a machine that does other things too.
-fn processor() -> (Duration, Duration) {
-    let read = |path: std::path::PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let nanos = text.split_whitespace().next().and_then(|word| word.parse().ok());
-        Duration::from_nanos(nanos.unwrap_or(0))
-    };
-    let tasks = std::fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let lanes = tasks
-        .map(|task| task.path())
-        .filter(|task| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("luau-")))
-        .map(|task| read(task.join("schedstat")))
-        .sum();
-    (lanes, read("/proc/thread-self/schedstat".into()))
-}
-
-fn micros(time: Duration, rounds: usize) -> f64 {
-    time.as_secs_f64() * 1e6 / rounds as f64
 }
 
 /// A function in a VM of its own.
@@ -231,11 +200,6 @@ impl Warm {
     }
 }
 
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
 /// To another thread and back with a copy of the arguments, and nothing else: microseconds by the clock.
 async fn hop(rounds: usize, at_once: usize) -> f64 {
     let (there, told) = std::sync::mpsc::channel::<(Value, oneshot::Sender<Value>)>();
@@ -280,15 +244,18 @@ fn warm(runtime: &tokio::runtime::Runtime) {
         let of = |part: &dyn Fn(&[f64; 3]) -> f64| median(all.iter().map(part).collect());
         let (lane, caller, clock) = (of(&|r| r[0]), of(&|r| r[1]), of(&|r| r[2]));
         let both = of(&|r| r[0] + r[1]);
+        let beside = |time: f64, part: usize| {
+            format!(
+                "{time:.2} µs, {:.2}× ({:.2}×)",
+                time / serde[part],
+                time / hand[part]
+            )
+        };
         println!(
-            "trivial invoke, warm, {at_once} at once, beside the bare call (by hand): clock {clock:.2} µs, {:.2}× ({:.2}×); \
-             processor: lane {lane:.2} µs, {:.2}× ({:.2}×), caller {caller:.2} µs, both {both:.2} µs, {:.2}× ({:.2}×)",
-            clock / serde[1],
-            clock / hand[1],
-            lane / serde[0],
-            lane / hand[0],
-            both / serde[0],
-            both / hand[0]
+            "trivial invoke, warm, {at_once} at once, beside the bare call (by hand): clock {}; processor: lane {}, caller {caller:.2} µs, both {}",
+            beside(clock, 1),
+            beside(lane, 0),
+            beside(both, 0)
         );
     }
 }
@@ -300,9 +267,14 @@ async fn fresh() -> [f64; 4] {
     let host = Arc::new(Holds::default());
     let compile = || Script::compile_on(Arc::clone(&lanes), "fresh", TRIVIAL, Libraries::new()).unwrap();
     let (mut compiling, mut first, mut second) = (vec![], vec![], vec![]);
+    let mut looks = tokio::time::interval(Duration::from_millis(1));
     for _ in 0..100 {
-        // The lane has time to prepare a VM, as it has between two scripts that somebody runs.
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        // As between two scripts that somebody runs: the lane has done all that it does ahead.
+        // It is looked at now and then only: a thread that looks all the time is put back by the scheduler afterwards.
+        looks.tick().await;
+        while !lanes_sleep() {
+            looks.tick().await;
+        }
         let began = Instant::now();
         let script = compile();
         compiling.push(micros(began.elapsed(), 1));
@@ -371,16 +343,13 @@ fn main() {
         "200 runs of 200 scripts wait, a VM each: {took:.1} µs and {each:.1} KiB each; a VM of mlua with nothing in it: {alone:.1} KiB"
     );
     drop(kept);
-    let (took, each, more) = runtime.block_on(waiting(1000, 1));
-    println!(
-        "1,000 runs of a script wait in ctx.http: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
-        each * 1000.0 / 1024.0
-    );
-    let (took, each, more) = runtime.block_on(waiting(1000, 100));
-    println!(
-        "1,000 runs of 100 scripts wait: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
-        each * 1000.0 / 1024.0
-    );
+    for scripts in [1, 100] {
+        let (took, each, more) = runtime.block_on(waiting(1000, scripts));
+        println!(
+            "1,000 runs of {scripts} scripts wait in ctx.http: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
+            each * 1000.0 / 1024.0
+        );
+    }
     warm(&runtime);
     let [compiling, first, second, crowd] = runtime.block_on(fresh());
     println!(
