@@ -1,5 +1,6 @@
 //! The command line as it is typed. What is meant by it is decided where a command begins.
 
+mod approvals;
 mod files;
 mod identity;
 mod remote;
@@ -8,6 +9,7 @@ mod upkeep;
 
 use std::path::PathBuf;
 
+pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs};
@@ -182,6 +184,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<AgentsCommand>,
     },
+    /// List, test, add and remove approval rules, and try one on past sessions
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
     /// Show, check and trust the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -128,6 +128,50 @@ fn a_tool_an_approval_and_what_was_typed_meanwhile() {
 }
 
 #[test]
+fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    let mut chat = Pty::start(&sandbox, &[], 80, 50);
+    let question = "allow? y once · s session · a always · n no ›";
+    chat.wait_for_last("›");
+    chat.keys("replace hello with bye in notes.txt\r");
+    chat.wait_for("-hello");
+    chat.wait_for("+bye");
+    chat.wait_for("because changing files is asked for");
+    chat.wait_for("(a PATTERN keeps another)");
+    chat.wait_for_last(question);
+    chat.keys("a src/**\r");
+    chat.wait_for("would not allow this call; nothing is decided yet");
+    chat.wait_for_last(question);
+    chat.keys("a notes.*\r");
+    chat.wait_for("allow edit in notes.*");
+    chat.wait_for_last("›");
+    let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    assert_eq!(
+        config,
+        "rules:\n  - {effect: allow, tool: \"edit\", path: \"notes.*\"}\n"
+    );
+    let notes = std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
+    assert_eq!(notes, "one\nbye\nthree\n");
+    chat.keys("/approvals\r");
+    chat.wait_for("your file,");
+    chat.wait_for_last("›");
+    chat.keys("/approvals remove 1\r");
+    chat.wait_for("holds no more in this session");
+    chat.wait_for_last("›");
+    let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    assert_eq!(config, "rules:\n");
+    chat.keys("replace bye with hello in notes.txt\r");
+    chat.wait_for("+hello");
+    chat.wait_for_last(question);
+    chat.keys("n\r");
+    chat.wait_for("refused");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn an_interrupt_stops_the_tool_and_the_session_goes_on() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &["chat", "--yes"], 80, 40);

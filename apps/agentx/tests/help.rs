@@ -8,7 +8,7 @@ use common::Sandbox;
 #[test]
 fn help_of_every_command() {
     let sandbox = Sandbox::new();
-    let commands: [&[&str]; 20] = [
+    let commands: [&[&str]; 22] = [
         &["--help"],
         &["help", "chat"],
         &["help", "run"],
@@ -21,6 +21,8 @@ fn help_of_every_command() {
         &["help", "mirror"],
         &["help", "replay"],
         &["help", "context"],
+        &["help", "approvals"],
+        &["help", "approvals", "replay"],
         &["help", "config"],
         &["help", "config", "trust"],
         &["help", "identity"],

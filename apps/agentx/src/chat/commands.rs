@@ -35,6 +35,7 @@ impl Chat<'_> {
             Slash::Steer(text) => self.steer(&text).await,
             Slash::Fork(at) => self.fork(at).await,
             Slash::Rewind(number) => self.rewind(number).await,
+            Slash::Approvals(wish) => self.rules(wish).await,
         };
         match text {
             Ok(text) if text.is_empty() => {}

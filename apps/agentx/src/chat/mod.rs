@@ -15,6 +15,7 @@ mod past;
 pub(crate) mod pastes;
 pub(crate) mod patience;
 mod progress;
+mod rules;
 pub(crate) mod screen;
 mod shell;
 pub(crate) mod slash;
@@ -340,7 +341,8 @@ impl<'a> Chat<'a> {
         let may_answer = self.question().is_some();
         match self.desk.question() {
             Some(question) if Some(&question.tool_call_id) != before => {
-                let text = approval::question(question, self.console.out_style());
+                let before = self.before(question);
+                let text = approval::put(question, before.as_deref(), may_answer, self.console.out_style());
                 self.transcript.aside(&text);
                 if !may_answer {
                     return;

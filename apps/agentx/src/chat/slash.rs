@@ -32,6 +32,17 @@ pub(crate) enum Slash {
     Fork(Option<u64>),
     /// Go back to before an input, or list them.
     Rewind(Option<usize>),
+    /// List the approval rules, or remove one.
+    Approvals(Rules),
+}
+
+/// What a person wants with the approval rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// To see them.
+    List,
+    /// That this one goes.
+    Remove(usize),
 }
 
 /// What a person wants with the wheel.
@@ -64,12 +75,14 @@ pub(crate) const NAMES: &[&str] = &[
     "steer",
     "fork",
     "rewind",
+    "approvals",
 ];
 
 /// What the commands do, for `/help`.
 pub(crate) const HELP: &str = "\
 /model [NAME]             ask another model from here on; without a name, list them
 /approve-mode [ask|auto|deny]  who decides about calls that no rule decides
+/approvals [remove N]     the approval rules and where they come from; take one out
 /status                   model, session, workspace, how full the window is
 /usage                    tokens and money of this session
 /steer TEXT               say it to the agent now, in the middle of its work
@@ -112,6 +125,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "steer" => Slash::Steer(given.ok_or("what should it hear? /steer TEXT")?),
         "fork" => Slash::Fork(number(name, argument)?),
         "rewind" => Slash::Rewind(number(name, argument)?),
+        "approvals" => Slash::Approvals(rules(argument)?),
         "title" => Slash::Title(given.ok_or("a title needs words: /title TEXT")?),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
@@ -139,6 +153,16 @@ fn number<T: std::str::FromStr>(name: &str, argument: &str) -> Result<Option<T>,
             Ok(number) => Ok(Some(number)),
             Err(_) => Err(format!("`{given}` is no number: /{name} takes one, or nothing")),
         },
+    }
+}
+
+fn rules(argument: &str) -> Result<Rules, String> {
+    let (word, number) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    match (word, number.trim().parse()) {
+        ("" | "list", Err(_)) if number.is_empty() => Ok(Rules::List),
+        ("remove", Ok(number)) => Ok(Rules::Remove(number)),
+        ("remove", Err(_)) => Err("which one? /approvals remove N; /approvals lists them".into()),
+        _ => Err(format!("`{argument}` is no wish: /approvals, or /approvals remove N")),
     }
 }
 

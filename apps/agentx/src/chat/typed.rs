@@ -218,18 +218,21 @@ impl Chat<'_> {
             return Ok(Flow::On);
         };
         let session = session.clone();
+        let Some(rule) = self.rule_of(&question, &answer).await? else {
+            return Ok(Flow::On);
+        };
         let note = format!("  {}", approval::answered(&answer));
         let decision = ApprovalInput {
             tool_call_id: question.tool_call_id.clone(),
             decision: answer.decision,
             note: answer.note,
-            rule: None,
+            rule: answer.pattern.is_some().then(|| rule.clone()),
             by: None,
         };
         let approved = self.wait_for(async { session.approve(decision).await }).await;
         self.transcript.aside(&self.console.out_style().dim(&note));
         match approved {
-            Ok(_) if answer.decision == ApprovalDecision::Always => self.keep_rule(&question.suggested),
+            Ok(_) if answer.decision == ApprovalDecision::Always => self.keep_rule(&rule),
             Ok(_) => {}
             Err(error) => {
                 self.complain(&error);
@@ -248,29 +251,12 @@ impl Chat<'_> {
         Ok(Flow::On)
     }
 
-    /// `always` holds for later sessions too: the rule goes into the person's own file.
-    fn keep_rule(&mut self, rule: &agentx::types::Rule) {
-        if self.company.is_possible() {
-            let note = "  holds in this session; for later ones, it belongs into the server's configuration";
-            return self.transcript.aside(&self.console.out_style().dim(note));
-        }
-        let file = &self.settings.user_file;
-        let words = visible(&agentx::config::show_rule(rule));
-        match agentx::config::add_rule(file, rule) {
-            Ok(true) => {
-                let note = format!("  kept in {}: {words}", file.display());
-                self.transcript.aside(&self.console.out_style().dim(&note));
-            }
-            Ok(false) => {}
-            Err(error) => self.complain(&error.into()),
-        }
-    }
-
     /// Refuses what is asked.
     pub(super) async fn refuse(&mut self, why: &str) -> Result<Flow, CliError> {
         self.answer(Answer {
             decision: ApprovalDecision::Deny,
             note: Some(why.to_owned()),
+            pattern: None,
         })
         .await
     }

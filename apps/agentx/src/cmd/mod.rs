@@ -1,6 +1,7 @@
 //! The commands, a file each, and the way from a parsed command line to one of them.
 
 pub(crate) mod agents;
+pub(crate) mod approvals;
 pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod context;
@@ -121,6 +122,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             models::run(place, loaded, json, console).await
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
+        Command::Approvals(command) => approvals::run(command, global, console),
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
     }

@@ -6,10 +6,14 @@ use agentx::types::{ApprovalDecision, ApprovalRequested};
 use serde_json::Value;
 
 use super::clean::visible;
+use super::diff::unified;
 use super::style::Style;
 
 /// The words before the cursor while a question is open.
 pub(crate) const PROMPT: &str = "allow? y once · s session · a always · n no › ";
+
+/// What can be typed besides, where a rule is kept.
+const OTHER_RULE: &str = "  (a PATTERN keeps another)";
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub(crate) struct Answer {
     pub(crate) decision: ApprovalDecision,
     /// A word to the model.
     pub(crate) note: Option<String>,
+    /// The pattern that the kept rule is to have, in place of the one that was shown.
+    pub(crate) pattern: Option<String>,
 }
 
 /// A question that was open before, as it was put then.
@@ -31,20 +37,69 @@ pub(crate) fn open(asked: &PendingApproval) -> ApprovalRequested {
     }
 }
 
-/// What is asked: every argument whole, nothing hidden in it; why; and the rule that "always" would keep.
-pub(crate) fn question(request: &ApprovalRequested, style: Style) -> String {
+/// The question as a chat puts it: whoever may answer may also name another rule.
+pub(crate) fn put(request: &ApprovalRequested, before: Option<&str>, may: bool, style: Style) -> String {
+    let text = question(request, before, style);
+    match may {
+        true => format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE)),
+        false => text,
+    }
+}
+
+/// Lines of a change that are shown.
+const DIFF_LINES: usize = 40;
+
+/// The file that a call changes, where it changes one.
+pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
+    let input = &request.input;
+    let edits = input.get("old_string").is_some() && input.get("new_string").is_some();
+    let writes = request.name == "write" && input.get("content").is_some();
+    (edits || writes).then(|| input.get("path")?.as_str()).flatten()
+}
+
+/// A change as a diff: of the file, where it is known as it is, else of what is replaced.
+fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Option<Vec<String>> {
+    edited_path(request)?;
+    let text = |name: &str| request.input.get(name).and_then(Value::as_str);
+    let (old, new) = match (text("old_string"), text("new_string"), before) {
+        (Some(from), Some(to), Some(file)) if !from.is_empty() && file.contains(from) => {
+            let all = request.input.get("replace_all").and_then(Value::as_bool) == Some(true);
+            let changed = match all {
+                true => file.replace(from, to),
+                false => file.replacen(from, to, 1),
+            };
+            (file.to_owned(), changed)
+        }
+        (Some(from), Some(to), _) => (from.to_owned(), to.to_owned()),
+        _ => (before.unwrap_or_default().to_owned(), text("content")?.to_owned()),
+    };
+    let lines = unified(&old, &new, DIFF_LINES, style);
+    Some(match lines.is_empty() {
+        true => vec![style.dim("nothing in the file changes")],
+        false => lines,
+    })
+}
+
+/// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is `before`; why; and the
+/// rule that "always" would keep.
+pub(crate) fn question(request: &ApprovalRequested, before: Option<&str>, style: Style) -> String {
     let mut text = format!(
         "{} {}\n",
         style.warn("?"),
         style.bold(&format!("{} wants to run", visible(&request.name)))
     );
+    let diff = change(request, before, style);
+    let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
     match &request.input {
         Value::Object(arguments) => {
-            for (name, value) in arguments {
+            for (name, value) in arguments.iter().filter(|(name, _)| !in_diff(name)) {
                 argument(&mut text, name, value);
             }
         }
         other => argument(&mut text, "input", other),
+    }
+    for line in diff.into_iter().flatten() {
+        text.push_str(&format!("    {line}\n"));
     }
     if !request.reason.is_empty() {
         text.push_str(&style.dim(&format!("  because {}", visible(&request.reason))));
@@ -72,7 +127,8 @@ fn argument(text: &mut String, name: &str, value: &Value) {
     }
 }
 
-/// Reads an answer: a letter or its word, and after `n` a word to the model. Anything else is no answer, so that what
+/// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
+/// has to fit the call. Anything else is no answer, so that what
 /// a person types for the agent never decides by accident.
 pub(crate) fn parse(line: &str) -> Option<Answer> {
     let line = line.trim();
@@ -85,12 +141,17 @@ pub(crate) fn parse(line: &str) -> Option<Answer> {
         "n" | "no" => ApprovalDecision::Deny,
         _ => return None,
     };
-    if decision != ApprovalDecision::Deny && !rest.is_empty() {
-        return None;
-    }
+    let given = (!rest.is_empty()).then(|| rest.to_owned());
+    let (note, pattern) = match decision {
+        ApprovalDecision::Deny => (given, None),
+        ApprovalDecision::Session | ApprovalDecision::Always => (None, given),
+        ApprovalDecision::Once if given.is_some() => return None,
+        ApprovalDecision::Once => (None, None),
+    };
     Some(Answer {
         decision,
-        note: (!rest.is_empty()).then(|| rest.to_owned()),
+        note,
+        pattern,
     })
 }
 
@@ -114,25 +175,32 @@ mod tests {
             Some(Answer {
                 decision: ApprovalDecision::Deny,
                 note: Some(note.into()),
+                pattern: None,
             })
         };
         assert_eq!(
             parse(" Y "),
             Some(Answer {
                 decision: ApprovalDecision::Once,
-                note: None
+                note: None,
+                pattern: None
             })
         );
         assert_eq!(
             parse("always"),
             Some(Answer {
                 decision: ApprovalDecision::Always,
-                note: None
+                note: None,
+                pattern: None
             })
         );
         assert_eq!(parse("n use git mv"), deny("use git mv"));
         assert_eq!(parse("no, 用别的"), deny("用别的"));
-        for line in ["", "yes please do", "yess", "a new idea", "nope", "maybe"] {
+        assert_eq!(
+            parse("a git status *").and_then(|answer| answer.pattern),
+            Some("git status *".into())
+        );
+        for line in ["", "yes please do", "yess", "any new idea", "nope", "maybe"] {
             assert_eq!(parse(line), None, "{line}");
         }
     }

@@ -5,6 +5,7 @@ pub(crate) mod cast;
 pub(crate) mod clean;
 pub(crate) mod company;
 pub(crate) mod conversation;
+pub(crate) mod diff;
 pub(crate) mod result;
 pub(crate) mod style;
 pub(crate) mod table;

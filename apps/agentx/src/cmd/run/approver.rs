@@ -90,10 +90,12 @@ impl Approver {
                 continue;
             };
             let parsed = match &line {
-                Some(line) => approval::parse(line),
+                // What is kept here is kept as it was shown.
+                Some(line) => approval::parse(line).filter(|answer| answer.pattern.is_none()),
                 None => Some(Answer {
                     decision: ApprovalDecision::Deny,
                     note: Some("the terminal was closed".into()),
+                    pattern: None,
                 }),
             };
             match parsed {
@@ -133,7 +135,7 @@ impl Questions {
 
     fn ask(&self, console: &mut Console) {
         let Some(request) = self.open.first() else { return };
-        console.say(&approval::question(request, console.err_style()));
+        console.say(&approval::question(request, None, console.err_style()));
         console.say(approval::PROMPT);
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());

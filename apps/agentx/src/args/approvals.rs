@@ -1,0 +1,63 @@
+//! The part of the command line that is about approval rules.
+
+use clap::{Args, Subcommand};
+
+/// `agentx approvals`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// List every rule and where it comes from
+    List {
+        /// With those that were kept in this session
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
+    /// Say what would happen to a call, and by which rule
+    Test {
+        /// The tool and what it is given: 'bash: rm -rf build', 'write: ../x', 'read: {"path": "x"}'
+        call: String,
+        /// By the rules of this session
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
+    /// Add a rule to your own file
+    Add(AddRuleArgs),
+    /// Remove a rule from the file that it stands in
+    Remove {
+        /// Its number in the list
+        number: usize,
+    },
+    /// Say which calls of past sessions a new rule would have decided otherwise
+    Replay(TrialArgs),
+}
+
+/// `agentx approvals add`
+#[derive(Args, Debug)]
+pub(crate) struct AddRuleArgs {
+    /// What it says: allow, ask or deny
+    pub(crate) effect: String,
+    /// The tool's name; `*` stands for any run of characters
+    pub(crate) tool: String,
+    /// The command line, or the arguments as JSON
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) argument: Option<String>,
+    /// The path that the call names
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) path: Option<String>,
+}
+
+/// `agentx approvals replay`
+#[derive(Args, Debug)]
+pub(crate) struct TrialArgs {
+    /// The rule: 'deny bash: git push*', 'allow edit in src/**'
+    #[arg(long, value_name = "RULE")]
+    pub(crate) rule: String,
+    /// In this session
+    #[arg(long, value_name = "ID", conflicts_with = "last")]
+    pub(crate) session: Option<String>,
+    /// In so many sessions, the latest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) last: usize,
+    /// Show at most so many calls
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+}

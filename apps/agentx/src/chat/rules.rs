@@ -1,0 +1,135 @@
+//! Deciding in a chat: what a call would change, the rule that an answer keeps, and `/approvals`.
+
+use std::io::Read as _;
+
+use agentx::config::{Sourced, add_rule, rule_in_file, show_rule};
+use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
+
+use super::slash::Rules;
+use super::{Chat, Seat};
+use crate::cmd::approvals::{self, no_rule, remove_from_file};
+use crate::error::CliError;
+use crate::render::approval::{Answer, edited_path};
+use crate::render::clean::visible;
+
+/// Files beyond this are not read for a question.
+const MOST_BYTES: u64 = 1 << 20;
+
+impl Chat<'_> {
+    /// The file that a call is about to change, as it is now. Only where it is a file of this machine, and text.
+    pub(super) fn before(&self, question: &ApprovalRequested) -> Option<String> {
+        if self.company.is_possible() {
+            return None;
+        }
+        let path = self.settings.workspace.join(edited_path(question)?);
+        let metadata = std::fs::metadata(&path).ok()?;
+        if !metadata.is_file() {
+            return None;
+        }
+        let mut text = String::new();
+        let file = std::fs::File::open(path).ok()?;
+        file.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
+        (text.len() as u64 <= MOST_BYTES).then_some(text)
+    }
+
+    /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote. `None` where that
+    /// one is not about the call; it is said, and nothing is decided.
+    pub(super) async fn rule_of(
+        &mut self,
+        question: &ApprovalRequested,
+        answer: &Answer,
+    ) -> Result<Option<Rule>, CliError> {
+        if !matches!(
+            answer.decision,
+            ApprovalDecision::Session | ApprovalDecision::Always
+        ) {
+            return Ok(Some(question.suggested.clone()));
+        }
+        let config = self.agent_config().await?;
+        let Some(pattern) = &answer.pattern else {
+            let kept = question.suggested.clone();
+            if let Some(why) = approvals::still_asked(&config, &kept, &question.name, &question.input) {
+                let text = format!("  the like will be asked about all the same: {}", visible(&why));
+                self.transcript.aside(&self.console.out_style().dim(&text));
+            }
+            return Ok(Some(kept));
+        };
+        let rule = approvals::with_pattern(
+            &question.suggested,
+            pattern,
+            &config,
+            &question.name,
+            &question.input,
+        );
+        match rule {
+            Ok(rule) => Ok(Some(rule)),
+            Err(what) => {
+                let text = self.console.out_style().bad(&visible(&what));
+                self.transcript.aside(&text);
+                Ok(None)
+            }
+        }
+    }
+
+    /// `always` holds for later sessions too: the rule goes into the person's own file.
+    pub(super) fn keep_rule(&mut self, rule: &Rule) {
+        let style = self.console.out_style();
+        if self.company.is_possible() {
+            let note = "  holds in this session; for later ones, it belongs into the server's configuration";
+            return self.transcript.aside(&style.dim(note));
+        }
+        let file = &self.settings.user_file;
+        match add_rule(file, rule) {
+            Ok(true) => {
+                let note = format!("  kept in {}: {}", file.display(), visible(&show_rule(rule)));
+                self.transcript.aside(&style.dim(&note));
+            }
+            Ok(false) => {}
+            Err(error) => self.complain(&error.into()),
+        }
+    }
+
+    async fn agent_config(&self) -> Result<AgentConfig, CliError> {
+        match &self.seat {
+            Seat::Open { session, .. } => Ok(session.state().await?.config),
+            Seat::New(agent) => Ok((*agent.config).clone()),
+        }
+    }
+
+    /// `/approvals`
+    pub(super) async fn rules(&mut self, wish: Rules) -> Result<String, CliError> {
+        let config = self.agent_config().await?;
+        let Rules::Remove(number) = wish else {
+            return Ok(approvals::render(&config, |rule| self.origin(rule)));
+        };
+        let mut rules = config.rules;
+        let Some(index) = number.checked_sub(1).filter(|index| *index < rules.len()) else {
+            return Err(no_rule(number, rules.len()));
+        };
+        let rule = rules.remove(index);
+        // What cannot be taken out of the file stays in the session too.
+        let file = match self.in_file(&rule) {
+            Some(written) => remove_from_file(&written)?,
+            None => String::new(),
+        };
+        self.change(ConfigChange::Rules(rules)).await?;
+        let words = visible(&show_rule(&rule));
+        Ok(format!("{file}holds no more in this session: {words}"))
+    }
+
+    fn origin(&self, rule: &Rule) -> String {
+        match self.in_file(rule) {
+            Some(written) => format!("your file, {}", written.origin),
+            None if self.settings.rules.contains(rule) => "the configuration".to_owned(),
+            None => "the session".to_owned(),
+        }
+    }
+
+    /// The rule as it stands in the person's own file.
+    fn in_file(&self, rule: &Rule) -> Option<Sourced<Rule>> {
+        if self.company.is_possible() {
+            return None;
+        }
+        rule_in_file(&self.settings.user_file, rule)
+    }
+}

@@ -1,0 +1,399 @@
+//! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
+
+use agentx::agent::approval::{Verdict, covers, judge, suggested};
+use agentx::config::{
+    Loaded, Origin, Sourced, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
+};
+use agentx::runtime::{Delivery, Derived, SessionFold, SessionQuery, TrialReport, View, try_rule};
+use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
+use serde_json::{Value, json};
+
+use crate::args::{AddRuleArgs, AgentArgs, ApprovalsCommand, Global, TrialArgs};
+use crate::cmd::{only_here, tools, with_runtime};
+use crate::compose::Place;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::table::table;
+use crate::render::tool::describe;
+use crate::seat;
+
+/// Does what was asked for.
+pub(crate) fn run(
+    command: ApprovalsCommand,
+    global: &Global,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    match command {
+        ApprovalsCommand::Add(_) => only_here("approvals add", global)?,
+        ApprovalsCommand::Remove { .. } => only_here("approvals remove", global)?,
+        _ => {}
+    }
+    let json = global.json;
+    with_runtime(global, console, async |place, loaded, console| {
+        match &command {
+            ApprovalsCommand::List { session } => {
+                let config = config_of(place, loaded, session.as_deref()).await?;
+                list(&config, loaded, json, console)?;
+            }
+            ApprovalsCommand::Test { call, session } => {
+                let config = config_of(place, loaded, session.as_deref()).await?;
+                test(&config, loaded, call, json, console)?;
+            }
+            ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,
+            ApprovalsCommand::Remove { number } => remove(loaded, *number, console)?,
+            ApprovalsCommand::Replay(args) => trial(place, args, json, console).await?,
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+/// The agent of a new session, or of this one as it stands.
+async fn config_of(place: &Place, loaded: &Loaded, session: Option<&str>) -> Result<AgentConfig, CliError> {
+    let Some(session) = session else {
+        let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await?;
+        return Ok(*agent.config);
+    };
+    let runtime = place.runtime();
+    let id = runtime.resolve(session).await?;
+    let mut events = runtime.watch(&id, 0, View::Environment, false).await?;
+    let (mut fold, mut derived) = (SessionFold::new(id.clone()), Derived::state_only());
+    while let Some(Delivery::Environment(fact)) = events.next().await {
+        fold.apply(&fact, &mut derived);
+    }
+    match fold.root_agent() {
+        Some(agent) => Ok(AgentConfig::clone(agent.config())),
+        None => Err(CliError::usage(
+            format!("the session {id} has no agent"),
+            "`agentx sessions list` shows others",
+        )),
+    }
+}
+
+/// Where a rule of an agent comes from.
+pub(crate) fn origin_of<'a>(rules: &'a [Sourced<Rule>], rule: &Rule) -> Option<&'a Origin> {
+    rules
+        .iter()
+        .find(|sourced| sourced.value == *rule)
+        .map(|sourced| &sourced.origin)
+}
+
+fn from(loaded: &Loaded, rule: &Rule) -> String {
+    match origin_of(loaded.merged.rules(), rule) {
+        Some(Origin::User(place)) => format!("your file, {place}"),
+        Some(Origin::Workspace(place)) => format!("the workspace's file, {place}"),
+        Some(other) => other.to_string(),
+        None => "the session".to_owned(),
+    }
+}
+
+/// What is decided where no rule does.
+fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
+    let rest = match mode {
+        ApprovalMode::Ask => "ask about everything else",
+        ApprovalMode::Auto => "allow everything else",
+        ApprovalMode::Deny => "deny everything else",
+    };
+    let from = match mode {
+        ApprovalMode::Ask => "default",
+        ApprovalMode::Auto => "`approval: auto`",
+        ApprovalMode::Deny => "`approval: deny`",
+    };
+    [
+        [
+            "allow what touches nothing, and reading inside the workspace",
+            "default",
+        ],
+        [rest, from],
+    ]
+}
+
+/// The rules of an agent and the defaults, as a table; numbers are those that `remove` takes.
+pub(crate) fn render(config: &AgentConfig, origin: impl Fn(&Rule) -> String) -> String {
+    let mut rows = vec![["N", "RULE", "FROM"].map(str::to_owned).to_vec()];
+    for (index, rule) in config.rules.iter().enumerate() {
+        rows.push(vec![
+            (index + 1).to_string(),
+            visible(&show_rule(rule)),
+            visible(&origin(rule)),
+        ]);
+    }
+    for [what, from] in defaults(config.approval) {
+        rows.push(vec!["–".into(), what.into(), from.into()]);
+    }
+    table(&rows, usize::MAX)
+}
+
+fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
+    if !as_json {
+        return console.out(&render(config, |rule| from(loaded, rule)));
+    }
+    let rules: Vec<Value> = config
+        .rules
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| json!({"number": index + 1, "rule": rule, "from": from(loaded, rule)}))
+        .collect();
+    console.out_pretty(&json!({"rules": rules, "approval": config.approval}))
+}
+
+/// A call as it is typed: the tool, then its command line, its path, or its arguments as JSON.
+fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), CliError> {
+    let (name, rest) = words.split_once(':').unwrap_or((words, ""));
+    let tool = tools::find(tools, name.trim())?;
+    let rest = rest.trim();
+    if rest.is_empty() {
+        return Ok((tool, json!({})));
+    }
+    if rest.starts_with('{') {
+        return match serde_json::from_str(rest) {
+            Ok(input) => Ok((tool, input)),
+            Err(error) => Err(CliError::usage(
+                format!("the arguments are not JSON: {error}"),
+                format!("for example '{}: {{\"path\": \"x\"}}'", tool.name),
+            )),
+        };
+    }
+    match tool.command_argument.as_ref().or(tool.path_argument.as_ref()) {
+        Some(argument) => {
+            let mut input = json!({});
+            input[argument] = rest.into();
+            Ok((tool, input))
+        }
+        None => Err(CliError::usage(
+            format!("{} takes neither a command line nor a path", tool.name),
+            format!("give its arguments as JSON: '{}: {{…}}'", tool.name),
+        )),
+    }
+}
+
+fn test(
+    config: &AgentConfig,
+    loaded: &Loaded,
+    words: &str,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let (tool, input) = call_of(&config.tools, words)?;
+    let judgement = judge(config, tool, &input);
+    let always = suggested(config, tool, &input);
+    let rules: Vec<&Rule> = judgement
+        .rules
+        .iter()
+        .map(|index| &config.rules[*index])
+        .collect();
+    let word = match &judgement.verdict {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Deny { .. } => "deny",
+    };
+    if as_json {
+        let rules: Vec<Value> = rules
+            .iter()
+            .map(|rule| json!({"rule": rule, "from": from(loaded, rule)}))
+            .collect();
+        let asked = matches!(judgement.verdict, Verdict::Ask(_)).then_some(&always);
+        return console.out_pretty(&json!({
+            "decision": word, "because": judgement.reason, "rules": rules, "always": asked,
+            "tool": tool.name, "input": input,
+        }));
+    }
+    let mut text = format!("{word}: {}\n", visible(&judgement.reason));
+    for rule in rules {
+        text.push_str(&format!(
+            "  {}  ({})\n",
+            visible(&show_rule(rule)),
+            visible(&from(loaded, rule))
+        ));
+    }
+    if let Verdict::Ask(_) = judgement.verdict {
+        text.push_str(&format!("always would keep: {}\n", visible(&show_rule(&always))));
+        if let Some(why) = still_asked(config, &always, &tool.name, &input) {
+            text.push_str(&format!("  and be asked all the same: {}\n", visible(&why)));
+        }
+    }
+    console.out(&text)
+}
+
+fn add(
+    tools: &[ToolSpec],
+    loaded: &Loaded,
+    args: &AddRuleArgs,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let effect = parse_effect(&args.effect)
+        .map_err(|what| CliError::usage(what, "`agentx approvals add deny bash --argument 'git push *'`"))?;
+    let is_known = |tool: &ToolSpec| agentx::agent::pattern::fits(&args.tool, &tool.name);
+    if !tools.iter().any(is_known) {
+        let near = nearest(&args.tool, tools.iter().map(|tool| tool.name.as_str()), 3);
+        let hint = match near.is_empty() {
+            true => "`agentx tools` lists them".to_owned(),
+            false => format!("did you mean {}?", near.join(" or ")),
+        };
+        return Err(CliError::usage(format!("there is no tool {:?}", args.tool), hint));
+    }
+    let rule = Rule {
+        effect,
+        tool: args.tool.clone(),
+        argument: args.argument.clone(),
+        path: args.path.clone(),
+    };
+    let file = &loaded.settings.user_file;
+    let words = visible(&show_rule(&rule));
+    match add_rule(file, &rule)? {
+        true => console.out(&format!("added to {}: {words}\n", file.display())),
+        false => console.out(&format!("{} has it already: {words}\n", file.display())),
+    }
+}
+
+/// Removes a rule of the configuration from its file.
+pub(crate) fn remove_from_file(rule: &Sourced<Rule>) -> Result<String, CliError> {
+    let (place, again) = match &rule.origin {
+        Origin::User(place) => (place, ""),
+        Origin::Workspace(place) => (
+            place,
+            "\nthat file has changed; if you trusted it, `agentx config trust` trusts it again",
+        ),
+        other => {
+            return Err(CliError::usage(
+                format!("the rule comes from {other}, not from a file"),
+                "take it out where it is set",
+            ));
+        }
+    };
+    remove_rule(place, &rule.value)?;
+    Ok(format!(
+        "removed from {}: {}{again}\n",
+        place.file.display(),
+        visible(&show_rule(&rule.value))
+    ))
+}
+
+fn remove(loaded: &Loaded, number: usize, console: &mut Console) -> Result<(), CliError> {
+    let rules = loaded.merged.rules();
+    match number.checked_sub(1).and_then(|index| rules.get(index)) {
+        Some(rule) => console.out(&remove_from_file(rule)?),
+        None => Err(no_rule(number, rules.len())),
+    }
+}
+
+/// A number that no rule has.
+pub(crate) fn no_rule(number: usize, rules: usize) -> CliError {
+    let message = match rules {
+        0 => format!("there is no rule {number}: there are none"),
+        1 => format!("there is no rule {number}: there is only rule 1"),
+        _ => format!("there is no rule {number}: they go from 1 to {rules}"),
+    };
+    CliError::usage(message, "`agentx approvals list` shows them")
+}
+
+async fn trial(
+    place: &Place,
+    args: &TrialArgs,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let rule = parse_rule(&args.rule)
+        .map_err(|what| CliError::usage(what, "--rule 'deny bash: git push*' or 'allow edit in src/**'"))?;
+    let runtime = place.runtime();
+    let sessions = match &args.session {
+        Some(id) => vec![runtime.resolve(id).await?],
+        None => {
+            let query = SessionQuery {
+                owner: runtime.owner().clone(),
+                workspace: None,
+                limit: args.last,
+                before: None,
+            };
+            let found = runtime.sessions(query).await?;
+            found.into_iter().map(|info| info.session_id).collect()
+        }
+    };
+    let mut reports = Vec::new();
+    for session in &sessions {
+        reports.push(try_rule(runtime, session, &rule).await?);
+    }
+    if as_json {
+        for report in &mut reports {
+            report.changes.truncate(args.limit);
+        }
+        return console.out_pretty(&json!({"rule": rule, "sessions": reports}));
+    }
+    console.out(&told(&rule, &reports, args.limit, console.terminal.width))
+}
+
+fn told(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> String {
+    let calls: u64 = reports.iter().map(|report| report.calls).sum();
+    let changed: u64 = reports.iter().map(|report| report.changed).sum();
+    let mut rows = vec![
+        ["SESSION", "EVENT", "WAS", "WOULD BE", "CALL"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    let all = reports
+        .iter()
+        .flat_map(|report| report.changes.iter().map(move |change| (report, change)));
+    for (report, change) in all.take(limit) {
+        let answered = match change.answered {
+            Some(agentx::types::ApprovalDecision::Deny) => ", refused",
+            Some(_) => ", allowed",
+            None => "",
+        };
+        rows.push(vec![
+            report.session_id.to_string(),
+            change.seq.to_string(),
+            format!("{}{answered}", change.was.as_str()),
+            change.would_be.as_str().to_owned(),
+            format!("{}  {}", visible(&change.name), describe(&change.input)),
+        ]);
+    }
+    let mut text = match rows.len() {
+        1 => String::new(),
+        _ => table(&rows, width),
+    };
+    let shown = rows.len() as u64 - 1;
+    if shown < changed {
+        text.push_str(&format!("… and {} more\n", changed - shown));
+    }
+    text.push_str(&format!(
+        "{}: {changed} of {calls} calls in {} sessions would have been decided otherwise\n",
+        visible(&show_rule(rule)),
+        reports.len()
+    ));
+    text
+}
+
+/// Why a call would be asked about also with this rule: one that asks beats those that allow.
+pub(crate) fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
+    let tool = config.tools.iter().find(|spec| spec.name == tool)?;
+    let mut with = config.clone();
+    with.rules.push(kept.clone());
+    let judgement = judge(&with, tool, input);
+    matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
+}
+
+/// The rule that "always" is to keep where the person wrote another pattern: for the path of a call that names one, else for what it
+/// is given. It has to fit the call.
+pub(crate) fn with_pattern(
+    shown: &Rule,
+    pattern: &str,
+    config: &AgentConfig,
+    tool: &str,
+    input: &Value,
+) -> Result<Rule, String> {
+    let mut rule = shown.clone();
+    match (&rule.argument, &rule.path) {
+        (None, Some(_)) => rule.path = Some(pattern.to_owned()),
+        _ => rule.argument = Some(pattern.to_owned()),
+    }
+    let spec = config.tools.iter().find(|spec| spec.name == tool);
+    let fits = spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input));
+    match fits {
+        true => Ok(rule),
+        false => Err(format!(
+            "the rule {} would not allow this call; nothing is decided yet",
+            show_rule(&rule)
+        )),
+    }
+}

@@ -1,0 +1,87 @@
+//! `agentx approvals`: rules listed, tested, added, removed, and tried on past sessions.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+mod common;
+
+use common::{Sandbox, squeezed};
+
+const CONFIG: &str = "# mine\nrules:\n  # builds\n  - {effect: allow, tool: bash, argument: 'cargo *'} # all of it\n  - effect: deny\n    tool: bash\n    argument: rm -rf *\n    examples: {matches: [rm -rf x], not: [ls]}\n# end\n";
+
+fn all(sandbox: &Sandbox, lines: &[&[&str]]) -> String {
+    let ran: Vec<String> = lines.iter().map(|args| squeezed(sandbox.run(args))).collect();
+    ran.join("\n\n")
+}
+
+#[test]
+fn rules_are_listed_and_tested() {
+    let sandbox = Sandbox::new();
+    sandbox.config(CONFIG);
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "rules:\n  - {effect: ask, tool: read, path: '**/.env'}\n  - {effect: allow, tool: '*'}\n",
+    );
+    let lines: &[&[&str]] = &[
+        &["approvals", "list"],
+        &["approvals", "test", "bash: rm -rf build"],
+        &["approvals", "test", "bash: cd x && sudo rm -rf y"],
+        &["approvals", "test", "bash: cargo test"],
+        &["approvals", "test", "bash: git status -s"],
+        &["approvals", "test", "write: ../x"],
+        &["approvals", "test", "read: src/a"],
+        &["approvals", "test", "read: {\"path\": \"a/.env\"}"],
+        &["approvals", "test", "--json", "bash: ls"],
+        &["approvals", "test", "bahs: ls"],
+        &["approvals", "test", "bash: {oops"],
+    ];
+    insta::assert_snapshot!("approvals_test", all(&sandbox, lines));
+}
+
+#[test]
+fn rules_are_added_and_removed_and_what_was_written_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.config(CONFIG);
+    let lines: &[&[&str]] = &[
+        &["approvals", "add", "deny", "bash", "--argument", "dd *"],
+        &["approvals", "add", "deny", "bash", "--argument", "dd *"],
+        &["approvals", "add", "dney", "bash"],
+        &["approvals", "add", "deny", "bahs"],
+        &["approvals", "remove", "3"],
+        &["approvals", "remove", "9"],
+        &["approvals", "list"],
+    ];
+    let text = all(&sandbox, lines);
+    let file = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    insta::assert_snapshot!("approvals_change", format!("{text}\n\n{file}"));
+}
+
+#[test]
+fn a_wrong_example_is_said_with_its_place() {
+    let sandbox = Sandbox::new();
+    sandbox.config(&CONFIG.replace("not: [ls]", "not: ['cd x; rm -rf y']"));
+    let ran = sandbox.run(&["config", "check"]);
+    assert_eq!(ran.code, Some(3), "{ran}");
+    assert!(
+        ran.stderr
+            .contains("config.yaml:8:43: `rules.examples`: the example `cd x; rm -rf y` fits the rule"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_rule_is_tried_on_past_sessions() {
+    let sandbox = Sandbox::new();
+    sandbox.run_with_input(&["chat"], "run echo one\ny\nrun uname -s\nn\nread a.txt\n");
+    let lines: &[&[&str]] = &[
+        &["approvals", "replay", "--rule", "deny bash: echo *"],
+        &["approvals", "replay", "--rule", "allow bash"],
+        &["approvals", "replay", "--rule", "ask read", "--limit", "0"],
+        &["approvals", "replay", "--rule", "deny web: x"],
+        &["approvals", "replay", "--rule", "dney bash"],
+    ];
+    insta::assert_snapshot!("approvals_replay", all(&sandbox, lines));
+    let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let changes = &report["sessions"][0]["changes"];
+    assert_eq!(changes[1]["answered"], "deny", "{ran}");
+    assert_eq!(changes[0]["input"]["command"], "echo one", "{ran}");
+}
