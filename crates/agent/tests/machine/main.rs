@@ -11,6 +11,7 @@ mod decisions;
 mod facts;
 #[cfg(test)]
 mod harness;
+mod hidden;
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
