@@ -141,7 +141,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     chat.wait_for("(a PATTERN keeps another)");
     chat.wait_for_last(question);
     chat.keys("a src/**\r");
-    chat.wait_for("would not allow this call; nothing is decided yet");
+    chat.wait_for("would not allow this call");
     chat.wait_for_last(question);
     chat.keys("a notes.*\r");
     chat.wait_for("allow edit in notes.*");

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use agentx::config::{Sourced, add_rule, rule_in_file, show_rule};
+use agentx::runtime::{still_asked, with_pattern};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
 use super::slash::Rules;
@@ -33,28 +34,30 @@ impl Chat<'_> {
     }
 
     /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote. `None` where that
-    /// one is not about the call; it is said, and nothing is decided.
-    pub(super) async fn rule_of(
-        &mut self,
-        question: &ApprovalRequested,
-        answer: &Answer,
-    ) -> Result<Option<Rule>, CliError> {
+    /// one is not about the call, or the agent cannot be asked for; it is said, and nothing is decided.
+    pub(super) async fn rule_of(&mut self, question: &ApprovalRequested, answer: &Answer) -> Option<Rule> {
         if !matches!(
             answer.decision,
             ApprovalDecision::Session | ApprovalDecision::Always
         ) {
-            return Ok(Some(question.suggested.clone()));
+            return Some(question.suggested.clone());
         }
-        let config = self.agent_config().await?;
+        let config = match self.agent_config().await {
+            Ok(config) => config,
+            Err(error) => {
+                self.complain(&error);
+                return None;
+            }
+        };
         let Some(pattern) = &answer.pattern else {
             let kept = question.suggested.clone();
-            if let Some(why) = approvals::still_asked(&config, &kept, &question.name, &question.input) {
+            if let Some(why) = still_asked(&config, &kept, &question.name, &question.input) {
                 let text = format!("  the like will be asked about all the same: {}", visible(&why));
                 self.transcript.aside(&self.console.out_style().dim(&text));
             }
-            return Ok(Some(kept));
+            return Some(kept);
         };
-        let rule = approvals::with_pattern(
+        let rule = with_pattern(
             &question.suggested,
             pattern,
             &config,
@@ -62,11 +65,12 @@ impl Chat<'_> {
             &question.input,
         );
         match rule {
-            Ok(rule) => Ok(Some(rule)),
-            Err(what) => {
+            Ok(rule) => Some(rule),
+            Err(other) => {
+                let what = format!("the rule {other} would not allow this call; nothing is decided yet");
                 let text = self.console.out_style().bad(&visible(&what));
                 self.transcript.aside(&text);
-                Ok(None)
+                None
             }
         }
     }
@@ -89,11 +93,13 @@ impl Chat<'_> {
         }
     }
 
-    async fn agent_config(&self) -> Result<AgentConfig, CliError> {
-        match &self.seat {
-            Seat::Open { session, .. } => Ok(session.state().await?.config),
-            Seat::New(agent) => Ok((*agent.config).clone()),
-        }
+    async fn agent_config(&mut self) -> Result<AgentConfig, CliError> {
+        let session = match &self.seat {
+            Seat::Open { session, .. } => session.clone(),
+            Seat::New(agent) => return Ok((*agent.config).clone()),
+        };
+        let state = self.wait_for(async { session.state().await }).await?;
+        Ok(state.config)
     }
 
     /// `/approvals`

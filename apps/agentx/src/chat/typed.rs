@@ -218,7 +218,7 @@ impl Chat<'_> {
             return Ok(Flow::On);
         };
         let session = session.clone();
-        let Some(rule) = self.rule_of(&question, &answer).await? else {
+        let Some(rule) = self.rule_of(&question, &answer).await else {
             return Ok(Flow::On);
         };
         let note = format!("  {}", approval::answered(&answer));

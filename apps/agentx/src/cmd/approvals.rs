@@ -1,10 +1,11 @@
 //! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
 
-use agentx::agent::approval::{Verdict, covers, judge, suggested};
 use agentx::config::{
     Loaded, Origin, Sourced, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
 };
-use agentx::runtime::{Delivery, Derived, SessionFold, SessionQuery, TrialReport, View, try_rule};
+use agentx::runtime::{
+    Delivery, Derived, Ruling, SessionFold, SessionQuery, TrialReport, View, names_a_tool, try_rule,
+};
 use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
 use serde_json::{Value, json};
 
@@ -176,42 +177,31 @@ fn test(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let (tool, input) = call_of(&config.tools, words)?;
-    let judgement = judge(config, tool, &input);
-    let always = suggested(config, tool, &input);
-    let rules: Vec<&Rule> = judgement
-        .rules
-        .iter()
-        .map(|index| &config.rules[*index])
-        .collect();
-    let word = match &judgement.verdict {
-        Verdict::Allow { .. } => "allow",
-        Verdict::Ask(_) => "ask",
-        Verdict::Deny { .. } => "deny",
-    };
+    let ruling = Ruling::of(config, tool, &input);
     if as_json {
-        let rules: Vec<Value> = rules
+        let rules: Vec<Value> = ruling
+            .rules
             .iter()
             .map(|rule| json!({"rule": rule, "from": from(loaded, rule)}))
             .collect();
-        let asked = matches!(judgement.verdict, Verdict::Ask(_)).then_some(&always);
         return console.out_pretty(&json!({
-            "decision": word, "because": judgement.reason, "rules": rules, "always": asked,
-            "tool": tool.name, "input": input,
+            "decision": ruling.decision, "because": ruling.because, "rules": rules, "always": ruling.always,
+            "still_asked": ruling.still_asked, "tool": tool.name, "input": input,
         }));
     }
-    let mut text = format!("{word}: {}\n", visible(&judgement.reason));
-    for rule in rules {
-        text.push_str(&format!(
-            "  {}  ({})\n",
-            visible(&show_rule(rule)),
-            visible(&from(loaded, rule))
-        ));
+    let mut text = format!("{}: {}\n", ruling.decision.as_str(), visible(&ruling.because));
+    for rule in &ruling.rules {
+        let (words, from) = (visible(&show_rule(rule)), visible(&from(loaded, rule)));
+        text.push_str(&format!("  {words}  ({from})\n"));
     }
-    if let Verdict::Ask(_) = judgement.verdict {
-        text.push_str(&format!("always would keep: {}\n", visible(&show_rule(&always))));
-        if let Some(why) = still_asked(config, &always, &tool.name, &input) {
-            text.push_str(&format!("  and be asked all the same: {}\n", visible(&why)));
-        }
+    if let Some(always) = &ruling.always {
+        text.push_str(&format!("always would keep: {}\n", visible(&show_rule(always))));
+    }
+    if let Some(why) = &ruling.still_asked {
+        text.push_str(&format!(
+            "  and it would be asked about all the same: {}\n",
+            visible(why)
+        ));
     }
     console.out(&text)
 }
@@ -224,8 +214,7 @@ fn add(
 ) -> Result<(), CliError> {
     let effect = parse_effect(&args.effect)
         .map_err(|what| CliError::usage(what, "`agentx approvals add deny bash --argument 'git push *'`"))?;
-    let is_known = |tool: &ToolSpec| agentx::agent::pattern::fits(&args.tool, &tool.name);
-    if !tools.iter().any(is_known) {
+    if !names_a_tool(&args.tool, tools) {
         let near = nearest(&args.tool, tools.iter().map(|tool| tool.name.as_str()), 3);
         let hint = match near.is_empty() {
             true => "`agentx tools` lists them".to_owned(),
@@ -362,38 +351,4 @@ fn told(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> Str
         reports.len()
     ));
     text
-}
-
-/// Why a call would be asked about also with this rule: one that asks beats those that allow.
-pub(crate) fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
-    let tool = config.tools.iter().find(|spec| spec.name == tool)?;
-    let mut with = config.clone();
-    with.rules.push(kept.clone());
-    let judgement = judge(&with, tool, input);
-    matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
-}
-
-/// The rule that "always" is to keep where the person wrote another pattern: for the path of a call that names one, else for what it
-/// is given. It has to fit the call.
-pub(crate) fn with_pattern(
-    shown: &Rule,
-    pattern: &str,
-    config: &AgentConfig,
-    tool: &str,
-    input: &Value,
-) -> Result<Rule, String> {
-    let mut rule = shown.clone();
-    match (&rule.argument, &rule.path) {
-        (None, Some(_)) => rule.path = Some(pattern.to_owned()),
-        _ => rule.argument = Some(pattern.to_owned()),
-    }
-    let spec = config.tools.iter().find(|spec| spec.name == tool);
-    let fits = spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input));
-    match fits {
-        true => Ok(rule),
-        false => Err(format!(
-            "the rule {} would not allow this call; nothing is decided yet",
-            show_rule(&rule)
-        )),
-    }
 }

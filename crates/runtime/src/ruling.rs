@@ -1,0 +1,85 @@
+//! What the rules say about a call, for front ends: what would happen and by which rule, what "always" would keep, and whether
+//! another rule would do.
+
+use agentx_agent::approval::{Verdict, covers, describe, judge, suggested};
+use agentx_agent::pattern::fits;
+use agentx_types::{AgentConfig, Rule, ToolSpec};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Decided;
+
+/// What the rules of an agent say about a call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ruling {
+    /// What would be decided.
+    pub decision: Decided,
+    /// Which rule or default says so, in words.
+    pub because: String,
+    /// The rules that make it so; none where a default or the mode does.
+    pub rules: Vec<Rule>,
+    /// The rule that "always" would keep, where a person is asked.
+    pub always: Option<Rule>,
+    /// Why the like would be asked about also with that rule: one that asks beats those that allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub still_asked: Option<String>,
+}
+
+impl Ruling {
+    /// Of an agent, about a call of one of its tools.
+    pub fn of(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Self {
+        let judgement = judge(config, tool, input);
+        let decision = Decided::from(&judgement.verdict);
+        let always = (decision == Decided::Ask).then(|| suggested(config, tool, input));
+        let rules = judgement
+            .rules
+            .iter()
+            .filter_map(|index| config.rules.get(*index));
+        Self {
+            decision,
+            because: judgement.reason,
+            rules: rules.cloned().collect(),
+            still_asked: always
+                .as_ref()
+                .and_then(|kept| still_asked(config, kept, &tool.name, input)),
+            always,
+        }
+    }
+}
+
+/// Why a call would be asked about also with this rule; `None` where it would not, or there is no such tool.
+pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
+    let tool = config.tools.iter().find(|spec| spec.name == tool)?;
+    let mut with = config.clone();
+    with.rules.push(kept.clone());
+    let judgement = judge(&with, tool, input);
+    matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
+}
+
+/// A rule with another pattern: for the path where it has only a path, else for what the call is given. It has to fit the call.
+///
+/// # Errors
+/// Where it does not: the rule, in words.
+pub fn with_pattern(
+    shown: &Rule,
+    pattern: &str,
+    config: &AgentConfig,
+    tool: &str,
+    input: &Value,
+) -> Result<Rule, String> {
+    let mut rule = shown.clone();
+    match (&rule.argument, &rule.path) {
+        (None, Some(_)) => rule.path = Some(pattern.to_owned()),
+        _ => rule.argument = Some(pattern.to_owned()),
+    }
+    let spec = config.tools.iter().find(|spec| spec.name == tool);
+    match spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
+        true => Ok(rule),
+        false => Err(describe(&rule)),
+    }
+}
+
+/// Whether a rule for tools of this name is about any of these.
+pub fn names_a_tool(pattern: &str, tools: &[ToolSpec]) -> bool {
+    tools.iter().any(|tool| fits(pattern, &tool.name))
+}
