@@ -6,11 +6,13 @@ mod answers;
 mod approvals;
 #[cfg(test)]
 mod context;
+#[cfg(test)]
 mod decisions;
 #[cfg(test)]
 mod facts;
 #[cfg(test)]
 mod harness;
+#[cfg(test)]
 mod hidden;
 #[cfg(test)]
 mod histories;
