@@ -4,6 +4,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::clean::visible;
 use super::style::Style;
+use super::table::cut;
 
 /// Lines around a change.
 const CONTEXT: usize = 3;
@@ -48,6 +49,27 @@ pub(crate) fn unified(old: &str, new: &str, most: usize, style: Style) -> Vec<St
     lines
 }
 
+/// A unified diff that a tool made, without a head: at most `most` lines, none wider than `room`.
+pub(crate) fn told(diff: &str, most: usize, room: usize, style: Style) -> Vec<String> {
+    let lines: Vec<&str> = diff.lines().collect();
+    let mut told: Vec<String> = lines
+        .iter()
+        .take(most)
+        .map(|line| {
+            let words = cut(&visible(line), room);
+            match line.chars().next() {
+                Some('+') => style.good(&words),
+                Some('-') => style.bad(&words),
+                _ => style.dim(&words),
+            }
+        })
+        .collect();
+    if lines.len() > most {
+        told.push(style.dim(&format!("… {} lines more", lines.len() - most)));
+    }
+    told
+}
+
 /// `first,count` as in a diff: lines count from 1, a range of nothing from 0.
 fn range(start: usize, end: usize) -> String {
     let count = end - start;
@@ -64,6 +86,13 @@ mod tests {
 
     fn plain(old: &str, new: &str, most: usize) -> Vec<String> {
         unified(old, new, most, Style::default())
+    }
+
+    #[test]
+    fn a_diff_of_a_tool_is_told_in_short() {
+        let diff = "@@ -1,2 +1,2 @@\n same\n-old and rather long\n+new\n";
+        let told = told(diff, 3, 12, Style::default());
+        assert_eq!(told, ["@@ -1,2 +1,…", " same", "-old and ra…", "… 1 lines more"]);
     }
 
     #[test]

@@ -61,6 +61,8 @@ struct Call {
     /// What it streams to whoever listens; of this nothing is left out.
     emitted: EmittedView,
     headed: bool,
+    /// The person saw what it would do before it was allowed.
+    asked: bool,
     /// The agent that it gives work to.
     agent: Option<String>,
 }
@@ -166,7 +168,9 @@ impl Transcript {
                     self.emitted(call, &chunk.text);
                 }
             }
+            RuntimeEvent::ApprovalRequested(asked) => self.asked(&asked.tool_call_id),
             RuntimeEvent::ToolCompleted(done) => {
+                self.changed(done);
                 let ended = format!("{} {}", self.style.good("✓"), units::duration(done.duration_ms));
                 self.tool_end(
                     &done.tool_call_id,

@@ -1,14 +1,47 @@
 //! What a transcript has to do with other agents: work that is given to them, and what they, or a script, say in between.
 
-use agentx::types::{ToolCallId, ToolCallRequested};
+use agentx::types::{ToolCallId, ToolCallRequested, ToolCompleted};
 
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::clean::visible;
+use super::super::diff;
 use super::super::table::cut;
 use super::{Lane, Transcript};
 
+/// Lines of a change that are shown.
+const CHANGE_LINES: usize = 40;
+
 impl Transcript {
+    /// The person is shown what a call would do.
+    pub(super) fn asked(&mut self, id: &ToolCallId) {
+        self.calls.entry(id.clone()).or_default().asked = true;
+    }
+
+    /// What a call made of a file, where nobody was shown that before.
+    pub(super) fn changed(&mut self, done: &ToolCompleted) {
+        let diff = done
+            .details
+            .as_ref()
+            .and_then(|details| details.get("diff")?.as_str());
+        let was_shown = self.calls.get(&done.tool_call_id).is_some_and(|call| call.asked);
+        let Some(diff) = diff.filter(|diff| !diff.is_empty() && !was_shown) else {
+            return;
+        };
+        self.remember_name(&done.tool_call_id, &done.name);
+        self.head(&done.tool_call_id);
+        let room = self.width.saturating_sub(4);
+        for line in diff::told(diff, CHANGE_LINES, room, self.style) {
+            self.aside(&format!("  {line}"));
+        }
+    }
+
+    fn remember_name(&mut self, id: &ToolCallId, name: &str) {
+        if !self.calls.contains_key(id) {
+            self.remember(id, name, String::new());
+        }
+    }
+
     /// Remembers which agent a call gives work to.
     pub(super) fn note_order(&mut self, call: &ToolCallRequested) {
         if call.name != "delegate" {
