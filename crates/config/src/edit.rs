@@ -134,11 +134,11 @@ fn insert_first(text: &str, rule: &str, key: &Key, list: &Node) -> Option<String
 }
 
 /// Lines count from 1 in positions, from 0 here.
-fn index_of(line: u64) -> Option<usize> {
+pub(crate) fn index_of(line: u64) -> Option<usize> {
     usize::try_from(line).ok()?.checked_sub(1)
 }
 
-fn with_newline(text: &str) -> String {
+pub(crate) fn with_newline(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') {
         text.to_owned()
     } else {
@@ -146,7 +146,7 @@ fn with_newline(text: &str) -> String {
     }
 }
 
-fn insert_line(text: &str, before: usize, line: &str) -> String {
+pub(crate) fn insert_line(text: &str, before: usize, line: &str) -> String {
     let at: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
     format!("{}{line}{}", &text[..at], &text[at..])
 }

@@ -31,6 +31,7 @@ mod remove;
 mod rule_words;
 mod rules;
 mod secret;
+mod set;
 mod settings;
 mod trust;
 mod value;
@@ -50,6 +51,7 @@ pub use read::{Flag, scalar};
 pub use remove::{remove_rule, rule_in_file};
 pub use rule_words::{parse_effect, parse_rule};
 pub use secret::Secret;
+pub use set::{Changed, replace, set};
 pub use settings::{
     CallSettings, Durability, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,
 };

@@ -57,13 +57,25 @@ pub struct FileStatus {
 /// # Errors
 /// All mistakes of all layers at once, or the first file that cannot be read.
 pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
+    load_with(request, Found::default())
+}
+
+/// Reads all layers as if a file had another text than it has.
+pub(crate) fn load_as_if(request: Request<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
+    let found = Found {
+        instead: Some((file.to_owned(), text.as_bytes().to_vec())),
+        ..Found::default()
+    };
+    load_with(request, found)
+}
+
+fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigError> {
     let Request {
         places,
         lookup,
         flags,
     } = request;
     let catalog = Catalog::builtin();
-    let mut found = Found::default();
     let user = found.read(FileLayer::User(places.user_file.clone()), places.user_file_named)?;
     let environment = read::environment(&catalog, lookup, &mut found.mistakes);
     let flags = read::flags(&flags, &mut found.mistakes);
@@ -147,6 +159,8 @@ fn same_file(a: &Path, b: &Path) -> bool {
 struct Found {
     mistakes: Vec<Mistake>,
     warnings: Vec<Mistake>,
+    /// A file that is to be read as if it had these bytes.
+    instead: Option<(PathBuf, Vec<u8>)>,
 }
 
 struct ReadFile {
@@ -158,7 +172,11 @@ impl Found {
     /// `None` where the file does not exist and does not have to.
     fn read(&mut self, layer: FileLayer, required: bool) -> Result<Option<ReadFile>, ConfigError> {
         let path = layer.path().to_owned();
-        let bytes = match read_bounded(&path) {
+        let bytes = match &self.instead {
+            Some((file, bytes)) if *file == path => Ok(bytes.clone()),
+            _ => read_bounded(&path),
+        };
+        let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => return Ok(None),
             // A directory or a file where a directory should be is no file of ours either.

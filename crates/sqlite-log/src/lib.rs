@@ -42,6 +42,7 @@ mod chain;
 mod checkpoint;
 mod codec;
 mod error;
+mod examine;
 mod gc;
 mod keys;
 mod link;
@@ -63,6 +64,7 @@ mod spending;
 mod verify;
 mod writer;
 
+pub use examine::{Examined, examine};
 pub use log::SqliteLog;
 pub use options::{Durability, Options};
 pub use schema::FORMAT;

@@ -16,7 +16,7 @@ use crate::options::{Durability, Options};
 /// The format that this version writes, kept in `PRAGMA user_version`.
 pub const FORMAT: u32 = 1;
 /// "AgtX", kept in `PRAGMA application_id`.
-const APPLICATION_ID: u32 = 0x4167_7458;
+pub(crate) const APPLICATION_ID: u32 = 0x4167_7458;
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// Where the database is.
@@ -88,7 +88,7 @@ fn set_durability(connection: &Connection, options: &Options) -> Result<(), Faul
     Ok(connection.pragma_update(None, "synchronous", synchronous)?)
 }
 
-fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
+pub(crate) fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
     let format = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok((format, application))

@@ -1,0 +1,361 @@
+//! Setting a key in a file without touching what the person wrote: their comments, order and spacing stay. What would be a
+//! mistake, here or together with the other layers, is refused, and the file stays as it is.
+
+use std::path::{Path, PathBuf};
+
+use crate::edit::{index_of, insert_line, with_newline};
+use crate::load::{Request, load_as_if};
+use crate::trust::replace_file;
+use crate::value::{KeyReference, Kind, Value};
+use crate::yaml::{Key, Node, Yaml, parse};
+use crate::{At, ConfigError, KEYS, KeyPath, Loaded, Mistake, nearest, scalar};
+
+/// What came of a change.
+#[derive(Debug)]
+pub struct Changed {
+    /// The file.
+    pub file: PathBuf,
+    /// Whether it has changed; it has not where it said so already.
+    pub changed: bool,
+    /// The configuration as it is now.
+    pub loaded: Loaded,
+    /// The key, a name for each level.
+    pub key: KeyPath,
+}
+
+/// Sets `key` to `value`, both in words, in one of the files that `request` reads. The file is made where there is none.
+///
+/// # Errors
+/// Where there is no such key, it takes something else, the configuration would have mistakes then, or the file has no place
+/// where it can be put without touching the rest.
+pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<Changed, ConfigError> {
+    let path = path_of(key)?;
+    let literal = literal_of(&path, key, value)?;
+    // A file that is a link (as people keep their dotfiles) is changed where it is.
+    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let text = match std::fs::read_to_string(&real) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(ConfigError::file(file, error)),
+    };
+    let by_hand = || ConfigError::Edit {
+        path: file.to_owned(),
+        what: format!("`{key}` cannot be set here without touching what else was written"),
+        text: format!("{}\n", lines(&path.0, &literal, 0).trim_end()),
+    };
+    let changed = match parse(&text) {
+        Ok(root) => place(&text, &root, &path, &literal)
+            .filter(|changed| is_only(&text, changed, &path, &literal))
+            .ok_or_else(by_hand)?,
+        // What is wrong with it is said with its place below.
+        Err(_) => text.clone(),
+    };
+    let loaded = load_as_if(request, file, &changed)?;
+    let is_new = changed != text;
+    if is_new {
+        write(&real, &changed)?;
+    }
+    Ok(Changed {
+        file: file.to_owned(),
+        changed: is_new,
+        loaded,
+        key: path,
+    })
+}
+
+/// Puts another text in the place of a file that `request` reads.
+///
+/// # Errors
+/// Where the configuration would have mistakes then; the file stays as it is.
+pub fn replace(request: Request<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
+    let loaded = load_as_if(request, file, text)?;
+    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    write(&real, text)?;
+    Ok(loaded)
+}
+
+fn write(file: &Path, text: &str) -> Result<(), ConfigError> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
+    }
+    replace_file(file, text.as_bytes())
+}
+
+fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {
+    ConfigError::Mistakes(vec![Mistake {
+        at: At::Flag("config set".into()),
+        key: key.to_owned(),
+        what,
+        nearest,
+    }])
+}
+
+/// The key that is meant. Names that a person chose may hold dots: `models.gpt-4.1.provider`.
+fn path_of(dotted: &str) -> Result<KeyPath, ConfigError> {
+    let plain = KeyPath::dotted(dotted);
+    let is_whole = |path: &KeyPath| path.spec().is_some() && path.0.iter().all(|name| !name.is_empty());
+    if is_whole(&plain) {
+        return Ok(plain);
+    }
+    for spec in KEYS {
+        let Some((before, after)) = spec.path.split_once(".*.") else {
+            continue;
+        };
+        let name = dotted
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_prefix('.'))
+            .and_then(|rest| rest.strip_suffix(after))
+            .and_then(|rest| rest.strip_suffix('.'));
+        let Some(name) = name.filter(|_| !after.contains('*')) else {
+            continue;
+        };
+        let mut levels = KeyPath::dotted(before).0;
+        levels.push(name.to_owned());
+        levels.extend(KeyPath::dotted(after).0);
+        let path = KeyPath(levels);
+        if is_whole(&path) {
+            return Ok(path);
+        }
+    }
+    let near = nearest(dotted, KEYS.iter().map(|spec| spec.path), 1);
+    let near = near.first().map(|word| (*word).to_owned());
+    Err(mistake(dotted, format!("there is no key `{dotted}`"), near))
+}
+
+/// The value as it is written in the file: as it was typed where YAML reads that as what is meant, else in quotes.
+fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigError> {
+    let Some(spec) = path.spec() else {
+        return Err(mistake(key, "there is no such key".into(), None));
+    };
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    match spec.kind {
+        Kind::Rules => {
+            let what = "rules are a list; add to it with `agentx config edit`".to_owned();
+            return Err(mistake(key, what, None));
+        }
+        Kind::Names => {
+            let inner = value.trim();
+            let inner = inner
+                .strip_prefix('[')
+                .and_then(|rest| rest.strip_suffix(']'))
+                .unwrap_or(inner);
+            let names = inner.split(',').map(|name| name.trim().trim_matches(['"', '\'']));
+            let names: Vec<String> = names.filter(|name| !name.is_empty()).map(quoted).collect();
+            return Ok(format!("[{}]", names.join(", ")));
+        }
+        _ => {}
+    }
+    let meant =
+        scalar(spec.kind, &Yaml::Text(value.to_owned())).map_err(|(what, near)| mistake(key, what, near))?;
+    if matches!(&meant, Value::Key(KeyReference::Literal(_))) {
+        // A secret does not belong on a command line, nor in this file; it is not repeated.
+        let what = format!("expected {}", spec.kind.expects());
+        return Err(mistake(key, what, None));
+    }
+    let is_meant = |literal: &str| match parse(&format!("k: {literal}\n")).map(|node| node.value) {
+        Ok(Yaml::Map(map)) => match map.as_slice() {
+            [(_, node)] => scalar(spec.kind, &node.value).is_ok_and(|read| read == meant),
+            _ => false,
+        },
+        _ => false,
+    };
+    let is_plain = !value.is_empty()
+        && value.chars().all(|c| c.is_alphanumeric() || "._/-".contains(c))
+        && value.starts_with(|c: char| c.is_alphanumeric() || c == '/');
+    if is_plain && is_meant(value) {
+        return Ok(value.to_owned());
+    }
+    Ok(quoted(value))
+}
+
+/// A key with the levels above it, as lines.
+fn lines(names: &[String], literal: &str, indent: usize) -> String {
+    let mut text = String::new();
+    for (depth, name) in names.iter().enumerate() {
+        text.push_str(&" ".repeat(indent + 2 * depth));
+        text.push_str(&key_text(name));
+        match depth + 1 == names.len() {
+            true => text.push_str(&format!(": {literal}\n")),
+            false => text.push_str(":\n"),
+        }
+    }
+    text
+}
+
+fn key_text(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c))
+        && name.starts_with(|c: char| c.is_alphabetic());
+    match is_plain {
+        true => name.to_owned(),
+        false => serde_json::Value::from(name).to_string(),
+    }
+}
+
+/// The text with the key set, or `None` where there is no place for it.
+fn place(text: &str, root: &Node, path: &KeyPath, literal: &str) -> Option<String> {
+    let mut map = match &root.value {
+        Yaml::Map(map) => map,
+        _ => return None,
+    };
+    let mut above: Option<&Key> = None;
+    for (depth, name) in path.0.iter().enumerate() {
+        let Some((key, node)) = map.iter().find(|(key, _)| key.name == *name) else {
+            return below(text, above, map, &path.0[depth..], literal);
+        };
+        if depth + 1 == path.0.len() {
+            return over(text, key, node, literal);
+        }
+        above = Some(key);
+        map = match &node.value {
+            Yaml::Map(map) => map,
+            Yaml::Null => return below(text, above, &[], &path.0[depth + 1..], literal),
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// A new key at the end of a mapping.
+fn below(
+    text: &str,
+    above: Option<&Key>,
+    map: &[(Key, Node)],
+    names: &[String],
+    literal: &str,
+) -> Option<String> {
+    let all: Vec<&str> = text.split_inclusive('\n').collect();
+    let text = with_newline(text);
+    let Some((last, _)) = map.last() else {
+        // A mapping that has nothing yet: below its key, or at the end of a file without any.
+        return match above {
+            Some(key) => {
+                let at = index_of(key.at.line)?;
+                let indent = indent_of(all.get(at)?) + 2;
+                is_bare(all.get(at)?).then(|| insert_line(&text, at + 1, &lines(names, literal, indent)))
+            }
+            None => Some(format!("{text}{}", lines(names, literal, 0))),
+        };
+    };
+    let from = index_of(last.at.line)?;
+    let indent = indent_of(all.get(from)?);
+    // A mapping on one line, in braces, has no lines of its own.
+    if usize::try_from(last.at.column).ok()? != indent + 1 {
+        return None;
+    }
+    let mut end = from;
+    for (index, line) in all.iter().enumerate().skip(from + 1) {
+        let words = line.trim();
+        if words.is_empty() || words.starts_with('#') {
+            continue;
+        }
+        let is_inside = indent_of(line) > indent || (indent_of(line) == indent && words.starts_with('-'));
+        if !is_inside || words == "---" || words == "..." {
+            break;
+        }
+        end = index;
+    }
+    Some(insert_line(&text, end + 1, &lines(names, literal, indent)))
+}
+
+/// Another value for a key that is there.
+fn over(text: &str, key: &Key, node: &Node, literal: &str) -> Option<String> {
+    let at = index_of(key.at.line)?;
+    let start: usize = text.split_inclusive('\n').take(at).map(str::len).sum();
+    let line = text[start..].split_inclusive('\n').next()?;
+    let (from, to) = match &node.value {
+        Yaml::Null if is_bare(line) => {
+            let colon = line.find(':')? + 1;
+            let new = format!("{} {literal}{}", &line[..colon], &line[colon..]);
+            return Some(format!("{}{new}{}", &text[..start], &text[start + line.len()..]));
+        }
+        Yaml::Map(_) | Yaml::Null => return None,
+        _ if node.at.line != key.at.line => return None,
+        _ => span(line, usize::try_from(node.at.column).ok()?.checked_sub(1)?)?,
+    };
+    Some(format!(
+        "{}{literal}{}",
+        &text[..start + from],
+        &text[start + to..]
+    ))
+}
+
+/// Where a value stands in its line, from this character on; `None` where it does not end there.
+fn span(line: &str, column: usize) -> Option<(usize, usize)> {
+    let from = line.char_indices().nth(column)?.0;
+    let rest = &line[from..];
+    let length = match rest.chars().next()? {
+        quote @ ('"' | '\'') => closing(rest, quote)? + 1,
+        '[' => rest.rfind(']')? + 1,
+        '|' | '>' | '&' | '*' | '!' | '{' => return None,
+        _ => {
+            let end = rest.find(" #").unwrap_or(rest.len());
+            rest[..end].trim_end().len()
+        }
+    };
+    Some((from, from + length))
+}
+
+/// Where a quoted text ends.
+fn closing(text: &str, quote: char) -> Option<usize> {
+    let mut signs = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = signs.next() {
+        if c == '\\' && quote == '"' {
+            signs.next();
+        } else if c == quote {
+            // Two single quotes are one in the text.
+            match signs.peek() {
+                Some((_, '\'')) if quote == '\'' => drop(signs.next()),
+                _ => return Some(at),
+            }
+        }
+    }
+    None
+}
+
+/// A line with a key and no value.
+fn is_bare(line: &str) -> bool {
+    let without_comment = line.split(" #").next().unwrap_or_default();
+    without_comment.trim_end().ends_with(':')
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// Whether the key is what has changed, and nothing else.
+fn is_only(before: &str, after: &str, path: &KeyPath, literal: &str) -> bool {
+    let tree = |text: &str| parse(text).ok().map(|node| plain(&node));
+    let value = tree(&format!("k: {literal}\n"));
+    let (Some(mut expected), Some(after), Some(value)) = (tree(before), tree(after), value) else {
+        return false;
+    };
+    put(&mut expected, &path.0, value["k"].clone());
+    expected == after
+}
+
+fn put(tree: &mut serde_json::Value, names: &[String], value: serde_json::Value) {
+    let Some((name, rest)) = names.split_first() else {
+        *tree = value;
+        return;
+    };
+    if !tree.is_object() {
+        *tree = serde_json::Value::Object(serde_json::Map::new());
+    }
+    put(&mut tree[name.as_str()], rest, value);
+}
+
+/// A tree without places.
+fn plain(node: &Node) -> serde_json::Value {
+    match &node.value {
+        Yaml::Null => serde_json::Value::Null,
+        Yaml::Bool(value) => (*value).into(),
+        Yaml::Int(value) => (*value).into(),
+        Yaml::Float(value) => (*value).into(),
+        Yaml::Text(value) => value.as_str().into(),
+        Yaml::List(items) => items.iter().map(plain).collect(),
+        Yaml::Map(map) => map
+            .iter()
+            .map(|(key, node)| (key.name.clone(), plain(node)))
+            .collect(),
+    }
+}

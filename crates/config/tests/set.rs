@@ -1,0 +1,215 @@
+//! A key is set where it belongs, and nothing else that a person wrote changes; what would be a mistake is refused.
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
+use agentx_config::{ConfigError, Places, Request, replace, set};
+
+/// A home with a file, and what comes of setting keys in it.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new(text: &str) -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir(home.0.path().join("ws")).unwrap();
+        if !text.is_empty() {
+            std::fs::write(home.file(), text).unwrap();
+        }
+        home
+    }
+
+    fn file(&self) -> std::path::PathBuf {
+        self.0.path().join("config.yaml")
+    }
+
+    fn request<'a>(&self, lookup: &'a dyn Fn(&str) -> Option<String>) -> Request<'a> {
+        let place = self.0.path().to_string_lossy().into_owned();
+        let env = move |name: &str| match name {
+            "HOME" => Some(place.clone()),
+            "AGENTX_CONFIG" => Some(format!("{place}/config.yaml")),
+            _ => None,
+        };
+        Request {
+            places: Places {
+                user_file_named: false,
+                ..Places::find(&self.0.path().join("ws"), &env).unwrap()
+            },
+            lookup,
+            flags: Vec::new(),
+        }
+    }
+
+    fn set(&self, key: &str, value: &str) -> Result<String, ConfigError> {
+        set(self.request(&|_| None), &self.file(), key, value)?;
+        Ok(std::fs::read_to_string(self.file()).unwrap())
+    }
+}
+
+/// The file after a key was set; a second time changes nothing.
+fn after(text: &str, key: &str, value: &str) -> String {
+    let home = Home::new(text);
+    let changed = home.set(key, value).unwrap();
+    let again = set(home.request(&|_| None), &home.file(), key, value).unwrap();
+    assert!(!again.changed, "twice: {changed}");
+    changed
+}
+
+#[test]
+fn comments_and_order_stay() {
+    let text = "# mine\nmodel: opus # the best\n\nlimits: # mine too\n  # not more\n  max_cost: 2.50\n\n  timeout: '20m'\n\nlog: warn\n";
+    for (key, value, old, new) in [
+        ("model", "sonnet", "model: opus", "model: sonnet"),
+        (
+            "model",
+            "anthropic/claude: x",
+            "model: opus",
+            "model: \"anthropic/claude: x\"",
+        ),
+        ("limits.max_cost", "0.75", "2.50", "0.75"),
+        ("limits.timeout", "1h30m", "'20m'", "1h30m"),
+        (
+            "limits.max_iterations",
+            "7",
+            "timeout: '20m'\n",
+            "timeout: '20m'\n  max_iterations: 7\n",
+        ),
+        (
+            "calls.retries",
+            "2",
+            "log: warn\n",
+            "log: warn\ncalls:\n  retries: 2\n",
+        ),
+        ("log", "off", "log: warn", "log: off"),
+        (
+            "tools.disabled",
+            "write, edit",
+            "log: warn\n",
+            "log: warn\ntools:\n  disabled: [\"write\", \"edit\"]\n",
+        ),
+    ] {
+        assert_eq!(after(text, key, value), text.replace(old, new), "{key}");
+    }
+}
+
+#[test]
+fn there_is_a_place_in_every_file() {
+    for (text, key, value, want) in [
+        ("", "model", "opus", "model: opus\n"),
+        ("# nothing yet\n", "model", "opus", "# nothing yet\nmodel: opus\n"),
+        ("log: warn", "model", "opus", "log: warn\nmodel: opus\n"),
+        ("limits:\n", "limits.max_cost", "1", "limits:\n  max_cost: 1\n"),
+        (
+            "limits: # none\nlog: warn\n",
+            "limits.max_cost",
+            "1",
+            "limits: # none\n  max_cost: 1\nlog: warn\n",
+        ),
+        ("model: # which?\n", "model", "opus", "model: opus # which?\n"),
+        (
+            "rules:\n- effect: deny\n  tool: write\n",
+            "model",
+            "opus",
+            "rules:\n- effect: deny\n  tool: write\nmodel: opus\n",
+        ),
+        (
+            "tools:\n    enabled: [read, grep] # these\n",
+            "tools.enabled",
+            "read",
+            "tools:\n    enabled: [\"read\"] # these\n",
+        ),
+        (
+            "system_prompt: \"be \\\"kind\\\" # always\" # yes\n",
+            "system_prompt",
+            "be brief",
+            "system_prompt: \"be brief\" # yes\n",
+        ),
+        (
+            "system_prompt: |\n  be kind\n\n  and brief\n# end\n",
+            "log",
+            "info",
+            "system_prompt: |\n  be kind\n\n  and brief\nlog: info\n# end\n",
+        ),
+        (
+            "providers:\n  local:\n    base_url: http://localhost:1/v1\n    auth: none\n",
+            "models.qwen3.5.provider",
+            "local",
+            "providers:\n  local:\n    base_url: http://localhost:1/v1\n    auth: none\nmodels:\n  qwen3.5:\n    provider: local\n",
+        ),
+        (
+            "",
+            "providers.openai.api_key",
+            "${MY_KEY}",
+            "providers:\n  openai:\n    api_key: \"${MY_KEY}\"\n",
+        ),
+    ] {
+        assert_eq!(after(text, key, value), want, "{key} in {text:?}");
+    }
+}
+
+#[test]
+fn what_would_be_a_mistake_is_refused_and_nothing_changes() {
+    let text = "model: opus\n";
+    let home = Home::new(text);
+    for (key, value, says) in [
+        ("modle", "x", "did you mean `model`"),
+        ("model.name", "x", "there is no key"),
+        ("limits", "x", "there is no key"),
+        ("limits.timeout", "10", "did you mean `10s`"),
+        ("limits.max_cost", "a lot", "US dollars"),
+        ("approval", "aut", "did you mean `auto`"),
+        ("providers.openai.api_key", "sk-secret-123", ""),
+        ("rules", "all", "config edit"),
+        ("models.mine.provider", "nowhere", ""),
+        ("models..provider", "openai", "there is no key"),
+        ("", "x", "there is no key"),
+    ] {
+        let error = home.set(key, value).unwrap_err();
+        let words = error.to_string();
+        assert!(matches!(error, ConfigError::Mistakes(_)), "{key}: {words}");
+        assert!(words.contains(says), "{key}: {words}");
+        assert!(!words.contains("sk-secret"), "{words}");
+        assert_eq!(std::fs::read_to_string(home.file()).unwrap(), text);
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_as_it_was_is_left_to_the_person() {
+    for (text, key) in [
+        ("limits: {max_cost: 2}\n", "limits.timeout"),
+        ("limits: {max_cost: 2}\n", "limits.max_cost"),
+        ("system_prompt: |\n  be kind\n", "system_prompt"),
+        ("model: &m opus\nsystem_prompt: *m\n", "model"),
+        ("---\nmodel: opus\n...\n", "log"),
+    ] {
+        let value = match key {
+            "limits.timeout" => "1h",
+            "limits.max_cost" => "1",
+            "log" => "info",
+            _ => "x",
+        };
+        let home = Home::new(text);
+        match home.set(key, value) {
+            // Where it can be done after all, the rest is as it was: that is what the change itself has checked.
+            Ok(changed) => assert_ne!(changed, text),
+            Err(error) => {
+                assert!(
+                    matches!(&error, ConfigError::Edit { text, .. } if text.contains(value)),
+                    "{error:?}"
+                );
+                assert_eq!(std::fs::read_to_string(home.file()).unwrap(), text);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_with_mistakes_is_neither_changed_nor_replaced() {
+    let home = Home::new("modle: opus\n");
+    assert!(matches!(home.set("log", "info"), Err(ConfigError::Mistakes(_))));
+    let wrong = replace(home.request(&|_| None), &home.file(), "log: loud\n");
+    assert!(matches!(wrong, Err(ConfigError::Mistakes(_))));
+    assert_eq!(std::fs::read_to_string(home.file()).unwrap(), "modle: opus\n");
+    replace(home.request(&|_| None), &home.file(), "log: info # loud enough\n").unwrap();
+    assert_eq!(
+        std::fs::read_to_string(home.file()).unwrap(),
+        "log: info # loud enough\n"
+    );
+}

@@ -1,0 +1,124 @@
+//! A look at a database without changing it: whether it opens, what format it has, whether SQLite finds it whole. For programs
+//! that look for what is wrong.
+
+use std::path::Path;
+
+use agentx_runtime::LogError;
+use agentx_types::Timestamp;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Fault, Place};
+use crate::keys::unsigned;
+use crate::schema::header;
+
+/// A database that has more bytes is not read whole.
+const MOST_BYTES: u64 = 1 << 30;
+/// At most so many problems are told.
+const MOST_PROBLEMS: usize = 3;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examined {
+    /// The format of the database.
+    pub format: u32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// How many sessions it has that were not deleted.
+    pub sessions: u64,
+    /// When its latest event was committed, if it has one.
+    pub latest: Option<Timestamp>,
+    /// Whether all of its pages were looked at; a very large one is not read whole.
+    pub checked: bool,
+    /// What SQLite says is wrong with it; empty where all is well.
+    pub problems: Vec<String>,
+}
+
+/// Looks at the database at `path`; `None` where there is none.
+///
+/// # Errors
+/// Where it cannot be opened or is not a database of AgentX.
+pub fn examine(path: &Path) -> Result<Option<Examined>, LogError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let place = Place::new(path);
+    look(path, &place).map(Some).map_err(|fault| place.error(fault))
+}
+
+fn look(path: &Path, place: &Place) -> Result<Examined, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(std::time::Duration::from_secs(1))?;
+    let format = match header(&connection)? {
+        (_, application) if application != crate::schema::APPLICATION_ID => {
+            let what = "not a database of AgentX: it belongs to another program";
+            return Err(place.says(what).into());
+        }
+        (format, _) => format,
+    };
+    let pages: u64 = connection.pragma_query_value(None, "page_count", |row| unsigned(row, 0))?;
+    let page: u64 = connection.pragma_query_value(None, "page_size", |row| unsigned(row, 0))?;
+    let bytes = pages * page;
+    let checked = bytes <= MOST_BYTES;
+    let problems = if checked {
+        problems(&connection)?
+    } else {
+        Vec::new()
+    };
+    // What is damaged may not be countable.
+    let counted = connection.query_row(
+        "SELECT count(*), max(updated_at) FROM sessions WHERE deleted_at IS NULL",
+        [],
+        |row| Ok((unsigned(row, 0)?, row.get::<_, Option<i64>>(1)?)),
+    );
+    let (sessions, latest) = match counted {
+        Ok(counted) => counted,
+        Err(error) if problems.is_empty() => return Err(error.into()),
+        Err(_) => (0, None),
+    };
+    Ok(Examined {
+        format,
+        bytes,
+        sessions,
+        latest: latest.map(Timestamp),
+        checked,
+        problems,
+    })
+}
+
+fn problems(connection: &Connection) -> Result<Vec<String>, Fault> {
+    let mut statement = connection.prepare(&format!("PRAGMA quick_check({MOST_PROBLEMS})"))?;
+    let found = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let found = found.collect::<Result<Vec<_>, _>>()?;
+    Ok(found.into_iter().filter(|line| line != "ok").collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+    use crate::{FORMAT, Options, SqliteLog};
+
+    #[test]
+    fn a_database_is_looked_at_and_left_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sessions.db");
+        assert_eq!(examine(&path).unwrap(), None);
+        drop(SqliteLog::open(&path, Options::default()).unwrap());
+        let found = examine(&path).unwrap().unwrap();
+        assert_eq!((found.format, found.sessions, found.latest), (FORMAT, 0, None));
+        assert!(found.checked && found.problems.is_empty(), "{found:?}");
+        let other = directory.path().join("other.db");
+        let connection = Connection::open(&other).unwrap();
+        connection.execute_batch("CREATE TABLE t (x)").unwrap();
+        assert!(
+            examine(&other)
+                .unwrap_err()
+                .to_string()
+                .contains("another program")
+        );
+        std::fs::write(&other, "not a database at all, but long enough to be looked at").unwrap();
+        assert!(examine(&other).is_err());
+    }
+}
