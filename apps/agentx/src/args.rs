@@ -14,7 +14,7 @@ pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, T
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, StatsArgs};
-pub(crate) use upkeep::UsageArgs;
+pub(crate) use upkeep::{CompletionsArgs, DoctorArgs, UsageArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -187,12 +187,21 @@ pub(crate) enum Command {
     /// List, test, add and remove approval rules, and try one on past sessions
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
-    /// Show, check and trust the configuration
+    /// Show, change, check and trust the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Who you are to servers, and whom a server of yours trusts
     #[command(subcommand)]
     Identity(IdentityCommand),
+    /// Look for what is wrong with this machine, the configuration and what is stored
+    Doctor(DoctorArgs),
+    /// Print what a shell needs to complete commands
+    Completions(CompletionsArgs),
+    /// Print a page of the manual: `agentx man | man -l -`
+    Man {
+        /// Which command; without it the page about all
+        command: Vec<String>,
+    },
     /// Look inside
     #[command(subcommand)]
     Debug(DebugCommand),
@@ -310,6 +319,23 @@ pub(crate) enum ConfigCommand {
         /// Take it back
         #[arg(long)]
         revoke: bool,
+    },
+    /// Set a key in your file; what else stands there stays as it is
+    Set {
+        /// Which, as `agentx config show` names it
+        key: String,
+        /// To what
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// In this workspace's file instead of yours
+        #[arg(long)]
+        workspace: bool,
+    },
+    /// Change your file in an editor; it is kept only if it is right
+    Edit {
+        /// This workspace's file instead of yours
+        #[arg(long)]
+        workspace: bool,
     },
 }
 

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 mod args;
+#[cfg(test)]
+mod catalogue;
 mod chat;
 mod cmd;
 mod compose;

@@ -8,7 +8,7 @@ use common::Sandbox;
 #[test]
 fn help_of_every_command() {
     let sandbox = Sandbox::new();
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 26] = [
         &["--help"],
         &["help", "chat"],
         &["help", "run"],
@@ -29,6 +29,10 @@ fn help_of_every_command() {
         &["help", "identity", "new"],
         &["help", "identity", "trust"],
         &["help", "debug", "decode"],
+        &["help", "usage"],
+        &["help", "sessions", "export"],
+        &["help", "doctor"],
+        &["help", "config", "set"],
         &["help", "exit-codes"],
         &["help", "settings"],
     ];

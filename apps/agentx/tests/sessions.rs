@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::io::BufRead as _;
+
 use common::{Ran, Sandbox};
 use serde_json::Value;
 
@@ -106,6 +108,43 @@ fn a_session_gets_a_name_and_nothing_else_happens() {
     ok(sandbox.run(&["replay", &id]));
     let none = sandbox.run(&["sessions", "rename", &id, " "]);
     assert_eq!(none.code, Some(2), "{none}");
+}
+
+#[test]
+fn the_list_is_right_after_a_crash_and_a_name_begins_nothing_again() {
+    let sandbox = Sandbox::new();
+    let mut run = sandbox
+        .command(&["run", "--yes", "run sleep 20"])
+        .spawn()
+        .unwrap();
+    let said = std::io::BufReader::new(run.stderr.take().unwrap()).lines();
+    assert!(said.map_while(Result::ok).any(|line| line.contains("sleep 20")));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let info = || {
+        let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+        serde_json::from_slice::<Value>(&listed.stdout).unwrap()[0].clone()
+    };
+    let before = info();
+    assert_eq!(before["title"], "run sleep 20");
+    assert_eq!(before["messages"], 2);
+    assert!(
+        before["writer"].is_null() && before["status"].is_string(),
+        "{before}"
+    );
+    let listed = ok(sandbox.run(&["sessions", "list"]));
+    assert!(listed.stdout.contains("broke off"), "{listed}");
+    let id = raw_id(&sandbox);
+    ok(sandbox.run(&["sessions", "rename", &id, "Sleeper"]));
+    let after = info();
+    let seq = |info: &Value| info["last_seq"].as_u64().unwrap();
+    assert_eq!(
+        (seq(&after), &after["title"]),
+        (seq(&before) + 1, &"Sleeper".into())
+    );
+    assert_eq!(after["status"], before["status"]);
+    ok(sandbox.run(&["sessions", "verify", &id]));
+    ok(sandbox.run(&["replay", &id]));
 }
 
 #[test]

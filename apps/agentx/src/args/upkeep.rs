@@ -15,6 +15,24 @@ pub(crate) struct UsageArgs {
     pub(crate) since: Option<When>,
 }
 
+/// `agentx doctor`
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Reach for nothing outside of this machine
+    #[arg(long)]
+    pub(crate) offline: bool,
+}
+
+/// `agentx completions`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "For bash: agentx completions bash > ~/.local/share/bash-completion/completions/agentx"
+)]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
 /// What is added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UsageByArg {

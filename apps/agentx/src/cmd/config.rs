@@ -1,5 +1,7 @@
 //! `agentx config`: what is set, where it comes from, whether it is right, and whether a workspace is trusted.
 
+mod change;
+
 use agentx::config::{FileStatus, Loaded, Origin, ProviderKey, Row, distrust, trust, workspace_bytes};
 use serde_json::{Value, json};
 
@@ -17,6 +19,12 @@ pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Consol
         ConfigCommand::Show => show(&load(global)?, global.json, console)?,
         ConfigCommand::Path => path(&load(global)?, global.json, console)?,
         ConfigCommand::Check => check(&load(global)?, console)?,
+        ConfigCommand::Set {
+            key,
+            value,
+            workspace,
+        } => change::set(global, key, value, *workspace, console)?,
+        ConfigCommand::Edit { workspace } => change::edit(global, *workspace, console)?,
         ConfigCommand::Trust { revoke } => trust_workspace(global, *revoke, console)?,
     }
     Ok(Exit::Ok)

@@ -23,7 +23,15 @@ pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, CliEr
 fn command(words: &[String]) -> Result<String, CliError> {
     let mut root = Cli::command();
     root.build();
-    let mut command = &mut root;
+    Ok(find(&mut root, words)?.render_long_help().to_string())
+}
+
+/// The command that these words name.
+pub(crate) fn find<'a>(
+    root: &'a mut clap::Command,
+    words: &[String],
+) -> Result<&'a mut clap::Command, CliError> {
+    let mut command = root;
     for word in words {
         let known: Vec<String> = command
             .get_subcommands()
@@ -40,7 +48,7 @@ fn command(words: &[String]) -> Result<String, CliError> {
             .find_subcommand_mut(word)
             .ok_or_else(|| CliError::usage(format!("there is no command or topic `{word}`"), hint))?;
     }
-    Ok(command.render_long_help().to_string())
+    Ok(command)
 }
 
 fn settings() -> String {

@@ -6,9 +6,11 @@ pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod debug;
+pub(crate) mod doctor;
 pub(crate) mod fork;
 pub(crate) mod help;
 pub(crate) mod identity;
+pub(crate) mod manual;
 pub(crate) mod mirror;
 pub(crate) mod models;
 pub(crate) mod replay;
@@ -102,6 +104,12 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             only_here("debug", global)?;
             debug::run(&command, console)
         }
+        Command::Doctor(args) => {
+            only_here("doctor", global)?;
+            doctor::run(&args, global, console)
+        }
+        Command::Completions(args) => manual::completions(args.shell, console),
+        Command::Man { command } => manual::page(&command, console),
         Command::Help { topic } => help::run(&topic, console),
         Command::Fork(args) => with_runtime(global, console, async |place, _, console| {
             fork::run(place, &args, json, console).await

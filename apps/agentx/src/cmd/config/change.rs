@@ -1,0 +1,178 @@
+//! `agentx config set` and `edit`: changes that are kept only where they leave the configuration right.
+
+use std::io::BufRead as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use agentx::config::{self, ConfigError, Loaded, Origin, Request};
+use serde_json::json;
+
+use crate::args::Global;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::render::clean::visible;
+use crate::start::{self, lookup};
+
+/// What to begin with where there is no file yet.
+const BEGINNING: &str = "# agentx: `agentx help settings` lists every key\n";
+
+/// Sets a key in a file.
+pub(crate) fn set(
+    global: &Global,
+    key: &str,
+    value: &str,
+    workspace: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let (request, file) = request(global, workspace)?;
+    let done = config::set(request, &file, key, value)?;
+    let path = done.key.0.join(".");
+    let row = done.loaded.merged.rows().into_iter().find(|row| row.key == path);
+    let place = match row.as_ref().map(|row| &row.origin) {
+        Some(Origin::User(place) | Origin::Workspace(place)) if *place.file == *file => place.to_string(),
+        _ => file.display().to_string(),
+    };
+    if global.json {
+        return console.out_pretty(&json!({ "key": path, "file": file, "changed": done.changed }));
+    }
+    let words = if done.changed {
+        "is set"
+    } else {
+        "was set so already"
+    };
+    console.out(&format!("{} {words}: {place}\n", visible(&path)))?;
+    console.say(&overruled(&done.loaded, &path, &file));
+    console.say(&start::notes(&done.loaded));
+    Ok(())
+}
+
+/// Says that another layer has the last word about a key.
+fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
+    let rows = loaded.merged.rows();
+    let Some(row) = rows.iter().find(|row| row.key == path && row.value.is_some()) else {
+        return String::new();
+    };
+    match &row.origin {
+        Origin::User(place) | Origin::Workspace(place) if *place.file == *file => String::new(),
+        // What a workspace sets in vain is told by the notes.
+        Origin::Default => String::new(),
+        origin => format!(
+            "note: it is still {}, because that is set elsewhere: {origin}\n",
+            visible(row.value.as_deref().unwrap_or_default())
+        ),
+    }
+}
+
+/// Opens a copy of a file in the person's editor, and keeps it where it is right.
+pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> Result<(), CliError> {
+    let (_, file) = request(global, workspace)?;
+    let editor = lookup("VISUAL")
+        .or_else(|| lookup("EDITOR"))
+        .filter(|words| !words.trim().is_empty());
+    let Some(editor) = editor else {
+        let message = format!("no editor is named to change {}", file.display());
+        return Err(CliError::usage(
+            message,
+            "set EDITOR, or change one key: agentx config set KEY VALUE",
+        ));
+    };
+    let failed = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: std::io::Error| CliError::File {
+            path,
+            what: error.to_string(),
+        }
+    };
+    let before = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => BEGINNING.to_owned(),
+        Err(error) => return Err(failed(&file)(error)),
+    };
+    // Beside the file, so that what it names by relative paths is found from the copy too.
+    let copy = file.with_extension(format!("{}.edit.yaml", std::process::id()));
+    if let Some(folder) = copy.parent() {
+        std::fs::create_dir_all(folder).map_err(failed(folder))?;
+    }
+    std::fs::write(&copy, &before).map_err(failed(&copy))?;
+    let kept = keep(global, workspace, &editor, &copy, &before, console);
+    match kept {
+        Ok(words) => {
+            let _ = std::fs::remove_file(&copy);
+            console.out(&format!("{} {words}\n", file.display()))
+        }
+        Err(error) => {
+            console.say(&format!("note: what was typed is in {}\n", copy.display()));
+            Err(error)
+        }
+    }
+}
+
+/// Edits the copy until it is right or the person gives up.
+fn keep(
+    global: &Global,
+    workspace: bool,
+    editor: &str,
+    copy: &Path,
+    before: &str,
+    console: &mut Console,
+) -> Result<&'static str, CliError> {
+    loop {
+        run(editor, copy)?;
+        let text = std::fs::read_to_string(copy).map_err(|error| CliError::File {
+            path: copy.display().to_string(),
+            what: error.to_string(),
+        })?;
+        if text == before {
+            return Ok("stays as it is");
+        }
+        let (request, file) = request(global, workspace)?;
+        match config::replace(request, &file, &text) {
+            Ok(loaded) => {
+                console.say(&start::notes(&loaded));
+                return Ok("is changed");
+            }
+            Err(error @ ConfigError::Mistakes(_)) if console.terminal.input => {
+                console.say(&CliError::from(error).render());
+                console.say("go on editing? y/n › ");
+                let mut line = String::new();
+                std::io::stdin().lock().read_line(&mut line)?;
+                if !matches!(line.trim(), "y" | "yes" | "") {
+                    return Err(CliError::usage("the file was left as it was", ""));
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// An editor may have flags: `code --wait`.
+fn run(editor: &str, file: &Path) -> Result<(), CliError> {
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let status = Command::new(program).args(words).arg(file).status();
+    let failed = |what: String| CliError::File {
+        path: program.to_owned(),
+        what,
+    };
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("the editor ended with {status}"))),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+fn request(global: &Global, workspace: bool) -> Result<(Request<'static>, PathBuf), CliError> {
+    let mut places = start::places(global)?;
+    let file = match workspace {
+        true => places.workspace_file.clone(),
+        false => places.user_file.clone(),
+    };
+    // A file that is about to be made need not be there, whoever named it.
+    places.user_file_named = places.user_file_named && file != places.user_file;
+    let request = Request {
+        places,
+        lookup: &lookup,
+        flags: Vec::new(),
+    };
+    Ok((request, file))
+}

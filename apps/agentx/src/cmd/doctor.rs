@@ -1,0 +1,141 @@
+//! `agentx doctor`: looks for what is wrong with this machine, the configuration and what is stored, and says what to do about
+//! it. It changes nothing, and never shows a secret.
+
+mod machine;
+mod reach;
+mod setup;
+mod stored;
+mod terminal;
+
+use agentx::config::Loaded;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::args::{AgentArgs, DoctorArgs, Global};
+use crate::cmd::block_on;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::start;
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Level {
+    /// As it should be, or nothing to worry about.
+    Ok,
+    /// It works, but not as well as it could.
+    Warn,
+    /// Something does not work.
+    Bad,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Check {
+    /// What was looked at.
+    name: &'static str,
+    level: Level,
+    /// What was found.
+    found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+    /// How the program would end because of it.
+    #[serde(skip)]
+    exit: Exit,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            name,
+            level: Level::Ok,
+            found: found.into(),
+            advice: None,
+            exit: Exit::Ok,
+        }
+    }
+
+    fn warn(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            level: Level::Warn,
+            advice: Some(advice.into()),
+            ..Self::ok(name, found)
+        }
+    }
+
+    fn bad(name: &'static str, exit: Exit, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            level: Level::Bad,
+            exit,
+            ..Self::warn(name, found, advice)
+        }
+    }
+
+    /// What an error says about it.
+    fn failed(name: &'static str, error: &CliError) -> Self {
+        let advice = error.hint().unwrap_or_default();
+        Self::bad(name, error.exit(), error.to_string(), advice)
+    }
+}
+
+/// Looks at everything.
+pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+    let loaded = start::settings(global, &AgentArgs::default());
+    let mut checks = vec![setup::configuration(&loaded)];
+    match &loaded {
+        Ok(loaded) => checks.extend(of_settings(loaded, args.offline)?),
+        // Without settings the data is where it would be without any file.
+        Err(_) => {
+            if let Ok(places) = start::places(global) {
+                checks.extend(stored::all(&places.data_dir));
+            }
+        }
+    }
+    checks.extend(terminal::all(&console.terminal));
+    checks.extend(machine::all());
+    let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
+    if global.json {
+        console.out_pretty(&json!({ "worst": worst, "checks": checks }))?;
+    } else {
+        console.out(&render(&checks, console))?;
+    }
+    let first_bad = checks.iter().find(|check| check.level == Level::Bad);
+    Ok(first_bad.map_or(Exit::Ok, |check| check.exit))
+}
+
+fn of_settings(loaded: &Loaded, offline: bool) -> Result<Vec<Check>, CliError> {
+    let settings = &loaded.settings;
+    let (model, provider) = setup::model(settings);
+    let mut checks = vec![model];
+    checks.extend(setup::keys(settings));
+    checks.push(block_on(async {
+        Ok(reach::model(provider.as_ref(), offline).await)
+    })?);
+    checks.extend(stored::all(&settings.data_dir));
+    Ok(checks)
+}
+
+fn render(checks: &[Check], console: &Console) -> String {
+    let style = console.out_style();
+    let mut text = String::new();
+    for check in checks {
+        let sign = match check.level {
+            Level::Ok => style.good("ok  "),
+            Level::Warn => style.warn("warn"),
+            Level::Bad => style.bad("bad "),
+        };
+        let mut lines = check.found.lines();
+        let first = visible(lines.next().unwrap_or_default());
+        text.push_str(&format!("{sign}  {:<13}  {first}\n", check.name));
+        for line in lines {
+            text.push_str(&format!("{:21}{}\n", "", visible(line)));
+        }
+        if let Some(advice) = check.advice.as_ref().filter(|advice| !advice.is_empty()) {
+            text.push_str(&format!("{:21}→ {}\n", "", visible(advice)));
+        }
+    }
+    text
+}

@@ -1,0 +1,100 @@
+//! What tools use of this machine: a shell, git, and what could lock a program in. The last is only told: commands run with the
+//! rights of whoever runs this program.
+
+use std::path::{Path, PathBuf};
+
+use super::Check;
+
+/// Looks at the machine.
+pub(super) fn all() -> Vec<Check> {
+    let mut checks = vec![shell(), git()];
+    if cfg!(target_os = "linux") {
+        checks.push(sandbox(Path::new("/")));
+    }
+    checks
+}
+
+/// A program on the path.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")])
+        .map(|directory| directory.join(program))
+        .find(|place| place.is_absolute() && place.is_file())
+}
+
+fn shell() -> Check {
+    let name = "shell";
+    match (find("bash"), find("sh")) {
+        (Some(bash), _) => Check::ok(name, bash.display().to_string()),
+        (None, Some(sh)) => Check::warn(
+            name,
+            format!("{}, and no bash", sh.display()),
+            "install bash: models write for it",
+        ),
+        (None, None) => Check::warn(
+            name,
+            "none",
+            "install bash: without a shell no command can be run",
+        ),
+    }
+}
+
+fn git() -> Check {
+    let name = "git";
+    match find("git") {
+        Some(git) => Check::ok(name, git.display().to_string()),
+        None => Check::warn(
+            name,
+            "not found",
+            "install git: agents use it, and so changes can be undone",
+        ),
+    }
+}
+
+/// What the kernel offers to lock a program in. `root` is `/`.
+fn sandbox(root: &Path) -> Check {
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
+    let limited = number("proc/sys/kernel/unprivileged_userns_clone") == Some(0)
+        || number("proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1);
+    let namespaces = match number("proc/sys/user/max_user_namespaces") {
+        None | Some(0) => "no user namespaces",
+        Some(_) if limited => "user namespaces for root alone",
+        Some(_) => "user namespaces",
+    };
+    let landlock = match read("sys/kernel/security/lsm") {
+        Some(modules) if modules.trim().split(',').any(|module| module == "landlock") => "Landlock",
+        Some(_) => "no Landlock",
+        None => "Landlock not known",
+    };
+    Check::ok(
+        "sandbox",
+        format!("{namespaces}, {landlock}; commands are not locked in"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_offers_is_read_from_its_files() {
+        let root = tempfile::tempdir().unwrap();
+        let found = |root: &Path| sandbox(root).found;
+        assert!(found(root.path()).starts_with("no user namespaces, Landlock not known"));
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("proc/sys/user/max_user_namespaces", "1000\n");
+        write("sys/kernel/security/lsm", "lockdown,landlock,yama\n");
+        assert!(found(root.path()).starts_with("user namespaces, Landlock;"));
+        write("proc/sys/kernel/unprivileged_userns_clone", "0\n");
+        write("sys/kernel/security/lsm", "yama\n");
+        assert!(found(root.path()).starts_with("user namespaces for root alone, no Landlock;"));
+    }
+}

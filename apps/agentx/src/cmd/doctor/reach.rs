@@ -1,0 +1,111 @@
+//! Whether the server of the model can be reached: a connection is made and closed, and nothing is said, so that no key leaves
+//! this machine.
+
+use std::time::Duration;
+
+use agentx::config::ProviderSettings;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::Check;
+use crate::exit::Exit;
+use crate::start::lookup;
+
+/// Longer nobody waits for an answer here.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Variables that name a proxy.
+const PROXIES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
+
+/// Reaches for the server of a provider.
+pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) -> Check {
+    let name = "server";
+    let Some(provider) = provider else {
+        return Check::ok(name, "the offline demo needs none");
+    };
+    let Some((host, port)) = host_of(&provider.base_url) else {
+        let found = format!("the address of {} makes no sense", provider.name);
+        return Check::bad(name, Exit::Config, found, "`agentx config show` names it");
+    };
+    let at = format!("{host}:{port}");
+    if offline {
+        return Check::ok(name, format!("{at}, not looked for"));
+    }
+    if let Some(proxy) = PROXIES
+        .into_iter()
+        .find(|name| lookup(name).is_some_and(|value| !value.is_empty()))
+    {
+        return Check::ok(
+            name,
+            format!("{at}, by the proxy that {proxy} names; not looked for"),
+        );
+    }
+    let advice = "check the network, and the address that `agentx config show` names";
+    match timeout(PATIENCE, TcpStream::connect((host.as_str(), port))).await {
+        Ok(Ok(_)) => Check::ok(name, format!("{at} can be reached")),
+        Ok(Err(error)) => Check::bad(
+            name,
+            Exit::Provider,
+            format!("{at} cannot be reached: {error}"),
+            advice,
+        ),
+        Err(_) => {
+            let found = format!("{at} did not answer within {} s", PATIENCE.as_secs());
+            Check::bad(name, Exit::Provider, found, advice)
+        }
+    }
+}
+
+/// Host and port of an address.
+fn host_of(url: &str) -> Option<(String, u16)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let port = match scheme {
+        "https" => 443,
+        "http" => 80,
+        _ => return None,
+    };
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (host, given) = match authority.strip_prefix('[') {
+        Some(v6) => {
+            let (host, rest) = v6.split_once(']')?;
+            (host, rest.strip_prefix(':'))
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port = match given {
+        Some(given) => given.parse().ok()?,
+        None => port,
+    };
+    (!host.is_empty()).then(|| (host.to_owned(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_host_and_a_port() {
+        for (url, found) in [
+            ("https://api.example.com/v1", Some(("api.example.com", 443))),
+            ("http://localhost:11434", Some(("localhost", 11434))),
+            ("http://[::1]:8080/v1?x", Some(("::1", 8080))),
+            ("http://[::1]", Some(("::1", 80))),
+            ("ftp://h", None),
+            ("http://h:x", None),
+            ("http:///v1", None),
+            ("h", None),
+        ] {
+            let expected = found.map(|(host, port): (&str, u16)| (host.to_owned(), port));
+            assert_eq!(host_of(url), expected, "{url}");
+        }
+    }
+}

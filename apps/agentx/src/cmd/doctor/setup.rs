@@ -1,0 +1,118 @@
+//! The configuration: whether it is right, which model would be asked, and whether its key is there.
+
+use agentx::config::{Loaded, ProviderKey, ProviderSettings, SCRIPTED_MODEL, Settings};
+
+use super::Check;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Whether the configuration can be read, and what should be mended.
+pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
+    let name = "configuration";
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => return Check::failed(name, error),
+    };
+    if let Some(warning) = loaded.warnings.first() {
+        return Check::warn(
+            name,
+            warning.to_string(),
+            "mend it: `agentx config check` reads it again",
+        );
+    }
+    if let Some(ignored) = loaded.ignored.first() {
+        return Check::warn(
+            name,
+            format!(
+                "`{}` of this workspace is left out: {} ({})",
+                ignored.key, ignored.why, ignored.origin
+            ),
+            "read the file, then `agentx config trust` takes all of it",
+        );
+    }
+    let files: Vec<String> = loaded
+        .files
+        .iter()
+        .filter(|file| file.exists)
+        .map(|file| file.path.display().to_string())
+        .collect();
+    match files.is_empty() {
+        true => Check::ok(name, "no file, only defaults"),
+        false => Check::ok(name, files.join(", ")),
+    }
+}
+
+/// The model that would be asked, and who serves it; nobody for the offline demo.
+pub(super) fn model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
+    let name = "model";
+    let wanted = settings.model_or_default().value;
+    if wanted == SCRIPTED_MODEL || wanted == "demo" {
+        let check = match settings.model {
+            Some(_) => Check::ok(name, "the offline demo"),
+            None => Check::warn(
+                name,
+                "no model is connected: the offline demo answers",
+                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server of your own in the configuration",
+            ),
+        };
+        return (check, None);
+    }
+    let spec = match settings.choose_model(&wanted, &[]) {
+        Ok(spec) => spec,
+        Err(error) => {
+            let check = Check::bad(
+                name,
+                Exit::Config,
+                error.to_string(),
+                "`agentx models` lists them all",
+            );
+            return (check, None);
+        }
+    };
+    let Some(provider) = settings.provider(&spec.provider) else {
+        let found = format!(
+            "{} is served by `{}`, which is not configured",
+            spec.id, spec.provider
+        );
+        return (
+            Check::bad(name, Exit::Config, found, "`agentx models` lists them all"),
+            None,
+        );
+    };
+    let check = match provider.missing_variable() {
+        None => Check::ok(name, format!("{} of {}", spec.id, provider.name)),
+        Some(variable) => Check::bad(
+            name,
+            Exit::Credentials,
+            format!("{} needs a key, and {variable} is not set", spec.id),
+            format!("set {variable}, or choose another model: `agentx models`"),
+        ),
+    };
+    (check, Some(provider.clone()))
+}
+
+/// Which keys are there, by name.
+pub(super) fn keys(settings: &Settings) -> Vec<Check> {
+    let name = "keys";
+    let mut there = Vec::new();
+    for provider in &settings.providers {
+        match &provider.key {
+            ProviderKey::Env { name, value: Some(_) } => there.push(format!("{name} is set")),
+            ProviderKey::Literal(_) => {
+                return vec![Check::warn(
+                    "keys",
+                    format!("the key of {} is written down in a file", provider.name),
+                    "keep it in a variable, and name that: `api_key: ${NAME}`",
+                )];
+            }
+            ProviderKey::Env { .. } | ProviderKey::None => {}
+        }
+    }
+    there.sort();
+    there.dedup();
+    let found = match there.is_empty() {
+        true => "none is set".to_owned(),
+        false => there.join(", "),
+    };
+    vec![Check::ok(name, found)]
+}

@@ -1,0 +1,177 @@
+//! Where sessions are kept: whether the database opens and is whole, whether it can be written, whether there is space, and
+//! whether this machine's clock agrees with it.
+
+use std::path::Path;
+
+use agentx::node::DATABASE;
+use agentx::sqlite_log::{Examined, FORMAT, examine};
+use agentx::types::Timestamp;
+
+use super::Check;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::units;
+
+/// Less free space than this is too little to work.
+const TOO_LITTLE: u64 = 64 << 20;
+/// Less than this is worth a word.
+const LITTLE: u64 = 1 << 30;
+/// 2026-01-01: no clock is right that is before it.
+const BEFORE_THIS_PROGRAM: i64 = 1_767_225_600_000_000;
+/// How far the clock of another machine may be ahead, in microseconds.
+const AHEAD: i64 = 3_600_000_000;
+
+/// Looks at the data directory.
+pub(super) fn all(data: &Path) -> Vec<Check> {
+    let examined = examine(&data.join(DATABASE));
+    let latest = examined.as_ref().ok().and_then(|found| found.as_ref()?.latest);
+    let found = match examined {
+        Ok(found) => database(data, found),
+        Err(error) => Check::failed("database", &CliError::Runtime(error.into())),
+    };
+    vec![found, space(data), clock(units::now(), latest)]
+}
+
+fn database(data: &Path, found: Option<Examined>) -> Check {
+    let name = "database";
+    let path = data.join(DATABASE);
+    let shown = path.display();
+    let Some(found) = found else {
+        return match nearest(data).is_some_and(may_write) {
+            true => Check::ok(name, format!("{shown} is made with the first session")),
+            false => {
+                let found = format!("{shown} cannot be made: {} cannot be written", data.display());
+                Check::bad(
+                    name,
+                    Exit::Storage,
+                    found,
+                    "name another directory with --data or AGENTX_DATA",
+                )
+            }
+        };
+    };
+    if !found.problems.is_empty() {
+        let found = format!("{shown} is damaged: {}", found.problems.join("; "));
+        let advice = "keep a copy of it; `agentx sessions verify ID` says what of a session is safe";
+        return Check::bad(name, Exit::Storage, found, advice);
+    }
+    if found.format > FORMAT {
+        let words = format!(
+            "{shown} has format {}, this version writes {FORMAT}",
+            found.format
+        );
+        return Check::bad(
+            name,
+            Exit::Storage,
+            words,
+            "install the newer version; this one can read it",
+        );
+    }
+    if !may_write(&path) || !may_write(data) {
+        let found = format!("{shown} cannot be written");
+        let advice = "see to whom it belongs, or name another directory with --data or AGENTX_DATA";
+        return Check::bad(name, Exit::Storage, found, advice);
+    }
+    let size = units::bytes(found.bytes);
+    let whole = match found.checked {
+        true => "whole as far as SQLite can tell",
+        false => "too large to be looked through here",
+    };
+    let words = format!(
+        "{shown}: {} sessions, {size}, format {}, {whole}",
+        found.sessions, found.format
+    );
+    match may_others_read(&path) {
+        true => Check::warn(
+            name,
+            format!("{words}; others on this machine can read it"),
+            format!("chmod 600 {shown}"),
+        ),
+        false => Check::ok(name, words),
+    }
+}
+
+/// The directory itself, or the first above it that exists.
+fn nearest(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|path| path.exists())
+}
+
+#[cfg(unix)]
+fn may_write(path: &Path) -> bool {
+    nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_write(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.permissions().readonly())
+}
+
+#[cfg(unix)]
+fn may_others_read(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o044 != 0)
+}
+
+#[cfg(not(unix))]
+fn may_others_read(_: &Path) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn free(path: &Path) -> Option<u64> {
+    let found = nix::sys::statvfs::statvfs(nearest(path)?).ok()?;
+    Some(found.blocks_available().saturating_mul(found.fragment_size()))
+}
+
+#[cfg(not(unix))]
+fn free(_: &Path) -> Option<u64> {
+    None
+}
+
+fn space(data: &Path) -> Check {
+    let name = "disk";
+    let Some(free) = free(data) else {
+        return Check::ok(name, "how much is free is not known");
+    };
+    let found = format!("{} are free where sessions are kept", units::bytes(free));
+    let advice = "free some space, or name another directory with --data or AGENTX_DATA";
+    match free {
+        ..TOO_LITTLE => Check::bad(name, Exit::Storage, found, advice),
+        TOO_LITTLE..LITTLE => Check::warn(name, found, advice),
+        _ => Check::ok(name, found),
+    }
+}
+
+fn clock(now: Timestamp, latest: Option<Timestamp>) -> Check {
+    let name = "clock";
+    let advice = "set the clock: servers refuse those whose clock is wrong";
+    if now.0 < BEFORE_THIS_PROGRAM {
+        return Check::bad(name, Exit::Failed, "it is before this program was made", advice);
+    }
+    match latest {
+        Some(latest) if latest.0 > now.0.saturating_add(AHEAD) => {
+            let hours = (latest.0 - now.0) / AHEAD;
+            Check::warn(
+                name,
+                format!("the latest event is {hours} h in the future"),
+                advice,
+            )
+        }
+        _ => Check::ok(name, "not behind what is stored"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+
+    #[test]
+    fn a_clock_is_compared_with_what_is_known() {
+        let now = Timestamp(BEFORE_THIS_PROGRAM + 5);
+        assert_eq!(clock(Timestamp(0), None).level, Level::Bad);
+        assert_eq!(clock(now, None).level, Level::Ok);
+        assert_eq!(clock(now, Some(Timestamp(now.0 + 5))).level, Level::Ok);
+        assert_eq!(clock(now, Some(Timestamp(now.0 + 3 * AHEAD))).level, Level::Warn);
+    }
+}

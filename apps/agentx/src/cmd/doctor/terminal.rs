@@ -1,0 +1,65 @@
+//! The terminal: what it can do, and whether it says so.
+
+use super::Check;
+use crate::console::Terminal;
+use crate::start::lookup;
+
+/// Looks at the terminal and the language of the environment.
+pub(super) fn all(terminal: &Terminal) -> Vec<Check> {
+    vec![screen(terminal), signs()]
+}
+
+fn screen(terminal: &Terminal) -> Check {
+    let name = "terminal";
+    let term = lookup("TERM").filter(|term| !term.is_empty());
+    let kind = term.as_deref().unwrap_or("TERM is not set");
+    if !terminal.output || !terminal.input {
+        return Check::ok(
+            name,
+            format!("none here: input or output is a file or a pipe ({kind})"),
+        );
+    }
+    let colors = match (terminal.color, lookup("COLORTERM").as_deref()) {
+        (false, _) => "no colours",
+        (true, Some("truecolor" | "24bit")) => "all colours",
+        (true, _) => "colours",
+    };
+    let inside = match (lookup("TMUX"), lookup("SSH_CONNECTION")) {
+        (Some(_), Some(_)) => ", tmux, ssh",
+        (Some(_), None) => ", tmux",
+        (None, Some(_)) => ", ssh",
+        (None, None) => "",
+    };
+    let found = format!("{kind}, {} columns, {colors}{inside}", terminal.width);
+    match (terminal.capable, terminal.width) {
+        (false, _) => Check::warn(
+            name,
+            found,
+            "set TERM to what the terminal is, such as xterm-256color",
+        ),
+        (true, ..40) => Check::warn(name, found, "a chat is easier to read from 40 columns on"),
+        _ => Check::ok(name, found),
+    }
+}
+
+fn signs() -> Check {
+    let name = "signs";
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| Some((name, lookup(name).filter(|value| !value.is_empty())?)));
+    match set {
+        Some((name_of, value)) if value.to_lowercase().replace('-', "").contains("utf8") => {
+            Check::ok(name, format!("UTF-8 ({name_of}={value})"))
+        }
+        Some((name_of, value)) => Check::warn(
+            name,
+            format!("{name_of}={value} is not UTF-8"),
+            "set LANG=C.UTF-8, or what your language has",
+        ),
+        None => Check::warn(
+            name,
+            "no language is set",
+            "set LANG=C.UTF-8, or what your language has",
+        ),
+    }
+}
