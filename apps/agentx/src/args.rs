@@ -16,7 +16,7 @@ pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, StatsArgs};
 pub(crate) use upkeep::{CompletionsArgs, DoctorArgs, UsageArgs};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 /// Runs agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
@@ -24,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     name = "agentx",
     version,
     disable_help_subcommand = true,
+    disable_help_flag = true,
     max_term_width = 100
 )]
 #[command(
@@ -71,6 +72,9 @@ pub(crate) struct Global {
     /// Print lists and reports as JSON
     #[arg(long, global = true, help_heading = "Options for every command")]
     pub(crate) json: bool,
+    /// Explain it on one screen; `agentx help COMMAND` says more
+    #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Options for every command")]
+    pub(crate) help: Option<bool>,
 }
 
 /// What shapes the agent.

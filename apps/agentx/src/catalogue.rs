@@ -1,17 +1,19 @@
 //! Every error that there is, with an example of each. docs/ERRORS.md is made of it: `UPDATE_DOCS=1 cargo test -p agentx-cli
 //! catalogue` writes it anew.
 
-use std::collections::BTreeSet;
-use std::net::SocketAddr;
+mod examples;
 
-use agentx::config::{At, ConfigError, Mistake, Origin};
-use agentx::identity::{KeyError, KeyringError, PublicKey};
+use std::collections::BTreeSet;
+
+use agentx::config::ConfigError;
+use agentx::identity::KeyringError;
 use agentx::runtime::{LogError, RuntimeError};
-use agentx::types::{BlobId, SessionId};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::failure::{exit_of, hint_after_run};
+
+pub(crate) use examples::all;
 
 /// What the page says before its tables.
 const HEAD: &str = "# Errors
@@ -104,203 +106,6 @@ const CODES: &[&str] = &[
     "disk_full",
     "storage",
 ];
-
-#[allow(clippy::too_many_lines, reason = "a list of examples")]
-pub(crate) fn all() -> Vec<CliError> {
-    let session = || SessionId::new("ses_1");
-    let log = |error| CliError::Runtime(RuntimeError::Log(error));
-    let keyring = CliError::Keyring;
-    let mistake = |at, key: &str| {
-        let what = "expected a time with a unit such as `90s`, found \"10\"".into();
-        CliError::Config(ConfigError::Mistakes(vec![Mistake {
-            at,
-            key: key.into(),
-            what,
-            nearest: Some("10s".into()),
-        }]))
-    };
-    let run = |exit, code: &str, message: &str| CliError::Run {
-        exit,
-        code: code.into(),
-        message: message.into(),
-    };
-    vec![
-        CliError::usage("a mistake", "how to do it"),
-        mistake(At::Flag("--timeout".into()), "limits.timeout"),
-        mistake(At::Flag("config set".into()), "limits.timeout"),
-        mistake(At::Env("AGENTX_TIMEOUT".into()), "limits.timeout"),
-        CliError::Config(ConfigError::NoHome),
-        CliError::Config(ConfigError::File {
-            path: "config.yaml".into(),
-            what: "permission denied".into(),
-        }),
-        CliError::Config(ConfigError::Edit {
-            path: "config.yaml".into(),
-            what: "the list of rules is written in a way that cannot be added to".into(),
-            text: "rules:\n  - {effect: allow, tool: \"bash\"}\n".into(),
-        }),
-        CliError::UnknownModel {
-            name: "x".into(),
-            nearest: Vec::new(),
-            origin: Origin::Default,
-        },
-        CliError::UnknownModel {
-            name: "sonet".into(),
-            nearest: vec!["sonnet".into()],
-            origin: Origin::Flag("--model".into()),
-        },
-        CliError::MissingKey {
-            model: "opus".into(),
-            variable: "ANTHROPIC_API_KEY".into(),
-            user_file: "config.yaml".into(),
-        },
-        keyring(KeyringError::File {
-            path: "/data/identity".into(),
-            what: "permission denied".into(),
-        }),
-        keyring(KeyringError::Readable {
-            path: "/data/identity".into(),
-            mode: 0o644,
-        }),
-        keyring(KeyringError::Writable {
-            path: "/data/people.json".into(),
-            mode: 0o666,
-        }),
-        keyring(KeyringError::Damaged {
-            path: "/data/people.json".into(),
-            line: 3,
-            what: "expected `,`".into(),
-        }),
-        keyring(KeyringError::Exists {
-            path: "/data/identity".into(),
-            key: PublicKey::from_bytes([7; 32]),
-        }),
-        keyring(KeyringError::Busy {
-            path: "/data/keyring.lock".into(),
-        }),
-        keyring(KeyringError::Key(KeyError::Encrypted)),
-        CliError::NoIdentity {
-            path: "/data/identity".into(),
-        },
-        CliError::NoSession {
-            workspace: "/ws".into(),
-        },
-        log(LogError::NotFound("ses_1".into())),
-        log(LogError::NoBlob(BlobId::new("b3_1"))),
-        log(LogError::Exists(session())),
-        log(LogError::Busy {
-            session: session(),
-            process: 42,
-        }),
-        log(LogError::Fenced {
-            session: session(),
-            epoch: 3,
-        }),
-        log(LogError::Corrupt {
-            session: session(),
-            seq: 17,
-            what: "the hash is another one".into(),
-        }),
-        log(LogError::Newer {
-            path: "sessions.db".into(),
-            found: 9,
-            known: 1,
-        }),
-        log(LogError::Full {
-            path: "sessions.db".into(),
-        }),
-        log(LogError::Store {
-            path: "sessions.db".into(),
-            what: "disk I/O error".into(),
-        }),
-        CliError::Runtime(RuntimeError::Ambiguous {
-            prefix: "a".into(),
-            ids: vec!["ses_a1".into(), "ses_a2".into()],
-        }),
-        CliError::Runtime(RuntimeError::UnknownModel {
-            model: "x".into(),
-            nearest: vec!["y".into()],
-        }),
-        CliError::Runtime(RuntimeError::UnknownAgent {
-            agent: "reviewr".into(),
-            nearest: vec!["reviewer".into()],
-        }),
-        CliError::Runtime(RuntimeError::BadAgent {
-            agent: "reviewer".into(),
-            what: ".agentx/agents/reviewer.yaml:3:1: unknown key `tool`".into(),
-        }),
-        CliError::Runtime(RuntimeError::Unavailable {
-            model: "x".into(),
-            what: "set X_KEY".into(),
-        }),
-        CliError::Runtime(RuntimeError::Refused("it is already decided".into())),
-        CliError::Runtime(RuntimeError::Denied("ada-1f2e (own_1) drives".into())),
-        CliError::Runtime(RuntimeError::Unreachable {
-            endpoint: "http://127.0.0.1:5200".into(),
-            what: "connection refused".into(),
-        }),
-        CliError::Runtime(RuntimeError::Unreachable {
-            endpoint: "https://127.0.0.1:5200".into(),
-            what: "invalid peer certificate: UnknownIssuer".into(),
-        }),
-        CliError::Runtime(RuntimeError::Remote {
-            code: "unknown_person".into(),
-            detail: "nobody here knows this key".into(),
-        }),
-        CliError::Runtime(RuntimeError::Remote {
-            code: "too_big".into(),
-            detail: "the body has more than 16 MiB".into(),
-        }),
-        CliError::Runtime(RuntimeError::not_offered("takes no sessions in")),
-        CliError::Runtime(RuntimeError::Gone {
-            session: session(),
-            why: "the disk is full".into(),
-        }),
-        run(Exit::Failed, "failed", "it went wrong"),
-        run(Exit::Credentials, "unauthorized", "invalid x-api-key"),
-        run(Exit::Provider, "overloaded", "try again later"),
-        run(Exit::Limit, "iteration_limit", "50 rounds are used up"),
-        run(
-            Exit::Denied,
-            "approval_needed",
-            "1 call was refused because nobody could be asked",
-        ),
-        run(Exit::Interrupted, "interrupted", "the run was stopped"),
-        CliError::Damaged {
-            session: "ses_1".into(),
-            problems: vec!["event 18: the hash is another one".into()],
-            good_events: 17,
-        },
-        CliError::Diverged {
-            session: "ses_1".into(),
-            first: 17,
-            last: 20,
-        },
-        CliError::File {
-            path: "file".into(),
-            what: "permission denied".into(),
-        },
-        CliError::Directory {
-            path: "nowhere".into(),
-            what: "no such directory".into(),
-        },
-        CliError::DataDir {
-            path: "/data".into(),
-            what: "read-only file system".into(),
-        },
-        CliError::Listen {
-            address: SocketAddr::from(([127, 0, 0, 1], 5200)),
-            what: "Address already in use (os error 98)".into(),
-        },
-        CliError::Input {
-            what: "not what it should be".into(),
-        },
-        CliError::Input {
-            what: "signs \u{1b}[2J that drive a terminal are shown".into(),
-        },
-        CliError::ClosedOutput,
-    ]
-}
 
 /// Which variant it is. A new one has no name here until somebody gives it one, an entry in [`EVERY`] and an example.
 fn name_of(error: &CliError) -> &'static str {
