@@ -55,6 +55,24 @@ fn rules_are_added_and_removed_and_what_was_written_stays() {
 }
 
 #[test]
+fn a_rule_of_a_session_is_listed_with_it_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.run_with_input(&["chat"], "run echo one\ns echo o*\n");
+    sandbox.config(CONFIG);
+    let sessions = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let sessions: serde_json::Value = serde_json::from_slice(&sessions.stdout).unwrap();
+    let id = sessions[0]["session_id"].as_str().unwrap();
+    let listed = squeezed(sandbox.run(&["approvals", "list", "--session", id]));
+    assert!(
+        listed.contains("– allow bash \"echo o*\" the session"),
+        "{listed}"
+    );
+    assert!(!squeezed(sandbox.run(&["approvals", "list"])).contains("echo"));
+    let tested = sandbox.run(&["approvals", "test", "--session", id, "bash: echo on"]);
+    assert!(tested.stdout.starts_with("allow: "), "{tested}");
+}
+
+#[test]
 fn a_wrong_example_is_said_with_its_place() {
     let sandbox = Sandbox::new();
     sandbox.config(&CONFIG.replace("not: [ls]", "not: ['cd x; rm -rf y']"));

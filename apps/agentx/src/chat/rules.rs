@@ -106,7 +106,11 @@ impl Chat<'_> {
     pub(super) async fn rules(&mut self, wish: Rules) -> Result<String, CliError> {
         let config = self.agent_config().await?;
         let Rules::Remove(number) = wish else {
-            return Ok(approvals::render(&config, |rule| self.origin(rule)));
+            return Ok(approvals::render(
+                &config,
+                |index, _| Some(index + 1),
+                |rule| self.origin(rule),
+            ));
         };
         let mut rules = config.rules;
         let Some(index) = number.checked_sub(1).filter(|index| *index < rules.len()) else {

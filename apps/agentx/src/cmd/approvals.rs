@@ -89,6 +89,17 @@ fn from(loaded: &Loaded, rule: &Rule) -> String {
     }
 }
 
+/// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has not.
+fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
+    let known = |sourced: &Sourced<Rule>| sourced.value == *rule;
+    loaded
+        .merged
+        .rules()
+        .iter()
+        .position(known)
+        .map(|index| index + 1)
+}
+
 /// What is decided where no rule does.
 fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
     let rest = match mode {
@@ -110,12 +121,16 @@ fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
     ]
 }
 
-/// The rules of an agent and the defaults, as a table; numbers are those that `remove` takes.
-pub(crate) fn render(config: &AgentConfig, origin: impl Fn(&Rule) -> String) -> String {
+/// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where it comes from.
+pub(crate) fn render(
+    config: &AgentConfig,
+    number: impl Fn(usize, &Rule) -> Option<usize>,
+    origin: impl Fn(&Rule) -> String,
+) -> String {
     let mut rows = vec![["N", "RULE", "FROM"].map(str::to_owned).to_vec()];
     for (index, rule) in config.rules.iter().enumerate() {
         rows.push(vec![
-            (index + 1).to_string(),
+            number(index, rule).map_or("–".into(), |number| number.to_string()),
             visible(&show_rule(rule)),
             visible(&origin(rule)),
         ]);
@@ -128,13 +143,13 @@ pub(crate) fn render(config: &AgentConfig, origin: impl Fn(&Rule) -> String) -> 
 
 fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
     if !as_json {
-        return console.out(&render(config, |rule| from(loaded, rule)));
+        let number = |_, rule: &Rule| number_of(loaded, rule);
+        return console.out(&render(config, number, |rule| from(loaded, rule)));
     }
     let rules: Vec<Value> = config
         .rules
         .iter()
-        .enumerate()
-        .map(|(index, rule)| json!({"number": index + 1, "rule": rule, "from": from(loaded, rule)}))
+        .map(|rule| json!({"number": number_of(loaded, rule), "rule": rule, "from": from(loaded, rule)}))
         .collect();
     console.out_pretty(&json!({"rules": rules, "approval": config.approval}))
 }
