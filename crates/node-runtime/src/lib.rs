@@ -15,6 +15,7 @@ mod serve;
 mod tool_effector;
 mod try_tool;
 
+pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
 pub use compose::{DATABASE, open_log};
 pub use node::{NodeParts, NodeRuntime, WireOptionsOf};
 pub use tool_effector::ToolEffector;

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use agentx::node::DATABASE;
-use agentx::sqlite_log::{Examined, FORMAT, examine};
+use agentx::node::{DATABASE, DATABASE_FORMAT, Examined, examine_database};
 use agentx::types::Timestamp;
 
 use super::Check;
@@ -23,7 +22,7 @@ const AHEAD: i64 = 3_600_000_000;
 
 /// Looks at the data directory.
 pub(super) fn all(data: &Path) -> Vec<Check> {
-    let examined = examine(&data.join(DATABASE));
+    let examined = examine_database(&data.join(DATABASE));
     let latest = examined.as_ref().ok().and_then(|found| found.as_ref()?.latest);
     let found = match examined {
         Ok(found) => database(data, found),
@@ -55,9 +54,9 @@ fn database(data: &Path, found: Option<Examined>) -> Check {
         let advice = "keep a copy of it; `agentx sessions verify ID` says what of a session is safe";
         return Check::bad(name, Exit::Storage, found, advice);
     }
-    if found.format > FORMAT {
+    if found.format > DATABASE_FORMAT {
         let words = format!(
-            "{shown} has format {}, this version writes {FORMAT}",
+            "{shown} has format {}, this version writes {DATABASE_FORMAT}",
             found.format
         );
         return Check::bad(
