@@ -165,7 +165,11 @@ fn a_key_is_set_and_what_would_be_wrong_is_not() {
     );
     let there = std::fs::read_to_string(sandbox.path("ws/.agentx/config.yaml")).unwrap();
     assert_eq!(there, "log: info\n");
-    assert_eq!(all.join("").matches("sk-secret").count(), 1, "only as it was typed");
+    assert_eq!(
+        all.join("").matches("sk-secret").count(),
+        1,
+        "only as it was typed"
+    );
     insta::assert_snapshot!("config_set", all.join("\n\n"));
 }
 

@@ -162,7 +162,9 @@ fn rules(argument: &str) -> Result<Rules, String> {
         ("" | "list", Err(_)) if number.is_empty() => Ok(Rules::List),
         ("remove", Ok(number)) => Ok(Rules::Remove(number)),
         ("remove", Err(_)) => Err("which one? /approvals remove N; /approvals lists them".into()),
-        _ => Err(format!("`{argument}` is no wish: /approvals, or /approvals remove N")),
+        _ => Err(format!(
+            "`{argument}` is no wish: /approvals, or /approvals remove N"
+        )),
     }
 }
 
