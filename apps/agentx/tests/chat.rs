@@ -172,6 +172,62 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
 }
 
 #[test]
+fn what_is_typed_to_a_router_while_an_agent_speaks_is_matched_at_once() {
+    let sandbox = Sandbox::new();
+    let story: String = (0..300).map(|i| format!("    part {i} of it.\n")).collect();
+    let script = format!(
+        "- system: \"You are a player of music.*\"\n  say: I play it for you.\n- system: \"You tell stories*\"\n  say: |\n{story}"
+    );
+    let agent = |name: &str, prompt: &str| format!("type: react\nname: {name}\nprompt: {prompt}\n");
+    let rule = |name: &str, pattern: &str| {
+        format!(
+            "name: {name}\nvars:\n  what: {{ label: what it is, type: string }}\npatterns:\n  - {pattern} [what]\n"
+        )
+    };
+    sandbox
+        .write("ws/.agentx/config.yaml", "scripted_answers: script.yaml\n")
+        .write("ws/.agentx/script.yaml", script)
+        .write(
+            "ws/.agentx/agents/music.yaml",
+            agent("music", "You are a player of music."),
+        )
+        .write(
+            "ws/.agentx/agents/teller.yaml",
+            agent("teller", "You tell stories."),
+        )
+        .write("ws/.agentx/rules/play.yaml", rule("play", "play"))
+        .write("ws/.agentx/rules/tell.yaml", rule("tell", "tell me about"))
+        .write(
+            "ws/.agentx/agents/router.yaml",
+            "type: match\nname: router\nrules:\n  - $ref: rule:play\n  - $ref: rule:tell\nroute:\n  \
+             - rules: [play]\n    agent: { $ref: \"agent:music\" }\n  \
+             - rules: [tell]\n    agent: { $ref: \"agent:teller\" }\ndefault: { $ref: \"agent:teller\" }\n",
+        );
+    let mut chat = Pty::start(&sandbox, &["chat", "--agent", "router"], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("tell me about dragons\r");
+    chat.wait_for("part 5 of it");
+    chat.keys("play a song\r");
+    chat.wait_for("I play it for you.");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let lines = chat.lines();
+    assert!(
+        !lines.iter().any(|line| line.contains("part 299")),
+        "{}",
+        lines.join("\n")
+    );
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line.trim_end() == "› play a song")
+            .count(),
+        1
+    );
+}
+
+#[test]
 fn an_interrupt_stops_the_tool_and_the_session_goes_on() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &["chat", "--yes"], 80, 40);

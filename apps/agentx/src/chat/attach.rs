@@ -59,7 +59,7 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
         format!("{name} is neither text nor a picture that models take (png, jpeg, gif, webp)")
     })?;
     Ok(ContentPart::text(format!(
-        "<file path=\"{name}\">\n{}\n</file>",
+        "\n\n<file path=\"{name}\">\n{}\n</file>",
         text.trim_end()
     )))
 }
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(parts.len(), 3);
         assert_eq!(
             parts[1].as_text(),
-            Some("<file path=\"a.txt\">\none\ntwo\n</file>")
+            Some("\n\n<file path=\"a.txt\">\none\ntwo\n</file>")
         );
         assert!(matches!(&parts[2], ContentPart::Image(media) if media.media_type == "image/png"));
         assert!(

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use agentx::runtime::SessionState;
 use agentx::types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId};
 
-use crate::render::approval;
+use crate::render::{approval, conversation};
 
 /// The state of a chat, from the events alone.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ impl Desk {
                 let run_id = self.running.clone().or_else(|| envelope.run_id.clone());
                 let is_news = self.is_news(run_id.as_ref());
                 self.told = run_id;
-                return is_news.then(|| added.message.text());
+                return is_news.then(|| conversation::words(&added.message));
             }
             _ => {}
         }

@@ -27,8 +27,7 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, RuntimeError, Session, View};
-use agentx::types::{ApprovalRequested, ContentPart, RuntimeEvent, SessionRole};
-
+use agentx::types::{AgentKind, ApprovalRequested, ContentPart, RuntimeEvent, SessionRole};
 use tokio::time::Instant;
 
 use crate::compose::Place;
@@ -101,6 +100,8 @@ pub(crate) struct Chat<'a> {
     past: Option<Past>,
     /// What is waited for.
     progress: Progress,
+    /// What kind of agent it is that people talk to.
+    kind: AgentKind,
     /// What goes to the agent with the next words.
     shared: Vec<ContentPart>,
     /// The others at this session.
@@ -136,6 +137,7 @@ impl<'a> Chat<'a> {
         let transcript = Transcript::new(console.out_style(), console.terminal.width).with_costs();
         let cast = Cast::new(console.out_style(), console.terminal.width);
         let progress = Progress::new(&agent.config.model, Instant::now());
+        let kind = agent.config.kind;
         let (desk, seat) = (Desk::default(), Seat::New(agent));
         Self {
             place,
@@ -149,6 +151,7 @@ impl<'a> Chat<'a> {
             cast,
             past: None,
             progress,
+            kind,
             shared: Vec::new(),
             company: Company::of(place),
             inputs,
@@ -366,7 +369,7 @@ impl<'a> Chat<'a> {
             if let RuntimeEvent::UserMessageAdded(added) = &envelope.event
                 && !self.cast.is_of_another(envelope)
             {
-                self.said(&added.message.text());
+                self.said(&conversation::words(&added.message));
             }
             self.cast.event(&mut self.transcript, envelope);
         }

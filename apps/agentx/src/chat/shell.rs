@@ -61,7 +61,7 @@ impl Chat<'_> {
         }
         let note = style.dim(&format!("  └ {end} · goes to the agent with what you say next"));
         self.shared.push(ContentPart::text(format!(
-            "<ran_by_the_person command=\"{command}\">\n{said}\n{end}\n</ran_by_the_person>"
+            "\n\n<ran_by_the_person command=\"{command}\">\n{said}\n{end}\n</ran_by_the_person>"
         )));
         self.told(&note)
     }

@@ -1,7 +1,7 @@
 //! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
-use agentx::types::{ApprovalDecision, ConfigChange, ContentPart, InputMode};
+use agentx::types::{AgentKind, ApprovalDecision, ConfigChange, ContentPart, InputMode};
 
 use super::attach;
 use super::editor::Edited;
@@ -155,6 +155,9 @@ impl Chat<'_> {
             }
         };
         content.append(&mut self.shared);
+        if self.routes() && self.desk.is_busy() && self.question().is_none() {
+            return self.say_at_once(text, content).await;
+        }
         let waits = self.desk.sending(text);
         if waits {
             let style = self.console.out_style();
@@ -184,6 +187,30 @@ impl Chat<'_> {
                 self.desk.unsent();
                 self.complain(&error);
             }
+        }
+        Ok(Flow::On)
+    }
+
+    /// Whether the agent is a router, which matches what is said also while one of its agents speaks.
+    fn routes(&self) -> bool {
+        self.kind == AgentKind::Match
+    }
+
+    /// Says something that is heard while an agent speaks.
+    async fn say_at_once(&mut self, text: &str, content: Vec<ContentPart>) -> Result<Flow, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok(Flow::On);
+        };
+        let session = session.clone();
+        self.echo(text);
+        self.paint()?;
+        let input = UserInput {
+            content,
+            mode: InputMode::Steer,
+            ..UserInput::default()
+        };
+        if let Err(error) = self.wait_for(async { session.send(input).await }).await {
+            self.complain(&error);
         }
         Ok(Flow::On)
     }

@@ -155,7 +155,7 @@ impl MirrorView {
     fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
         match &envelope.event {
             RuntimeEvent::UserMessageAdded(added) => {
-                let said = conversation::said(&added.message.text(), console.out_style());
+                let said = conversation::said(&conversation::words(&added.message), console.out_style());
                 self.transcript.aside(&said);
             }
             RuntimeEvent::ApprovalRequested(request) => {

@@ -7,6 +7,9 @@ use super::style::Style;
 use super::table::cut;
 use super::tool::describe;
 
+/// How the parts begin that go along with what a person says in a chat.
+const ALONG: [&str; 2] = ["\n\n<file path=", "\n\n<ran_by_the_person "];
+
 /// The message that an event adds to the conversation, as text; `None` for all other events.
 pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
     match event {
@@ -24,10 +27,11 @@ pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Optio
     .filter(|text| !text.is_empty())
 }
 
-/// What a person said, without the files that went along.
+/// What a person said, without the files and the output of commands that went along.
 pub(crate) fn words(message: &Message) -> String {
-    let mut texts = message.content.iter().filter_map(ContentPart::as_text);
-    texts.next().unwrap_or_default().to_owned()
+    let texts = message.content.iter().filter_map(ContentPart::as_text);
+    let went_along = |text: &&str| !ALONG.iter().any(|begin| text.starts_with(begin));
+    texts.filter(went_along).collect()
 }
 
 fn render(message: &Message, style: Style, width: usize) -> String {
