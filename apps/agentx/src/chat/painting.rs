@@ -46,6 +46,7 @@ impl Chat<'_> {
                 };
                 screen.set_line((!hidden).then_some(line));
                 screen.set_status(status);
+                screen.set_beside(self.cast.unfinished());
                 let bytes = screen.take();
                 self.console.out(&bytes)
             }

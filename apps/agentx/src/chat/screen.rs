@@ -10,6 +10,9 @@ use unicode_width::UnicodeWidthStr as _;
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
 
+/// So many rows of a line that another agent is saying.
+const BESIDE: usize = 4;
+
 /// The line that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -35,6 +38,8 @@ pub(crate) struct Screen {
     /// The line of other text that is not complete, with its looks.
     open: String,
     line: Option<Line>,
+    /// What other agents are saying.
+    beside: Vec<String>,
     /// How things stand.
     status: String,
     /// What may be written here.
@@ -53,6 +58,7 @@ impl Screen {
             answer: None,
             open: String::new(),
             line: None,
+            beside: Vec::new(),
             status: String::new(),
             hint: String::new(),
         }
@@ -101,6 +107,11 @@ impl Screen {
         self.line = line;
     }
 
+    /// Shows lines that other agents are saying; they are printed when they end.
+    pub(crate) fn set_beside(&mut self, beside: Vec<String>) {
+        self.beside = beside;
+    }
+
     /// Says how things stand, in one row; nothing takes the row away.
     pub(crate) fn set_status(&mut self, status: String) {
         self.status = status;
@@ -141,6 +152,11 @@ impl Screen {
             None if self.open.is_empty() => Vec::new(),
             None => Text::from_ansi(&self.open).rows(columns),
         };
+        for line in &self.beside {
+            let rows = Text::from_ansi(line).rows(columns);
+            let hidden = rows.len().saturating_sub(BESIDE);
+            live.extend(rows.into_iter().skip(hidden));
+        }
         // Without a line to write the cursor stays where words come, and each costs what it has.
         let mut cursor = live.last().map(|row| (live.len() - 1, row.width()));
         if !self.status.is_empty() && self.rows >= LOW {
@@ -167,6 +183,7 @@ impl Screen {
             self.end_open();
         }
         self.line = None;
+        self.beside.clear();
         self.hint.clear();
         self.status.clear();
         self.take()
@@ -296,6 +313,19 @@ mod tests {
         assert_eq!(terminal.lines(), [&above[..], &["claude · $0.01", "›"]].concat());
         terminal.write(&screen.leave());
         assert_eq!(terminal.lines(), above[..9]);
+    }
+
+    #[test]
+    fn what_others_are_saying_lives_until_it_is_printed() {
+        let (mut screen, mut terminal) = screen(16, 8);
+        screen.set_beside(vec!["teller │ Once there".into()]);
+        screen.set_status("waiting".into());
+        terminal.write(&screen.take());
+        assert_eq!(terminal.lines(), ["teller │ Once", "there", "waiting"]);
+        screen.set_beside(Vec::new());
+        screen.print("teller │ Once there was one.\n");
+        terminal.write(&screen.leave());
+        assert_eq!(terminal.lines(), ["teller │ Once", "there was one."]);
     }
 
     #[test]

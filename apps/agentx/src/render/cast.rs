@@ -133,6 +133,16 @@ impl Cast {
         (member.label, member.is_child) = (label, is_child);
     }
 
+    /// What others are saying, each in the line that has not ended.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        let speaking = self.members.values().filter(|member| !member.line.is_empty());
+        let mut lines: Vec<String> = speaking
+            .map(|member| format!("{}{}", member.label, member.line))
+            .collect();
+        lines.sort();
+        lines
+    }
+
     /// Says what has no end of its line yet.
     pub(crate) fn end_lines(&mut self, main: &mut Transcript) {
         for member in self.members.values_mut() {
@@ -272,6 +282,19 @@ mod tests {
             answer, "I ask.\nIt is there.\n",
             "what others say is no part of the answer"
         );
+    }
+
+    #[test]
+    fn a_line_that_streams_can_be_seen_before_it_ends() {
+        let mut cast = Cast::new(Style::default(), 80);
+        let mut main = Transcript::new(Style::default(), 80);
+        let mut seen = Vec::new();
+        for event in a_delegation() {
+            cast.event(&mut main, &event);
+            seen.extend(cast.unfinished());
+        }
+        assert!(seen.contains(&"scout │ Let me ".to_owned()), "{seen:?}");
+        assert!(cast.unfinished().is_empty());
     }
 
     #[test]
