@@ -50,7 +50,7 @@ impl SqliteLog {
         Ok(deleted)
     }
 
-    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`] before it stay.
+    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`](crate::Options::blob_grace) before it stay.
     ///
     /// # Errors
     /// Where the store cannot be written.
