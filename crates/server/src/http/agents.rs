@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::answer::Tagged;
-use super::extract::{Member, PathId, Query};
+use super::extract::{CanFail, Member, PathId, Query};
 use super::{Failure, Shared};
 use crate::trust::{choose, named_of_server};
 
@@ -46,6 +46,7 @@ pub(crate) async fn get(
     Member(caller): Member,
     PathId(agent): PathId,
     Query(query): Query<AgentQuery>,
+    _: CanFail<422>,
 ) -> Result<Tagged<AgentConfig>, Failure> {
     let wanted = NamedAgent {
         agent,
