@@ -10,25 +10,31 @@ use agentx::types::{BlobId, SessionId};
 use crate::error::CliError;
 use crate::exit::Exit;
 
-#[allow(clippy::too_many_lines, reason = "a list of examples")]
+/// One of every kind, in the order of the page.
 pub(crate) fn all() -> Vec<CliError> {
-    let session = || SessionId::new("ses_1");
-    let log = |error| CliError::Runtime(RuntimeError::Log(error));
-    let keyring = CliError::Keyring;
-    let mistake = |at, key: &str| {
-        let what = "expected a time with a unit such as `90s`, found \"10\"".into();
-        CliError::Config(ConfigError::Mistakes(vec![Mistake {
-            at,
-            key: key.into(),
-            what,
-            nearest: Some("10s".into()),
-        }]))
-    };
-    let run = |exit, code: &str, message: &str| CliError::Run {
-        exit,
-        code: code.into(),
-        message: message.into(),
-    };
+    [settings(), keys(), logs(), runtimes(), runs(), files()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn session() -> SessionId {
+    SessionId::new("ses_1")
+}
+
+/// A mistake in a value, wherever it was given.
+fn mistake(at: At, key: &str) -> CliError {
+    let what = "expected a time with a unit such as `90s`, found \"10\"".into();
+    CliError::Config(ConfigError::Mistakes(vec![Mistake {
+        at,
+        key: key.into(),
+        what,
+        nearest: Some("10s".into()),
+    }]))
+}
+
+/// What is said before anything is done.
+fn settings() -> Vec<CliError> {
     vec![
         CliError::usage("a mistake", "how to do it"),
         mistake(At::Flag("--timeout".into()), "limits.timeout"),
@@ -59,6 +65,13 @@ pub(crate) fn all() -> Vec<CliError> {
             variable: "ANTHROPIC_API_KEY".into(),
             user_file: "config.yaml".into(),
         },
+    ]
+}
+
+/// What identities and people can be wrong with.
+fn keys() -> Vec<CliError> {
+    let keyring = CliError::Keyring;
+    vec![
         keyring(KeyringError::File {
             path: "/data/identity".into(),
             what: "permission denied".into(),
@@ -90,6 +103,13 @@ pub(crate) fn all() -> Vec<CliError> {
         CliError::NoSession {
             workspace: "/ws".into(),
         },
+    ]
+}
+
+/// What the session log says.
+fn logs() -> Vec<CliError> {
+    let log = |error| CliError::Runtime(RuntimeError::Log(error));
+    vec![
         log(LogError::NotFound("ses_1".into())),
         log(LogError::NoBlob(BlobId::new("b3_1"))),
         log(LogError::Exists(session())),
@@ -118,6 +138,12 @@ pub(crate) fn all() -> Vec<CliError> {
             path: "sessions.db".into(),
             what: "disk I/O error".into(),
         }),
+    ]
+}
+
+/// What a runtime says, here or on a server.
+fn runtimes() -> Vec<CliError> {
+    vec![
         CliError::Runtime(RuntimeError::Ambiguous {
             prefix: "a".into(),
             ids: vec!["ses_a1".into(), "ses_a2".into()],
@@ -161,6 +187,17 @@ pub(crate) fn all() -> Vec<CliError> {
             session: session(),
             why: "the disk is full".into(),
         }),
+    ]
+}
+
+/// How a run ends, and what checks find.
+fn runs() -> Vec<CliError> {
+    let run = |exit, code: &str, message: &str| CliError::Run {
+        exit,
+        code: code.into(),
+        message: message.into(),
+    };
+    vec![
         run(Exit::Failed, "failed", "it went wrong"),
         run(Exit::Credentials, "unauthorized", "invalid x-api-key"),
         run(Exit::Provider, "overloaded", "try again later"),
@@ -181,6 +218,12 @@ pub(crate) fn all() -> Vec<CliError> {
             first: 17,
             last: 20,
         },
+    ]
+}
+
+/// Files, places and what is read.
+fn files() -> Vec<CliError> {
+    vec![
         CliError::File {
             path: "file".into(),
             what: "permission denied".into(),
