@@ -120,7 +120,6 @@ impl Family {
             actions.into_iter().for_each(|action| self.begin(action));
             assert!(self.log.len() < 20_000, "it goes on for ever");
         }
-        self.check_rest();
     }
 
     /// A run of the router lasts until all that it gave to children is done.
@@ -145,6 +144,7 @@ impl Family {
         assert_eq!(copy, self.tree, "the copies after {tag}");
         self.log.push(fact);
         self.said.push(taken.0);
+        self.check_rest();
         taken.1
     }
 

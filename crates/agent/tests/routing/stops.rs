@@ -316,3 +316,25 @@ fn a_fork_leaves_behind_what_was_under_way_wherever_it_cuts() {
         fork.check_replay();
     }
 }
+
+#[test]
+fn a_fork_of_a_fork_ends_what_the_first_one_had_not_ended_yet() {
+    let mut family = Family::usual();
+    family.say("weather");
+    family.fork_at(family.log.len());
+    let log = family.log.clone();
+    for seq in 1..=log.len() {
+        let mut fork = Family::usual();
+        fork.log = log.clone();
+        fork.fork_at(seq);
+        assert!(fork.open.is_empty(), "at {seq} {}", log[seq - 1].event.tag());
+        fork.say("weather");
+        fork.answer("sky", "rain");
+        assert_eq!(
+            fork.ends().pop().unwrap(),
+            (RunStatus::Completed, "rain".to_owned()),
+            "at {seq}"
+        );
+        fork.check_replay();
+    }
+}

@@ -22,6 +22,8 @@ pub(super) struct Child {
     pub(super) matches: bool,
     /// What it was sent and has not taken up: it has a run to come, or goes on with the one it has.
     pub(super) unheard: Vec<Sent>,
+    /// Whether it has a run.
+    pub(super) runs: bool,
 }
 
 /// What a child was sent.
@@ -79,6 +81,7 @@ impl MatchAgent {
             place,
             matches: config.kind == AgentKind::Match,
             unheard: Vec::new(),
+            runs: false,
         });
         let spawn = SpawnAgent {
             agent_state_id: id.clone(),
@@ -89,7 +92,7 @@ impl MatchAgent {
     }
 
     fn send(&mut self, to: &AgentStateId, task: &Task, mode: InputMode, step: &mut Step<'_>) {
-        let Some(child) = self.children.iter_mut().find(|child| child.id == *to) else {
+        let Some(child) = self.child(to) else {
             return;
         };
         let message_id =
@@ -134,8 +137,9 @@ impl MatchAgent {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => self.share(*usage, *cost, step),
             AgentOutput::Message(MessageOutput::User { message }) => {
-                if let Some(child) = self.children.iter_mut().find(|child| child.id == *id) {
+                if let Some(child) = self.child(id) {
                     child.unheard.retain(|sent| sent.message_id != message.message_id);
+                    child.runs = true;
                 }
             }
             AgentOutput::Turn(TurnOutput::Response {
@@ -147,12 +151,21 @@ impl MatchAgent {
                     run.bill.model_calls += model_calls;
                 }
             }
-            AgentOutput::State(StateOutput::RunFinished { status, reason, .. }) if self.is_at_work(id) => {
-                self.child_ended(id, *status, reason.as_deref(), step);
+            AgentOutput::State(StateOutput::RunFinished { status, reason, .. }) => {
+                if let Some(child) = self.child(id) {
+                    child.runs = false;
+                }
+                if self.is_at_work(id) {
+                    self.child_ended(id, *status, reason.as_deref(), step);
+                }
             }
             AgentOutput::State(StateOutput::Closed { .. }) => self.child_gone(id, step),
             _ => {}
         }
+    }
+
+    fn child(&mut self, id: &AgentStateId) -> Option<&mut Child> {
+        self.children.iter_mut().find(|child| child.id == *id)
     }
 
     fn is_at_work(&self, id: &AgentStateId) -> bool {

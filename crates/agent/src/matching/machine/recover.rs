@@ -8,11 +8,16 @@ use crate::course::Step;
 
 impl MatchAgent {
     /// A fork goes on from here without what its parent had under way: the run ends as interrupted, and a child whose work
-    /// stayed behind is left with it.
+    /// stayed behind is left with it. Its run ends first, where it has one; a fork may cut before it began.
     pub(super) fn on_forked(&mut self, step: &mut Step<'_>) {
-        if let Some(work) = self.at_work.take() {
+        if let Some(mut work) = self.at_work.take() {
+            work.leaving = true;
+            self.left_behind.push(work.child.clone());
+            // One that is no longer among them was left behind by a fork before this one, with its run.
+            let child = self.children.iter().find(|child| child.id == work.child);
+            let runs = child.is_none_or(|child| child.runs);
             self.children.retain(|child| child.id != work.child);
-            self.left_behind.push(work.child);
+            self.at_work = runs.then_some(work);
         }
         self.plan.clear();
         let Some(asked_model) = self.course.forked() else {
