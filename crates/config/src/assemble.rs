@@ -49,6 +49,7 @@ pub(crate) fn settings(
         catalog,
         providers,
         calls: get.calls(),
+        chat: get.chat(),
         connect: get.text("connect").filter(|server| server != "local"),
         data_dir: data_dir(merged, places),
         durability: match get.text("durability").as_deref() {
@@ -92,7 +93,7 @@ pub(crate) struct Getter<'a> {
 }
 
 impl Getter<'_> {
-    fn text(&self, key: &str) -> Option<String> {
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.text_at(&KeyPath::dotted(key))
     }
 
@@ -121,7 +122,7 @@ impl Getter<'_> {
         }
     }
 
-    fn millis(&self, key: &str) -> Option<u64> {
+    pub(crate) fn millis(&self, key: &str) -> Option<u64> {
         match self.merged.get(&KeyPath::dotted(key)) {
             Some(Value::Millis(millis)) => Some(*millis),
             _ => None,

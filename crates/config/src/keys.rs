@@ -54,6 +54,24 @@ const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
+const YES_OR_NO: &[&str] = &["true", "false"];
+/// How reasoning is shown.
+const THINKING: &[&str] = &["full", "folded", "hidden"];
+const THEMES: &[&str] = &["auto", "dark", "light", "none"];
+const LINKS: &[&str] = &["auto", "always", "never"];
+const NOTICES: &[&str] = &["bell", "osc9", "osc777", "none"];
+/// What a template of the status row may name.
+pub const STATUS_NAMES: &[&str] = &[
+    "model",
+    "context",
+    "tokens",
+    "cost",
+    "iterations",
+    "time",
+    "session",
+    "workspace",
+];
+
 use Trust::{Free, InsideOnly, Tighten, Trusted};
 
 /// Every key, in the order in which they are shown.
@@ -97,6 +115,15 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.prices.output", Kind::Price, Trusted, None, "US dollars for a million tokens written"),
     key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),
     key("models.*.prices.cache_write", Kind::Price, Trusted, None, "US dollars for a million tokens written to the cache"),
+    key("chat.status", Kind::Template(STATUS_NAMES), Free, Some("{model} · {context} · {cost}"), "the row that says how a chat stands; it may name `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`"),
+    key("chat.status_command", Kind::Text, Trusted, None, "a command line whose first line of output is that row instead; it gets how the chat stands as JSON on its standard input"),
+    key("chat.status_every", Kind::Duration, Trusted, Some("10s"), "how often that command is run at most"),
+    key("chat.thinking", Kind::Choice(THINKING), Free, Some("folded"), "how a model's reasoning is shown: as it comes, as a line with its length, or not at all"),
+    key("chat.theme", Kind::Choice(THEMES), Free, Some("auto"), "colours for a dark or a light background, or none; `auto` asks the terminal"),
+    key("chat.links", Kind::Choice(LINKS), Free, Some("auto"), "whether the words of a link lead there themselves (OSC 8), where it is known that the terminal can do that, always or never; else the address follows them"),
+    key("chat.notify", Kind::Choice(NOTICES), Free, Some("bell"), "how the end of a long run is told: by the terminal's bell, or by a notice of the desktop as iTerm2, WezTerm, ghostty and kitty (`osc9`) or urxvt, foot and ghostty (`osc777`) show it"),
+    key("chat.notify_after", Kind::Duration, Free, Some("20s"), "after which time a run is a long one"),
+    key("chat.screen_reader", Kind::Choice(YES_OR_NO), Free, Some("false"), "whether a chat only appends whole lines and says in words what happens"),
     key("connect", Kind::Server, Trusted, None, "the server that commands work on; `local` for this machine"),
     key("data_dir", Kind::Path, Trusted, None, "where sessions are kept"),
     key("durability", Kind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: the death of the process, or of the machine too (slower)"),
@@ -112,6 +139,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_MAX_ITERATIONS", "limits.max_iterations"),
     ("AGENTX_MAX_COST", "limits.max_cost"),
     ("AGENTX_TIMEOUT", "limits.timeout"),
+    ("AGENTX_THEME", "chat.theme"),
     ("AGENTX_CONNECT", "connect"),
     ("AGENTX_DATA", "data_dir"),
     ("AGENTX_LOG", "log"),

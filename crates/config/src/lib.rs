@@ -17,6 +17,7 @@
 mod agent;
 mod answers;
 mod assemble;
+mod chat;
 mod edit;
 mod keys;
 mod layers;
@@ -39,8 +40,9 @@ pub mod yaml;
 
 pub use agent::{DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel};
 pub use answers::ScriptedAnswer;
+pub use chat::{ChatSettings, Links, Notice, ThemeChoice, Thinking};
 pub use edit::add_rule;
-pub use keys::{APIS, KEYS, KeyPath, KeySpec, Trust, VARIABLES};
+pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, Trust, VARIABLES};
 pub use layers::{Merged, Row, show_rule};
 pub use load::{FileStatus, Loaded, Request, load, workspace_bytes};
 pub use mistake::{At, ConfigError, Mistake};

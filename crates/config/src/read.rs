@@ -323,6 +323,7 @@ pub fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>
         (Kind::Text, Yaml::Int(number)) => wrong(Some(format!("\"{number}\""))),
         // YAML reads a bare `off` as false where it is not told otherwise; the word is what is meant here.
         (Kind::Choice(words), Yaml::Bool(false)) if words.contains(&"off") => Ok(Value::Text("off".into())),
+        (Kind::Choice(words), Yaml::Bool(yes)) if words.contains(&"true") => Ok(Value::Text(yes.to_string())),
         _ => wrong(None),
     }
 }

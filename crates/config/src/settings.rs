@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Limits, ModelParams, Rule};
 
-use crate::{ScriptedAnswer, Secret, Sourced};
+use crate::{ChatSettings, ScriptedAnswer, Secret, Sourced};
 
 /// Everything that a program of AgentX can be told.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct Settings {
     pub providers: Vec<ProviderSettings>,
     /// How long model calls may take, and when they are tried again.
     pub calls: CallSettings,
+    /// How a chat in a terminal looks.
+    pub chat: ChatSettings,
     /// The server that commands work on; `None` where they work here.
     pub connect: Option<String>,
     /// Where sessions are kept, absolute.

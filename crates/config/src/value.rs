@@ -29,6 +29,8 @@ pub enum Kind {
     Duration,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A text in which `{name}` stands for one of these.
+    Template(&'static [&'static str]),
     /// A list of names.
     Names,
     /// A list of approval rules.
@@ -53,6 +55,7 @@ impl Kind {
             Self::Price => "US dollars for a million tokens such as `3.00`".into(),
             Self::Duration => "a time with a unit such as `90s`, `10m` or `1h30m`".into(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Template(names) => format!("a text with {{{}}}", names.join("}, {")),
             Self::Names => "a list of names such as `[read, grep]`".into(),
             Self::Rules => {
                 "a list of rules such as `- {effect: allow, tool: bash, argument: \"git status*\"}`".into()
@@ -146,6 +149,7 @@ pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, Wrong> {
             let near = nearest(words, choices.iter().copied(), 1);
             (wrong().0, near.first().map(|word| (*word).to_owned()))
         }),
+        Kind::Template(names) => crate::chat::template(names, words).map(|()| Value::Text(words.to_owned())),
         Kind::Names => Ok(Value::Names(names(words))),
         Kind::Key => Ok(Value::Key(key(words))),
         Kind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),

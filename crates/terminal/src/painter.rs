@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::style::Style;
-use crate::text::{Row, grapheme_width};
+use crate::text::{Row, Span, grapheme_width};
 
 /// Knows what the terminal shows, and writes the way from there to the next frame.
 #[derive(Clone, Debug)]
@@ -134,10 +134,16 @@ impl Painter {
             if text.is_empty() {
                 continue;
             }
+            if let Some(link) = &span.link {
+                let _ = write!(self.bytes, "\u{1b}]8;;{link}\u{1b}\\");
+            }
             self.bytes.push_str(&span.style.begin());
             self.bytes.push_str(text);
             if span.style != Style::default() {
                 self.bytes.push_str("\u{1b}[0m");
+            }
+            if span.link.is_some() {
+                self.bytes.push_str("\u{1b}]8;;\u{1b}\\");
             }
         }
     }
@@ -188,8 +194,11 @@ impl Painter {
 fn common(old: &Row, new: &Row) -> (usize, usize) {
     let mut olds = graphemes(old);
     let (mut bytes, mut columns) = (0, 0);
-    for (text, style) in graphemes(new) {
-        if olds.next() != Some((text, style)) {
+    for (text, span) in graphemes(new) {
+        if !olds
+            .next()
+            .is_some_and(|(old, before)| old == text && before.is_like(span))
+        {
             break;
         }
         bytes += text.len();
@@ -198,7 +207,7 @@ fn common(old: &Row, new: &Row) -> (usize, usize) {
     (bytes, columns)
 }
 
-fn graphemes(row: &Row) -> impl Iterator<Item = (&str, Style)> {
+fn graphemes(row: &Row) -> impl Iterator<Item = (&str, &Span)> {
     let spans = row.spans.iter();
-    spans.flat_map(|span| span.text.graphemes(true).map(|text| (text, span.style)))
+    spans.flat_map(|span| span.text.graphemes(true).map(move |text| (text, span)))
 }

@@ -165,6 +165,8 @@ pub struct Theme {
     pub removed: Style,
     /// Whether anything may be coloured at all.
     pub color: bool,
+    /// Whether the terminal can follow a link that its words carry; else the address follows them.
+    pub links: bool,
 }
 
 impl Theme {
@@ -188,6 +190,7 @@ impl Theme {
             added: none,
             removed: none,
             color: false,
+            links: false,
         }
     }
 
@@ -211,7 +214,13 @@ impl Theme {
             added: Style::ansi(10),
             removed: Style::ansi(9),
             color: true,
+            links: false,
         }
+    }
+
+    /// The same, where the terminal can follow links.
+    pub fn with_links(self, links: bool) -> Self {
+        Self { links, ..self }
     }
 
     /// For a light background: the darker eight.

@@ -1,6 +1,8 @@
 //! Styled text in lines, and the rows of a terminal that they take: broken between words, and never inside a character, however
 //! wide it is.
 
+use std::sync::Arc;
+
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -23,6 +25,15 @@ pub struct Span {
     pub text: String,
     /// Its look.
     pub style: Style,
+    /// Where it leads, on a terminal that can follow a link.
+    pub link: Option<Arc<str>>,
+}
+
+impl Span {
+    /// Whether both look the same and lead to the same place.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.style == other.style && self.link == other.link
+    }
 }
 
 /// What stands in one row of the terminal.
@@ -49,7 +60,12 @@ impl Row {
 
     /// Adds text at the end.
     pub fn push(&mut self, text: &str, style: Style) {
-        push(&mut self.spans, text, style);
+        push(&mut self.spans, text, style, None);
+    }
+
+    /// Adds text that looks like `like`, and leads where it leads.
+    pub fn push_like(&mut self, text: &str, like: &Span) {
+        push(&mut self.spans, text, like.style, like.link.as_ref());
     }
 
     /// How many columns it takes.
@@ -76,7 +92,7 @@ impl Row {
                     break 'all;
                 }
                 room -= wide;
-                cut.push(grapheme, span.style);
+                cut.push_like(grapheme, span);
             }
         }
         let style = cut.spans.last().map_or(Style::default(), |span| span.style);
@@ -85,15 +101,16 @@ impl Row {
     }
 }
 
-fn push(spans: &mut Vec<Span>, text: &str, style: Style) {
+fn push(spans: &mut Vec<Span>, text: &str, style: Style, link: Option<&Arc<str>>) {
     if text.is_empty() {
         return;
     }
     match spans.last_mut() {
-        Some(last) if last.style == style => last.text.push_str(text),
+        Some(last) if last.style == style && last.link.as_ref() == link => last.text.push_str(text),
         _ => spans.push(Span {
             text: text.to_owned(),
             style,
+            link: link.cloned(),
         }),
     }
 }
@@ -149,7 +166,12 @@ impl Line {
 
     /// Adds text at the end.
     pub fn push(&mut self, text: &str, style: Style) {
-        push(&mut self.spans, text, style);
+        push(&mut self.spans, text, style, None);
+    }
+
+    /// Adds text that leads somewhere.
+    pub fn push_link(&mut self, text: &str, style: Style, link: &Arc<str>) {
+        push(&mut self.spans, text, style, Some(link));
     }
 
     /// The rows that it takes on a terminal of so many columns; at least one.
@@ -174,15 +196,15 @@ impl Line {
     }
 
     /// What may not be broken, with the looks of its parts. Blanks stand by themselves, as do wide characters.
-    fn words(&self) -> Vec<Vec<(&str, Style)>> {
-        let mut words: Vec<Vec<(&str, Style)>> = Vec::new();
+    fn words(&self) -> Vec<Vec<(&str, &Span)>> {
+        let mut words: Vec<Vec<(&str, &Span)>> = Vec::new();
         let mut joins = false;
         for span in &self.spans {
             for grapheme in span.text.graphemes(true) {
                 let alone = self.verbatim || grapheme == " " || grapheme_width(grapheme) > 1;
                 match words.last_mut() {
-                    Some(word) if joins && !alone => word.push((grapheme, span.style)),
-                    _ => words.push(vec![(grapheme, span.style)]),
+                    Some(word) if joins && !alone => word.push((grapheme, span)),
+                    _ => words.push(vec![(grapheme, span)]),
                 }
                 joins = !alone;
             }
@@ -203,7 +225,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn word(&mut self, word: &[(&str, Style)]) {
+    fn word(&mut self, word: &[(&str, &Span)]) {
         let wide: usize = word.iter().map(|(text, _)| grapheme_width(text)).sum();
         let blank = word.first().is_some_and(|(text, _)| *text == " ") && !self.line.verbatim;
         if self.width + wide > self.columns {
@@ -218,12 +240,12 @@ impl Rows<'_> {
         if blank && !self.begun && !self.done.is_empty() {
             return;
         }
-        for (text, style) in word {
+        for (text, like) in word {
             let wide = grapheme_width(text);
             if self.width + wide > self.columns {
                 self.next_row();
             }
-            self.row.push(text, *style);
+            self.row.push_like(text, like);
             self.width += wide;
             self.begun = true;
         }

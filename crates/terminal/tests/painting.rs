@@ -87,6 +87,23 @@ fn a_word_that_streams_costs_little_more_than_its_letters() {
 }
 
 #[test]
+fn a_link_begins_and_ends_with_its_words() {
+    let mut answer = Markdown::new(40, Theme::dark().with_links(true));
+    answer.push("Read [this](https://a.b/c)");
+    let mut painter = Painter::new(40, 6);
+    let bytes = painter.frame(&[], &answer.live(), None);
+    assert!(
+        bytes.contains("\u{1b}]8;;https://a.b/c\u{1b}\\\u{1b}[4;94mthis\u{1b}[0m\u{1b}]8;;\u{1b}\\"),
+        "{bytes:?}"
+    );
+    answer.push(" now.");
+    assert!(
+        painter.frame(&[], &answer.live(), None).ends_with(" now."),
+        "what stands is not written again"
+    );
+}
+
+#[test]
 fn a_narrower_terminal_keeps_every_line_once() {
     let (mut painter, mut screen) = (Painter::new(40, 10), Screen::new(40, 10));
     screen.write(&painter.frame(

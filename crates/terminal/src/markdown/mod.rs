@@ -184,7 +184,7 @@ fn rest_of(row: &Row, mut letters_done: usize) -> Row {
     for span in &row.spans {
         for c in span.text.chars() {
             if letters_done == 0 {
-                rest.push(c.encode_utf8(&mut [0; 4]), span.style);
+                rest.push_like(c.encode_utf8(&mut [0; 4]), span);
             } else if c != ' ' {
                 letters_done -= 1;
             }

@@ -1,5 +1,7 @@
 //! One block of markdown to lines: the parser's events, folded.
 
+use std::sync::Arc;
+
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::inline::closed;
@@ -10,6 +12,9 @@ use crate::text::{Line, Row};
 
 /// What stands before a line of code.
 const CODE_MARGIN: &str = "  ";
+
+/// The longest address that words carry.
+const LONGEST_LINK: usize = 2_000;
 
 /// The lines of a block, for so many columns.
 pub(super) fn block(text: &str, theme: &Theme, columns: usize) -> Vec<Line> {
@@ -63,7 +68,7 @@ struct Fold<'a> {
     /// What the next line begins with instead: a bullet.
     bullet: Option<Row>,
     margins: Vec<Row>,
-    link: Option<String>,
+    link: Option<Arc<str>>,
     linked: String,
     code: Option<Highlighter>,
     table: Option<Table>,
@@ -154,7 +159,7 @@ impl<'a> Fold<'a> {
             Tag::Strikethrough => self.styles.push(self.theme.gone),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.styles.push(self.theme.link);
-                (self.link, self.linked) = (Some(dest_url.into_string()), String::new());
+                (self.link, self.linked) = (Some(Arc::from(&*dest_url)), String::new());
             }
             Tag::Table(alignments) => {
                 self.begin_block();
@@ -233,8 +238,10 @@ impl<'a> Fold<'a> {
     fn end_link(&mut self) {
         self.styles.pop();
         let Some(url) = self.link.take() else { return };
-        // A link that is its own text need not be said twice.
-        if url.trim_start_matches("mailto:") != self.linked && !url.is_empty() {
+        // A link that is its own text need not be said twice; one whose text is another address is told apart.
+        let is_same = url.trim_start_matches("mailto:") == self.linked;
+        let is_followed = self.theme.links && can_be_followed(&url) && !self.linked.contains("://");
+        if !is_same && !is_followed && !url.is_empty() {
             self.say(&format!(" ({url})"), self.theme.faint);
         }
     }
@@ -297,7 +304,15 @@ impl<'a> Fold<'a> {
             .styles
             .iter()
             .fold(Style::default(), |all, style| all.with(*style));
-        self.line.push(&text.replace('\t', "    "), style.with(over));
+        let (text, style) = (text.replace('\t', "    "), style.with(over));
+        match self
+            .link
+            .as_ref()
+            .filter(|url| self.theme.links && can_be_followed(url))
+        {
+            Some(url) => self.line.push_link(&text, style, url),
+            None => self.line.push(&text, style),
+        }
         self.begun = true;
     }
 
@@ -348,6 +363,14 @@ impl<'a> Fold<'a> {
         }
         self.margin = self.margins.pop().unwrap_or_default();
     }
+}
+
+/// Whether an address may be handed to the terminal as it stands.
+fn can_be_followed(url: &str) -> bool {
+    let known = ["https://", "http://", "mailto:", "file://"];
+    known.iter().any(|begin| url.starts_with(begin))
+        && url.len() <= LONGEST_LINK
+        && url.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn depth(level: HeadingLevel) -> usize {

@@ -99,7 +99,11 @@ impl Table {
                 line.push(if i > 0 { BETWEEN } else { "" }, Style::default());
                 line.push(&" ".repeat(before), Style::default());
                 for span in &row.spans {
-                    line.push(&span.text, span.style.with(style));
+                    let look = span.style.with(style);
+                    match &span.link {
+                        Some(link) => line.push_link(&span.text, look, link),
+                        None => line.push(&span.text, look),
+                    }
                 }
                 if i + 1 < widths.len() {
                     line.push(&" ".repeat(free - before), Style::default());

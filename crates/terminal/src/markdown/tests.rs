@@ -125,6 +125,37 @@ fn what_is_open_looks_as_it_will() {
 }
 
 #[test]
+fn words_carry_their_link_where_the_terminal_can_follow_it() {
+    let rows = |text: &str, links: bool| {
+        let mut markdown = Markdown::new(60, Theme::dark().with_links(links));
+        markdown.push(text);
+        markdown.end();
+        markdown.take_done()
+    };
+    let text = "See [the **guide**](https://a.b/c) now.";
+    let row = &rows(text, true)[0];
+    assert_eq!(row.text(), "See the guide now.");
+    let linked: Vec<&str> = row
+        .spans
+        .iter()
+        .filter(|span| span.link.is_some())
+        .map(|span| &*span.text)
+        .collect();
+    assert_eq!(linked, ["the ", "guide"]);
+    assert_eq!(rows(text, false)[0].text(), "See the guide (https://a.b/c) now.");
+    for (text, told) in [
+        (
+            "[https://good.org](https://bad.org)",
+            "https://good.org (https://bad.org)",
+        ),
+        ("[here](javascript:alert)", "here (javascript:alert)"),
+        ("<https://a.b>", "https://a.b"),
+    ] {
+        assert_eq!(rows(text, true)[0].text(), told);
+    }
+}
+
+#[test]
 fn a_table_that_does_not_fit_is_told_as_records() {
     let text =
         "| name | what it does | where |\n|---|---|---|\n| alpha | counts the words of a text | here |\n";

@@ -1,0 +1,186 @@
+//! How a chat in a terminal looks, as a person wants it.
+
+use std::time::Duration;
+
+use crate::assemble::Getter;
+use crate::nearest;
+use crate::value::Wrong;
+
+/// How often the command of the status row is run at most, where nobody says.
+const EVERY: Duration = Duration::from_secs(10);
+/// After which time a run is a long one, where nobody says.
+const LONG: Duration = Duration::from_secs(20);
+
+/// How a chat in a terminal looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatSettings {
+    /// The template of the row that says how it stands; it names only [`crate::STATUS_NAMES`].
+    pub status: String,
+    /// A command line that says it instead.
+    pub status_command: Option<String>,
+    /// How often that is run at most.
+    pub status_every: Duration,
+    /// How reasoning is shown.
+    pub thinking: Thinking,
+    /// For which background.
+    pub theme: ThemeChoice,
+    /// Whether the words of a link lead there themselves.
+    pub links: Links,
+    /// How the end of a long run is told.
+    pub notice: Notice,
+    /// After which time a run is a long one.
+    pub notify_after: Duration,
+    /// Whether it only appends whole lines and says in words what happens.
+    pub screen_reader: bool,
+}
+
+/// How a model's reasoning is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// As it comes.
+    Full,
+    /// As a line with its length.
+    #[default]
+    Folded,
+    /// Not at all.
+    Hidden,
+}
+
+/// For which background colours are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// For that of the terminal, which is asked.
+    #[default]
+    Auto,
+    /// A dark one.
+    Dark,
+    /// A light one.
+    Light,
+    /// No colours.
+    None,
+}
+
+/// Whether the words of a link lead there themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Links {
+    /// Where it is known that the terminal can do that.
+    #[default]
+    Auto,
+    /// Yes.
+    Always,
+    /// No: the address follows the words.
+    Never,
+}
+
+/// How the end of a long run is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notice {
+    /// By the terminal's bell.
+    #[default]
+    Bell,
+    /// By a notice of the desktop, in the way of iTerm2.
+    Osc9,
+    /// By a notice of the desktop, in the way of urxvt.
+    Osc777,
+    /// Not at all.
+    None,
+}
+
+/// Whether a template names only what there is. `{{` and `}}` are the signs themselves.
+pub(crate) fn template(names: &[&str], words: &str) -> Result<(), Wrong> {
+    let mut rest = words;
+    while let Some(at) = rest.find(['{', '}']) {
+        let after = &rest[at..];
+        if after.starts_with("{{") || after.starts_with("}}") {
+            rest = &after[2..];
+            continue;
+        }
+        let inside = after.strip_prefix('{').and_then(|inside| inside.split_once('}'));
+        let Some((name, end)) = inside else {
+            return Err((
+                format!(
+                    "a `{}` stands alone in {words:?}; twice it is the sign itself",
+                    &after[..1]
+                ),
+                None,
+            ));
+        };
+        if !names.contains(&name) {
+            let near = nearest(name, names.iter().copied(), 1);
+            return Err((
+                format!("there is no `{{{name}}}`; there are {{{}}}", names.join("}, {")),
+                near.first().map(|near| format!("{{{near}}}")),
+            ));
+        }
+        rest = end;
+    }
+    Ok(())
+}
+
+impl Getter<'_> {
+    pub(crate) fn chat(&self) -> ChatSettings {
+        let word = |key: &str| self.text(key).unwrap_or_default();
+        let time = |key: &str, or: Duration| self.millis(key).map_or(or, Duration::from_millis);
+        ChatSettings {
+            status: word("chat.status"),
+            status_command: self
+                .text("chat.status_command")
+                .filter(|line| !line.trim().is_empty()),
+            status_every: time("chat.status_every", EVERY).max(Duration::from_secs(1)),
+            thinking: match word("chat.thinking").as_str() {
+                "full" => Thinking::Full,
+                "hidden" => Thinking::Hidden,
+                _ => Thinking::Folded,
+            },
+            theme: match word("chat.theme").as_str() {
+                "dark" => ThemeChoice::Dark,
+                "light" => ThemeChoice::Light,
+                "none" => ThemeChoice::None,
+                _ => ThemeChoice::Auto,
+            },
+            links: match word("chat.links").as_str() {
+                "always" => Links::Always,
+                "never" => Links::Never,
+                _ => Links::Auto,
+            },
+            notice: match word("chat.notify").as_str() {
+                "osc9" => Notice::Osc9,
+                "osc777" => Notice::Osc777,
+                "none" => Notice::None,
+                _ => Notice::Bell,
+            },
+            notify_after: time("chat.notify_after", LONG),
+            screen_reader: word("chat.screen_reader") == "true",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::value::{Value, from_words};
+    use crate::{Kind, STATUS_NAMES, scalar, yaml::Yaml};
+
+    #[test]
+    fn a_template_names_only_what_there_is() {
+        let read = |words: &str| from_words(Kind::Template(STATUS_NAMES), words);
+        for words in ["", "{model}", "{{not}} {cost}·{time}"] {
+            assert_eq!(read(words), Ok(Value::Text(words.into())), "{words}");
+        }
+        let (what, near) = read("{modle}").unwrap_err();
+        assert!(
+            what.starts_with("there is no `{modle}`; there are {model}, {context}"),
+            "{what}"
+        );
+        assert_eq!(near.as_deref(), Some("{model}"));
+        for words in ["{model", "cost}", "{"] {
+            assert!(read(words).unwrap_err().0.contains("stands alone"), "{words}");
+        }
+    }
+
+    #[test]
+    fn yes_and_no_are_written_as_yaml_has_them() {
+        let kind = Kind::Choice(&["true", "false"]);
+        assert_eq!(scalar(kind, &Yaml::Bool(true)), Ok(Value::Text("true".into())));
+        assert!(scalar(Kind::Choice(&["ask"]), &Yaml::Bool(true)).is_err());
+    }
+}
