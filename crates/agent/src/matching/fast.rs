@@ -1,8 +1,9 @@
 //! The fast path: what an input means that is word for word a pattern or an example, without a model.
 //!
-//! Words that stand as they are count before patterns with variables. A variable takes what stands in its place where there is
-//! one way to read it; where two readings differ, a model has to decide. It has to as well where a rule tells how to read words (its
-//! references) and the variable holds words: `用英语回复我` may have to come to `eng`.
+//! Words that stand as they are count before variables: a whole pattern without any, and a pattern that has words where another
+//! has a variable and is the same besides (`play something by [artist]` before `play [title] by [artist]`). A variable takes what
+//! stands in its place where there is one way to read it; where two readings differ, a model has to decide. It has to as well where
+//! a rule tells how to read words (its references) and the variable holds words: `用英语回复我` may have to come to `eng`.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use serde_json::Value;
 use super::answer::{AnswerParser, Finding};
 use super::intent::Intent;
 use super::line::{self, is_placeholder};
+use super::narrower::{Reading, Spans, decide};
 use super::template::{Piece, pieces};
 use super::text::{Plain, is_punctuation};
 use super::value::typed;
@@ -84,13 +86,10 @@ enum Filled {
     By(usize),
 }
 
-/// Where the variables stand in a text, from and to.
-type Spans = Vec<(usize, usize)>;
-
 /// How an input fits a template.
 enum Fit {
     Not,
-    As(Intent),
+    As(Reading),
     /// In more than one way.
     Somehow,
 }
@@ -134,17 +133,15 @@ impl FastPath {
             .filter_map(|(at, c)| text.get(..at + c.len_utf8()));
         let ends = text.char_indices().rev().filter_map(|(at, _)| text.get(at..));
         let by_words = self.by_first.among(beginnings).chain(self.by_last.among(ends));
-        let mut found: Option<Intent> = None;
+        let mut readings = Vec::new();
         for index in by_words.chain(&self.open) {
             match self.templates.get(*index)?.fit(&plain, input) {
                 Fit::Not => {}
-                Fit::As(intent) if found.as_ref().is_none_or(|found| *found == intent) => {
-                    found = Some(intent)
-                }
-                Fit::As(_) | Fit::Somehow => return None,
+                Fit::As(reading) => readings.push(reading),
+                Fit::Somehow => return None,
             }
         }
-        found.map(|intent| vec![intent])
+        decide(readings).map(|intent| vec![intent])
     }
 
     fn add_whole(&mut self, input: &str, meaning: Option<Vec<Intent>>) {
@@ -262,7 +259,11 @@ impl Template {
                 intent.args.insert(name.clone(), value.clone());
             }
         }
-        Fit::As(intent)
+        Fit::As(Reading {
+            intent,
+            spans: places,
+            kinds: self.vars.clone(),
+        })
     }
 
     /// Where the variables stand if the words between them stand as early as they can, and as late as they can: the same

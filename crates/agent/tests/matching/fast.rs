@@ -107,6 +107,61 @@ fn two_readings_are_for_a_model() {
 }
 
 #[test]
+fn words_in_place_of_a_variable_count_before_it() {
+    let vars = [
+        ("title", "t", VarKind::String),
+        ("artist", "a", VarKind::String),
+        ("n", "n", VarKind::Int),
+    ];
+    let rules = [
+        rule(
+            "play",
+            &vars,
+            &[
+                "play [title] by [artist]",
+                "play something by [artist]",
+                "play anything loud by [artist]",
+                "放[artist]的[title]",
+                "放[artist]的歌",
+                "放一首[title]",
+                "say [title] to [artist]",
+            ],
+        ),
+        rule(
+            "quiz",
+            &vars,
+            &["play [title] by heart", "say [n] to me", "say it to [n]"],
+        ),
+        rule("stop", &vars, &["play nothing by [artist]", "say it to [artist]"]),
+    ];
+    let play = |name, value: &str| Some(Intent::new("play").with(name, value));
+    check(
+        &rules,
+        &[
+            ("Play something by Satie.", play("artist", "Satie")),
+            ("play anything loud by Satie", play("artist", "Satie")),
+            // Of another rule too.
+            (
+                "play nothing by Satie",
+                Some(Intent::new("stop").with("artist", "Satie")),
+            ),
+            ("play it by heart", Some(Intent::new("quiz").with("title", "it"))),
+            ("放小明的歌", play("artist", "小明")),
+            // Each has words where the other has a variable.
+            ("play something by heart", None),
+            // The words of one cut into the variable of the other.
+            ("放一首我的歌", None),
+            // Whose is it, something or Stand?
+            ("play something by Stand by Me", None),
+            // The same place, but not the same kind.
+            ("say 5 to me", None),
+            ("say it to 5", None),
+            ("say it to you", Some(Intent::new("stop").with("artist", "you"))),
+        ],
+    );
+}
+
+#[test]
 fn what_only_a_model_can_read_is_left_to_it() {
     let vars = [("title", "曲名", VarKind::String), ("n", "n", VarKind::Int)];
     let patterns = [

@@ -1,0 +1,48 @@
+//! Which of several ways to read an input counts without a model: one with words where another has a variable, and the same
+//! besides. Whoever wrote `play something by [artist]` beside `play [title] by [artist]` has said what `something` means. Nothing
+//! else is taken to be more exact: `play [title] by [artist]` is not so beside `play [title]`, for a title may hold a `by`.
+
+use agentx_types::VarKind;
+
+use super::intent::Intent;
+
+/// Where the variables stand in a text, from and to.
+pub(super) type Spans = Vec<(usize, usize)>;
+
+/// One way to read an input.
+pub(super) struct Reading {
+    pub(super) intent: Intent,
+    /// Where the variables stand.
+    pub(super) spans: Spans,
+    /// What they are.
+    pub(super) kinds: Vec<VarKind>,
+}
+
+impl Reading {
+    /// Whether words stand where the other has a variable, and all else is the same: each variable of this one is one of the
+    /// other's, and those that the other has besides lie between them, in words.
+    fn is_narrower(&self, other: &Self) -> bool {
+        let own = |(span, kind): (&(usize, usize), &VarKind)| {
+            let is_it = |(of, has): (&(usize, usize), &VarKind)| of == span && has == kind;
+            other.spans.iter().zip(&other.kinds).any(is_it)
+        };
+        let is_apart = |of: &(usize, usize)| {
+            let apart = |span: &(usize, usize)| span == of || span.1 <= of.0 || of.1 <= span.0;
+            self.spans.iter().all(apart)
+        };
+        self.spans.len() < other.spans.len()
+            && self.spans.iter().zip(&self.kinds).all(own)
+            && other.spans.iter().all(is_apart)
+    }
+}
+
+/// What an input means that can be read in these ways: what all of them say, or what one says that is narrower than all that say
+/// otherwise.
+pub(super) fn decide(readings: Vec<Reading>) -> Option<Intent> {
+    let wins = |one: &Reading| {
+        let loses = |other: &Reading| other.intent == one.intent || one.is_narrower(other);
+        readings.iter().all(loses)
+    };
+    let best = readings.iter().position(wins)?;
+    readings.into_iter().nth(best).map(|reading| reading.intent)
+}
