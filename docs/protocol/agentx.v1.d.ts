@@ -137,7 +137,7 @@ export interface OpaquePart {
 /** When an input is looked at. */
 export type InputMode = "queue" | "steer" | "interrupt";
 
-/** Gives the system a command: `rename`, `change`, `share`. */
+/** Gives the system a command: `rename`, `change`, `revise`, `share`. */
 export interface CommandFrame {
   /** In which session. */
   session_id: SessionId;
@@ -438,6 +438,7 @@ export type ActionId = string;
 export type EnvironmentEvent =
   | { event: "user_message"; payload: UserMessage }
   | { event: "interrupt_requested"; payload: InterruptRequested }
+  | { event: "input_revised"; payload: InputRevised }
   | { event: "approval"; payload: Approval }
   | { event: "system_command"; payload: SystemCommand }
   | { event: "stream_start"; payload: StreamStart }
@@ -492,6 +493,14 @@ export type MessageId = string;
 export interface InterruptRequested {
   /** Why, if it was said. */
   reason?: string | null;
+}
+
+/** A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was. */
+export interface InputRevised {
+  /** The input. */
+  message_id: MessageId;
+  /** When it is looked at from now on; absent where it is taken back. */
+  mode?: InputMode | null;
 }
 
 /** A person decides about a tool call. */
@@ -1085,6 +1094,7 @@ export type RuntimeEvent =
   | { event: "tool_completed"; payload: ToolCompleted }
   | { event: "tool_failed"; payload: ToolFailed }
   | { event: "conversation_queued"; payload: ConversationQueued }
+  | { event: "conversation_revised"; payload: ConversationRevised }
   | { event: "conversation_start"; payload: ConversationStart }
   | { event: "conversation_thinking"; payload: ConversationThinking }
   | { event: "conversation_responding"; payload: ConversationResponding }
@@ -1237,6 +1247,14 @@ export interface ConversationQueued {
   message_id: MessageId;
   /** How many wait, this one included. */
   position: number;
+}
+
+/** An input that waits was taken back, or will be looked at at another time. */
+export interface ConversationRevised {
+  /** The input. */
+  message_id: MessageId;
+  /** When it is looked at from now on; absent where it is taken back. */
+  mode?: InputMode | null;
 }
 
 /** An input is taken up. */

@@ -186,6 +186,11 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             }
             .into()
         }
+        1 if b.is_multiple_of(2) => InputRevised {
+            message_id: text(a).as_str().into(),
+            mode: (!a.is_multiple_of(3)).then_some(mode),
+        }
+        .into(),
         1 => InterruptRequested { reason: None }.into(),
         2 => Approval {
             tool_call_id: call_id(b),

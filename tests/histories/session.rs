@@ -163,6 +163,7 @@ impl Session {
     pub(crate) fn step(&mut self, (what, a, b): Op) {
         self.at.0 += i64::from(b) * 10_000;
         match what % 16 {
+            0 if b >= 192 => self.revise(a, b),
             0 | 1 => self.input(a),
             2 => self.say(InterruptRequested { reason: None }),
             3..=8 => self.model_goes_on(a, b),
@@ -188,6 +189,23 @@ impl Session {
             mode,
             idempotency_key: None,
         });
+    }
+
+    /// Something else becomes of an input, whether it waits or not.
+    fn revise(&mut self, a: u8, b: u8) {
+        let waiting = self.fold.state().map(|state| state.queued).unwrap_or_default();
+        let message_id = match waiting.get(usize::from(b) % waiting.len().max(1)) {
+            Some((id, _)) => id.clone(),
+            None => MessageId::with_suffix(u64::from(a)),
+        };
+        let modes = [
+            None,
+            Some(InputMode::Queue),
+            Some(InputMode::Steer),
+            Some(InputMode::Interrupt),
+        ];
+        let mode = modes[usize::from(a) % 4];
+        self.say(InputRevised { message_id, mode });
     }
 
     fn model_goes_on(&mut self, a: u8, b: u8) {

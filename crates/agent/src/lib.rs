@@ -50,6 +50,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 pub use conversation::estimate_text;
+use course::InputQueue;
 pub use course::{Bill, Input, Pending, Record, Run, StopCause};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
@@ -159,11 +160,19 @@ impl Agent {
 
     /// Inputs that wait, in order.
     pub fn waiting(&self) -> impl Iterator<Item = &Input> {
-        let inputs = match self {
+        self.inputs().iter()
+    }
+
+    /// How many of those join the run under way; they are the first.
+    pub fn joining(&self) -> usize {
+        self.inputs().joining()
+    }
+
+    fn inputs(&self) -> &InputQueue {
+        match self {
             Self::React(agent) => agent.inputs(),
             Self::Match(agent) => agent.inputs(),
-        };
-        inputs.iter()
+        }
     }
 
     /// Its calls of tools that are not answered yet, in order.

@@ -10,7 +10,7 @@ use agentx_types::wire::{
     Accepted, ApprovalFrame, ClientRequest, CommandFrame, InterruptFrame, UserInputFrame, WheelFrame,
     WheelWish,
 };
-use agentx_types::{ConfigChange, SessionId};
+use agentx_types::{ConfigChange, InputMode, MessageId, SessionId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -203,6 +203,11 @@ impl Session for RemoteSession {
 
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.say(input))
+    }
+
+    fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let args = json!({ "message_id": input, "mode": mode });
+        Box::pin(async move { self.command("revise", args).await })
     }
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {

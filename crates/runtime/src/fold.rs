@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_agent::{Agent, CallStage, Transition};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
-    EnvironmentEvent, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
+    EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -250,6 +250,12 @@ impl SessionFold {
         self.agents.iter().find(waits).map(Agent::id)
     }
 
+    /// Whether this input waits to be looked at.
+    pub fn awaits(&self, input: &MessageId) -> bool {
+        let agent = self.root_agent();
+        agent.is_some_and(|agent| agent.waiting().any(|waits| waits.message.message_id == *input))
+    }
+
     /// Whether the agents still wait for what answers this action.
     pub fn is_open(&self, action: &ActionId) -> bool {
         self.agents.iter().any(|agent| {
@@ -300,6 +306,7 @@ impl SessionFold {
                 .waiting()
                 .map(|input| (input.message.message_id.clone(), input.message.text()))
                 .collect(),
+            joining: agent.joining(),
             usage,
             cost,
             context_tokens,

@@ -2,7 +2,8 @@
 
 use agentx_types::{
     AgentStateId, Approval, BlobId, ConfigChange, ConfigChanged, ContentPart, Draft, EnvironmentEvent,
-    InterruptRequested, MediaSource, MessageId, SessionId, SessionTitled, Source, UserMessage,
+    InputMode, InputRevised, InterruptRequested, MediaSource, MessageId, SessionId, SessionTitled, Source,
+    UserMessage,
 };
 use base64::Engine as _;
 use tokio::sync::oneshot;
@@ -109,6 +110,15 @@ impl Session for LocalSession {
     fn input_with_key(&self, key: &str) -> BoxFuture<'_, Result<Option<u64>, RuntimeError>> {
         let key = key.to_owned();
         Box::pin(self.ask(|reply| Command::Known { key, reply }))
+    }
+
+    fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let check = Check::Waits(input.clone());
+        let revised = InputRevised {
+            message_id: input,
+            mode,
+        };
+        Box::pin(self.append(revised, check))
     }
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {

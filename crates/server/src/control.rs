@@ -10,7 +10,7 @@ use agentx_runtime::{ApprovalInput, LogError, Runtime as _, RuntimeError, UserIn
 use agentx_types::wire::{
     ApprovalFrame, CommandFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame,
 };
-use agentx_types::{ConfigChange, ContentPart, OwnerId, Rule, SessionId, SessionRole};
+use agentx_types::{ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId, SessionRole};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -31,6 +31,14 @@ struct Rename {
 #[derive(Deserialize)]
 struct Change {
     change: ConfigChange,
+}
+
+/// The arguments of the command `revise`.
+#[derive(Deserialize)]
+struct Revise {
+    message_id: MessageId,
+    #[serde(default)]
+    mode: Option<InputMode>,
 }
 
 /// The arguments of the command `share`.
@@ -208,6 +216,29 @@ impl ServerState {
         .await
     }
 
+    /// Takes back an input that waits, or has it looked at at another time.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive, or the input waits no more.
+    pub async fn revise(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: &SessionId,
+        (input, mode): (MessageId, Option<InputMode>),
+        wheel_epoch: Option<u64>,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &session).await?;
+            hand.drive(
+                wheel_epoch,
+                |session| async move { session.revise(input, mode).await },
+            )
+            .await
+        })
+        .await
+    }
+
     /// Gives a session a title.
     ///
     /// # Errors
@@ -253,7 +284,7 @@ impl ServerState {
         .await
     }
 
-    /// Carries a command out: `rename {title}`, `change {change}`, `share {person, role}`.
+    /// Carries a command out: `rename {title}`, `change {change}`, `revise {message_id, mode?}`, `share {person, role}`.
     ///
     /// # Errors
     /// Where there is no such command, its arguments make no sense, or the caller may not.
@@ -272,6 +303,11 @@ impl ServerState {
                 let Change { change } = arguments("change", frame.args)?;
                 self.change(caller, session, change, frame.wheel_epoch).await
             }
+            "revise" => {
+                let Revise { message_id, mode } = arguments("revise", frame.args)?;
+                let wish = (message_id, mode);
+                self.revise(caller, session, wish, frame.wheel_epoch).await
+            }
             "share" => {
                 let Share { person, role } = arguments("share", frame.args)?;
                 self.share(caller, session, person, role).await
@@ -281,7 +317,7 @@ impl ServerState {
                 self.access(caller, session).await?;
                 Err(remote(
                     "unknown_command",
-                    "there are the commands rename, change and share",
+                    "there are the commands rename, change, revise and share",
                 ))
             }
         }

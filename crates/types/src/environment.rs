@@ -20,6 +20,8 @@ vocabulary! {
         UserMessage = "user_message",
         /// A person wants what runs to stop.
         InterruptRequested = "interrupt_requested",
+        /// A person takes back an input that waits, or wants it looked at sooner or later.
+        InputRevised = "input_revised",
         /// A person decides about a tool call.
         Approval = "approval",
         /// A person gives the system a command.
@@ -110,6 +112,14 @@ payloads! {
         /// Why, if it was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    }
+    /// A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was.
+    InputRevised {
+        /// The input.
+        message_id: MessageId,
+        /// When it is looked at from now on; absent where it is taken back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<InputMode>,
     }
     /// A person decides about a tool call.
     Approval {

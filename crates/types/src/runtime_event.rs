@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, Eof, MessageId,
-    OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId,
+    AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof, InputMode,
+    MessageId, OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId,
     ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
     UserMessageAdded,
 };
@@ -41,6 +41,8 @@ vocabulary! {
         ToolFailed = "tool_failed",
         /// ConversationReceptor: an input waits.
         ConversationQueued = "conversation_queued",
+        /// An input that waits was taken back, or will be looked at sooner or later than it was sent for.
+        ConversationRevised = "conversation_revised",
         /// ConversationReceptor: an input is taken up.
         ConversationStart = "conversation_start",
         /// ConversationReceptor: the model was asked.
@@ -83,6 +85,8 @@ vocabulary! {
         RunStatusChanged = "run_status",
         /// AgentBridge: a run has ended.
         RunFinished = "run_finished",
+        /// AgentBridge: the part of the conversation that a model reads changes, or could not be changed.
+        ContextChanged = "context_changed",
         /// AgentBridge: a person has to decide about a call.
         ApprovalRequested = "approval_requested",
         /// AgentBridge: a whole piece of an agent's output stream, one medium at a time.
@@ -242,6 +246,14 @@ payloads! {
         message_id: MessageId,
         /// How many wait, this one included.
         position: u32,
+    }
+    /// An input that waits was taken back, or will be looked at at another time.
+    ConversationRevised {
+        /// The input.
+        message_id: MessageId,
+        /// When it is looked at from now on; absent where it is taken back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<InputMode>,
     }
     /// An input is taken up.
     ConversationStart {

@@ -20,7 +20,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
     use EnvironmentEvent as E;
     match event {
         E::UserMessage(_) => "runs.new",
-        E::InterruptRequested(_) | E::Approval(_) => "runs.control",
+        E::InterruptRequested(_) | E::InputRevised(_) | E::Approval(_) => "runs.control",
         E::SystemCommand(_) => "system.command",
         E::StreamStart(_)
         | E::TextChunk(_)

@@ -142,7 +142,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wheel_epoch: Option<u64>,
     }
-    /// Gives the system a command: `rename`, `change`, `share`.
+    /// Gives the system a command: `rename`, `change`, `revise`, `share`.
     CommandFrame {
         /// In which session.
         session_id: SessionId,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx_types::{InputMode, Message, Role, RunId, StateOutput, UserMessage};
+use agentx_types::{InputMode, InputRevised, Message, MessageId, Role, RunId, StateOutput, UserMessage};
 use serde::{Deserialize, Serialize};
 
 use super::{Course, Step};
@@ -74,6 +74,25 @@ impl Course {
         }
     }
 
+    /// A person makes something else of an input that waits. `None` where it waits no more, or is taken back.
+    pub(crate) fn revise(&mut self, revised: &InputRevised) -> Option<Taken> {
+        let input = self.inputs.remove(&revised.message_id)?;
+        Some(match revised.mode? {
+            InputMode::Queue => {
+                self.inputs.queue(input);
+                Taken::Waits
+            }
+            InputMode::Steer => {
+                self.inputs.steer(input);
+                Taken::Joins
+            }
+            InputMode::Interrupt => {
+                self.inputs.steer(input);
+                Taken::Interrupts
+            }
+        })
+    }
+
     /// Whether an input opens a run at once.
     pub(crate) fn is_free(&mut self) -> bool {
         self.active().is_none() && self.inputs.closed().is_none()
@@ -101,6 +120,21 @@ impl InputQueue {
     /// Keeps an input for the next model call, whichever run makes it.
     pub(crate) fn steer(&mut self, input: Input) {
         self.steering.push(input);
+    }
+
+    /// Takes an input out, wherever it waits.
+    fn remove(&mut self, id: &MessageId) -> Option<Input> {
+        let is_it = |input: &Input| input.message.message_id == *id;
+        if let Some(at) = self.steering.iter().position(is_it) {
+            return Some(self.steering.remove(at));
+        }
+        let at = self.waiting.iter().position(is_it)?;
+        self.waiting.remove(at)
+    }
+
+    /// How many join the run under way: the first of those that wait.
+    pub(crate) fn joining(&self) -> usize {
+        self.steering.len()
     }
 
     /// Whether any input wants to join the run under way.

@@ -268,8 +268,31 @@ fn happen(session: &mut Session, op: Op) {
             agent_state_id: "agt_1".into(),
             reason: "over".into(),
         }),
+        31 if a.is_multiple_of(2) => revise(session, a, b),
         _ => model(session, (1, a, b, c)),
     }
+}
+
+/// Something else becomes of an input that waits, or of one that waits no more.
+fn revise(session: &mut Session, a: u8, b: u8) {
+    let waiting: Vec<MessageId> = session
+        .react()
+        .waiting()
+        .map(|input| input.message.message_id.clone())
+        .collect();
+    let message_id = waiting
+        .get(usize::from(b))
+        .or(waiting.first())
+        .cloned()
+        .unwrap_or_else(|| "msg_1".into());
+    let modes = [
+        None,
+        Some(InputMode::Queue),
+        Some(InputMode::Steer),
+        Some(InputMode::Interrupt),
+    ];
+    let mode = pick(&modes, a / 2);
+    session.happens(InputRevised { message_id, mode });
 }
 
 /// Lets everything that is open end. A run that nothing can end any more is a run that hangs.

@@ -80,6 +80,43 @@ fn what_steers_joins_the_run_unless_it_is_being_stopped() {
 }
 
 #[test]
+fn what_waits_can_be_taken_back_hastened_or_put_off() {
+    in_each_state(|session, state| {
+        let revise = |session: &mut Session, message_id: MessageId, mode| {
+            session.happens(InputRevised { message_id, mode });
+        };
+        let last = |session: &Session| {
+            let waiting = session.react().waiting();
+            waiting
+                .last()
+                .map(|input| input.message.message_id.clone())
+                .unwrap()
+        };
+        session.say("b");
+        let gone = last(session);
+        session.say("c");
+        let hastened = last(session);
+        session.say_as("d", InputMode::Steer);
+        let put_off = session
+            .react()
+            .waiting()
+            .next()
+            .unwrap()
+            .message
+            .message_id
+            .clone();
+        revise(session, gone.clone(), None);
+        revise(session, gone, Some(InputMode::Steer));
+        revise(session, hastened, Some(InputMode::Steer));
+        revise(session, put_off, Some(InputMode::Queue));
+        assert_eq!(session.react().waiting().count(), 2, "{state}");
+        run_out(session);
+        assert_eq!(users(session), ["user: go", "user: c", "user: d"], "{state}");
+        assert_eq!(runs(session), if state == "stopping" { 3 } else { 2 }, "{state}");
+    });
+}
+
+#[test]
 fn what_interrupts_stops_the_run_and_comes_before_what_waits() {
     in_each_state(|session, state| {
         session.say("last");

@@ -20,6 +20,9 @@ pub struct SessionState {
     pub pending_approvals: Vec<PendingApproval>,
     /// Inputs that wait: message id and text.
     pub queued: Vec<(agentx_types::MessageId, String)>,
+    /// How many of `queued`, from the first, join the run that is under way; each of the others begins its own.
+    #[serde(default)]
+    pub joining: usize,
     /// Tokens of all model calls.
     pub usage: Usage,
     /// Money of all model calls.

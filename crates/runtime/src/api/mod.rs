@@ -9,7 +9,7 @@ mod wishes;
 use std::future::ready;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, BlobId, ConfigChange, OwnerId, SessionId, ToolSpec};
+use agentx_types::{AgentConfig, BlobId, ConfigChange, InputMode, MessageId, OwnerId, SessionId, ToolSpec};
 
 use crate::{
     BoxFuture, Note, SearchHit, SessionExport, SessionInfo, SessionQuery, StoredSize, UsageQuery, UsageRow,
@@ -210,6 +210,12 @@ pub trait Session: Send + Sync {
         let _ = key;
         Box::pin(ready(Ok(None)))
     }
+
+    /// Takes back an input that waits, or has it looked at at another time than it was sent for.
+    ///
+    /// # Errors
+    /// Where it waits no more, or the wish could not be committed.
+    fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Stops what runs; the session goes on.
     ///

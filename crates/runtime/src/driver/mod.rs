@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_types::{ActionKind, Draft, EnvironmentEvent, InterruptRequested, Source, ToolCallId, ToolSpec};
+use agentx_types::{
+    ActionKind, Draft, EnvironmentEvent, InterruptRequested, MessageId, Source, ToolCallId, ToolSpec,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
@@ -94,6 +96,8 @@ pub(crate) enum Check {
     Busy,
     /// A decision about this call is awaited.
     Approval(ToolCallId),
+    /// This input waits.
+    Waits(MessageId),
     /// No input with this key came before; else that one is the answer.
     Key(Option<String>),
 }
@@ -212,6 +216,8 @@ impl Driver {
                     "no decision about the call {id} is awaited"
                 ))),
             },
+            Check::Waits(input) if self.fold.awaits(&input) => Ok(None),
+            Check::Waits(input) => Err(RuntimeError::Refused(format!("the input {input} waits no more"))),
             Check::Key(key) => Ok(key.and_then(|key| self.fold.input_with_key(&key))),
         }
     }

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
     ActionId, ActionKind, AgentConfig, AgentStateId, ConfigChange, ConversationEnd, ConversationInterrupted,
-    ConversationQueued, ConversationResponding, ConversationStart, ConversationThinking, Envelope,
-    EnvironmentEvent, InputMode, MessageId, RunId, RuntimeEvent, StopReason, ToolCallId, ToolResult,
-    ToolSpec, ToolStatus, UserMessage,
+    ConversationQueued, ConversationResponding, ConversationRevised, ConversationStart, ConversationThinking,
+    Envelope, EnvironmentEvent, InputMode, InputRevised, MessageId, RunId, RuntimeEvent, StopReason,
+    ToolCallId, ToolResult, ToolSpec, ToolStatus, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
 use super::Receptor;
 
-/// Emits `conversation_queued`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
+/// Emits `conversation_queued`, `_revised`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
@@ -68,6 +68,11 @@ impl Receptor for ConversationReceptor {
             }
             (E::AgentSpawned(spawned), _) => self.meet(&spawned.agent_state_id, &spawned.config),
             (E::SessionOpened(opened), Some(agent)) => self.meet(agent, &opened.config),
+            (E::InputRevised(revised), Some(agent)) => {
+                if let Some(talk) = self.agents.get_mut(agent) {
+                    talk.revise(revised, out);
+                }
+            }
             (E::UserMessage(said), Some(agent)) => {
                 let run_id = RunId::of_input(fact.seq);
                 self.agents
@@ -145,6 +150,25 @@ impl Talk {
             }
             InputMode::Steer => {}
             InputMode::Interrupt => self.stop(),
+        }
+    }
+
+    fn revise(&mut self, revised: &InputRevised, out: &mut Vec<RuntimeEvent>) {
+        let InputRevised { message_id, mode } = revised.clone();
+        let Some(at) = self
+            .waiting
+            .iter()
+            .position(|input| input.message_id == message_id)
+        else {
+            return;
+        };
+        let mut input = self.waiting.remove(at);
+        out.push(ConversationRevised { message_id, mode }.into());
+        let Some(mode) = mode else { return };
+        input.mode = mode;
+        self.waiting.push(input);
+        if mode == InputMode::Interrupt {
+            self.stop();
         }
     }
 
@@ -420,6 +444,38 @@ mod tests {
             ),
             (Some(8), model_asked(), vec![start("msg_c"), thinking()]),
             (Some(8), stream_end(StopReason::Refusal), vec![end("refusal")]),
+        ]);
+    }
+
+    #[test]
+    fn what_waits_is_taken_back_or_hastened() {
+        let revised = |id: &str, mode| -> EnvironmentEvent {
+            InputRevised {
+                message_id: id.into(),
+                mode,
+            }
+            .into()
+        };
+        let told = |id: &str, mode| -> RuntimeEvent {
+            ConversationRevised {
+                message_id: id.into(),
+                mode,
+            }
+            .into()
+        };
+        let steer = Some(InputMode::Steer);
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (Some(1), model_asked(), vec![thinking()]),
+            (None, user("msg_b", InputMode::Queue), vec![queued("msg_b", 1)]),
+            (None, user("msg_c", InputMode::Queue), vec![queued("msg_c", 2)]),
+            (None, revised("msg_a", None), vec![]),
+            (None, revised("msg_b", None), vec![told("msg_b", None)]),
+            (None, revised("msg_b", None), vec![]),
+            (None, revised("msg_c", steer), vec![told("msg_c", steer)]),
+            (Some(1), stream_end(StopReason::EndTurn), vec![]),
+            (Some(1), model_asked(), vec![thinking()]),
+            (Some(1), stream_end(StopReason::EndTurn), vec![end("end_turn")]),
         ]);
     }
 

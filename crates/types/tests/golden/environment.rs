@@ -41,6 +41,11 @@ fn people() -> Vec<EnvironmentEvent> {
             reason: Some("enough".into()),
         }
         .into(),
+        InputRevised {
+            message_id: "msg_3".into(),
+            mode: Some(InputMode::Steer),
+        }
+        .into(),
         approval.into(),
         SystemCommand {
             command: "model".into(),
@@ -316,6 +321,11 @@ fn small_forms() -> Vec<EnvironmentEvent> {
     vec![
         said.into(),
         InterruptRequested { reason: None }.into(),
+        InputRevised {
+            message_id: "msg_3".into(),
+            mode: None,
+        }
+        .into(),
         approval.into(),
         call.into(),
         failed.into(),

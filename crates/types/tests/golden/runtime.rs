@@ -103,6 +103,16 @@ fn conversation() -> Vec<RuntimeEvent> {
             position: 2,
         }
         .into(),
+        ConversationRevised {
+            message_id: "msg_3".into(),
+            mode: Some(InputMode::Steer),
+        }
+        .into(),
+        ConversationRevised {
+            message_id: "msg_3".into(),
+            mode: None,
+        }
+        .into(),
         ConversationStart {
             message_id: "msg_1".into(),
         }

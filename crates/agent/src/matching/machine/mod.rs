@@ -111,6 +111,10 @@ impl MatchAgent {
         let mut step = Step::new(&id, fact, into);
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, &mut step),
+            E::InputRevised(revised) => {
+                let taken = self.course.revise(revised);
+                self.follow_input(taken, &mut step);
+            }
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
                 let follows = self.course.hear_of_a_stop(fact, max, &mut step);
@@ -157,14 +161,19 @@ impl MatchAgent {
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut Step<'_>) {
-        match self.course.take(said, step) {
-            Taken::Opens(input) => {
+        let taken = self.course.take(said, step);
+        self.follow_input(Some(taken), step);
+    }
+
+    fn follow_input(&mut self, taken: Option<Taken>, step: &mut Step<'_>) {
+        match taken {
+            Some(Taken::Opens(input)) => {
                 self.start_run(input, step);
                 self.settle(step);
             }
-            Taken::Waits => {}
-            Taken::Joins => self.settle(step),
-            Taken::Interrupts => self.stop(StopCause::interrupt("a new message"), step),
+            Some(Taken::Joins) => self.settle(step),
+            Some(Taken::Interrupts) => self.stop(StopCause::interrupt("a new message"), step),
+            Some(Taken::Waits) | None => {}
         }
     }
 
