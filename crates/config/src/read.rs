@@ -308,6 +308,7 @@ pub fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>
     };
     match (kind, value) {
         (_, Yaml::Text(words)) => from_words(kind, words),
+        (Kind::OrNone(inner), value) => scalar(*inner, value).or_else(|(_, near)| wrong(near)),
         (Kind::Money, number) => amount(number)
             .and_then(money)
             .map_or_else(|| wrong(None), |usd| Ok(Value::Money(usd))),

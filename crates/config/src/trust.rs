@@ -186,6 +186,7 @@ fn tighten(
 
 fn is_stricter(path: &KeyPath, value: &Value, present: &Value) -> bool {
     match (value, present) {
+        (_, Value::Nothing) => true,
         (Value::Count(new), Value::Count(old)) | (Value::Millis(new), Value::Millis(old)) => new <= old,
         (Value::Money(new), Value::Money(old)) => new <= old,
         (Value::Names(new), Value::Names(old)) => new.iter().all(|name| old.contains(name)),
@@ -214,5 +215,12 @@ mod tests {
         assert!(is_stricter(&path, &word("machine"), &word("process")));
         assert!(is_stricter(&path, &word("machine"), &word("machine")));
         assert!(!is_stricter(&path, &word("process"), &word("machine")));
+    }
+    #[test]
+    fn a_limit_is_stricter_than_none() {
+        let path = KeyPath::dotted("limits.timeout");
+        let (none, some) = (Value::Nothing, Value::Millis(1_000));
+        assert!(is_stricter(&path, &some, &none) && is_stricter(&path, &none, &none));
+        assert!(!is_stricter(&path, &none, &some));
     }
 }

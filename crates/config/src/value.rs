@@ -39,6 +39,8 @@ pub enum Kind {
     Key,
     /// The name of an environment variable that holds a key.
     KeyVariable,
+    /// What this kind takes, or `none`.
+    OrNone(&'static Kind),
 }
 
 impl Kind {
@@ -62,6 +64,7 @@ impl Kind {
             }
             Self::Key => "a reference such as `${ANTHROPIC_API_KEY}`".into(),
             Self::KeyVariable => "the name of an environment variable such as `ANTHROPIC_API_KEY`".into(),
+            Self::OrNone(kind) => format!("`none` or {}", kind.expects()),
         }
     }
 }
@@ -87,6 +90,8 @@ pub enum Value {
     Key(KeyReference),
     /// The file that holds the value, as it was written.
     File(String),
+    /// `none`: there is no such limit, whatever the layers below say.
+    Nothing,
 }
 
 /// Where a provider's key is.
@@ -111,6 +116,7 @@ impl fmt::Display for Value {
             Self::Key(KeyReference::Env(name)) => write!(f, "${{{name}}}"),
             Self::Key(KeyReference::Literal(_)) => f.write_str("<hidden>"),
             Self::File(path) => write!(f, "(file {path})"),
+            Self::Nothing => f.write_str("none"),
         }
     }
 }
@@ -155,6 +161,8 @@ pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, Wrong> {
         Kind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),
         // What was written here may be the key itself: it is not repeated.
         Kind::KeyVariable => Err((format!("expected {}", kind.expects()), None)),
+        Kind::OrNone(_) if words == "none" => Ok(Value::Nothing),
+        Kind::OrNone(inner) => from_words(*inner, words).map_err(|(_, near)| (wrong().0, near)),
         Kind::Path | Kind::Rules => Err(wrong()),
     }
 }
@@ -313,6 +321,19 @@ mod tests {
             Some("600s")
         );
         assert_eq!(show_millis(5_400_000), "1h30m");
+    }
+
+    #[test]
+    fn a_limit_may_be_none() {
+        let kind = Kind::OrNone(&Kind::Duration);
+        assert_eq!(from_words(kind, "none"), Ok(Value::Nothing));
+        assert_eq!(from_words(kind, "90s"), Ok(Value::Millis(90_000)));
+        let (what, near) = from_words(kind, "90").unwrap_err();
+        assert!(
+            what.contains("`none` or a time") && near.as_deref() == Some("90s"),
+            "{what}"
+        );
+        assert_eq!(Value::Nothing.to_string(), "none");
     }
 
     #[test]
