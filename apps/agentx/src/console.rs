@@ -30,6 +30,8 @@ pub(crate) struct Terminal {
     pub(crate) capable: bool,
     /// Whether colours are wanted.
     pub(crate) color: bool,
+    /// Whether words stand in the place of signs, and lines are only appended.
+    pub(crate) words: bool,
     /// Its columns.
     pub(crate) width: usize,
 }
@@ -52,8 +54,9 @@ impl Console {
             input: io::stdin().is_terminal(),
             output,
             error,
-            capable,
-            color,
+            capable: capable && !is_set("ACCESSIBLE"),
+            color: color && !is_set("ACCESSIBLE"),
+            words: is_set("ACCESSIBLE"),
             width,
         };
         Self {
@@ -63,10 +66,16 @@ impl Console {
         }
     }
 
+    /// Only whole lines from here on, without colours, and words in the place of signs: for who listens.
+    pub(crate) fn use_words(&mut self) {
+        (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
+    }
+
     /// Colours for standard output.
     pub(crate) fn out_style(&self) -> Style {
         Style {
             color: self.terminal.color && self.terminal.output,
+            words: self.terminal.words,
         }
     }
 
@@ -88,6 +97,7 @@ impl Console {
     pub(crate) fn err_style(&self) -> Style {
         Style {
             color: self.terminal.color && self.terminal.error,
+            words: self.terminal.words,
         }
     }
 

@@ -34,6 +34,22 @@ pub struct ChatSettings {
     pub screen_reader: bool,
 }
 
+impl Default for ChatSettings {
+    fn default() -> Self {
+        Self {
+            status: "{model} · {context} · {cost}".to_owned(),
+            status_command: None,
+            status_every: EVERY,
+            thinking: Thinking::default(),
+            theme: ThemeChoice::default(),
+            links: Links::default(),
+            notice: Notice::default(),
+            notify_after: LONG,
+            screen_reader: false,
+        }
+    }
+}
+
 /// How a model's reasoning is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Thinking {

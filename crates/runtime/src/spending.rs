@@ -1,7 +1,7 @@
 //! What was spent, as a person asks about it: by session, by day, by model, by cause. A log answers from its ledger of model
 //! calls; why a call was paid for follows from the fact that says so.
 
-use agentx_types::{EnvironmentEvent, NanoUsd, OwnerId, StopReason, Timestamp, Usage};
+use agentx_types::{EnvironmentEvent, NanoUsd, OwnerId, SessionId, StopReason, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
 /// What is asked about spending.
@@ -11,6 +11,8 @@ pub struct UsageQuery {
     pub owner: OwnerId,
     /// What is added up.
     pub by: UsageBy,
+    /// Only in this one.
+    pub session: Option<SessionId>,
     /// What was spent from then on.
     pub since: Option<Since>,
 }
@@ -84,7 +86,7 @@ impl SpendCause {
             | EnvironmentEvent::AttemptFailed(_)
             | EnvironmentEvent::WriterAttached(_) => Self::Retry,
             EnvironmentEvent::EffectEnded(_) => Self::Tool,
-            EnvironmentEvent::ContextCondensed(_) => Self::Compaction,
+            EnvironmentEvent::ContextCondensed(_) | EnvironmentEvent::CondensingFailed(_) => Self::Compaction,
             _ => Self::Answer,
         }
     }

@@ -21,7 +21,8 @@ const SPENT: &str = "
   FROM (SELECT s.session_id, s.title, p.seq, p.model, p.input_tokens, p.output_tokens, p.cache_read_tokens,
                p.cache_write_tokens, p.reasoning_tokens, p.cost,
                (SELECT b.at FROM batches b WHERE b.id <= (p.session << 36) + p.seq ORDER BY b.id DESC LIMIT 1) AS at
-        FROM spent p JOIN sessions s ON s.id = p.session WHERE s.owner = ?1 AND s.deleted_at IS NULL)
+        FROM spent p JOIN sessions s ON s.id = p.session WHERE s.owner = ?1 AND s.deleted_at IS NULL
+          AND (?3 IS NULL OR s.session_id = ?3))
   WHERE at >= ?2";
 
 /// What is added up for one key, and by what it is put in order.
@@ -34,7 +35,8 @@ struct Sum {
 pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<UsageRow>, Fault> {
     let since = begins(connection, query.since.as_ref())?;
     let mut statement = connection.prepare_cached(SPENT)?;
-    let mut rows = statement.query(params![query.owner.as_str(), since])?;
+    let only = query.session.as_ref().map(SessionId::as_str);
+    let mut rows = statement.query(params![query.owner.as_str(), since, only])?;
     let mut sums: HashMap<String, Sum> = HashMap::new();
     while let Some(row) = rows.next()? {
         let key = key_of(connection, query.by, row)?;

@@ -18,6 +18,7 @@ fn query(by: UsageBy) -> UsageQuery {
     UsageQuery {
         owner: owner(),
         by,
+        session: None,
         since: None,
     }
 }
@@ -133,6 +134,11 @@ fn what_was_spent_before_or_by_others_does_not_count() {
         );
         let nowhere = log.usage(since(Since::Day("some day".into()))).await;
         assert!(matches!(nowhere, Err(LogError::Store { .. })), "{nowhere:?}");
+        let here = UsageQuery {
+            session: Some(SessionId::new("ses_1")),
+            ..query(UsageBy::Session)
+        };
+        assert_eq!(told(&log.usage(here).await.unwrap()), [("ses_1", 3, 6, 62)]);
         let other = UsageQuery {
             owner: OwnerId::new("own_other"),
             ..query(UsageBy::Day)

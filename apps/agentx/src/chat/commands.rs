@@ -26,13 +26,17 @@ impl Chat<'_> {
             Slash::Model(None) => Ok(self.list_models()),
             Slash::Model(Some(name)) => self.use_model(&name).await,
             Slash::Status => self.status().await,
-            Slash::Usage => self.usage().await,
+            Slash::Usage(by) => self.usage(by).await,
+            Slash::Thinking(n) => self.thinking(n).await,
+            Slash::Output(n) => self.output(n).await,
+            Slash::Todo => Ok(self.todo_list()),
             Slash::ApproveMode(mode) => self.approve_mode(mode).await,
             Slash::Sessions => self.sessions().await,
             Slash::Title(title) => self.title(title).await,
             Slash::Who => Ok(self.who()),
             Slash::Wheel(wish) => self.wheel(wish).await,
             Slash::Steer(text) => self.steer(&text).await,
+            Slash::Queue(wish) => self.queue_wish(wish).await,
             Slash::Fork(at) => self.fork(at).await,
             Slash::Rewind(number) => self.rewind(number).await,
             Slash::Approvals(wish) => self.rules(wish).await,
@@ -113,13 +117,6 @@ impl Chat<'_> {
             )),
             (Seat::Open { .. }, None) => Ok(String::new()),
         }
-    }
-
-    async fn usage(&self) -> Result<String, CliError> {
-        Ok(match self.state().await? {
-            Some(state) => format!("{} · {}", units::usage(&state.usage), units::money(state.cost)),
-            None => "nothing was spent yet".to_owned(),
-        })
     }
 
     async fn sessions(&self) -> Result<String, CliError> {

@@ -3,6 +3,7 @@
 //! It wakes up only when one of them has something; what is ready together is written together.
 
 mod attach;
+mod background;
 mod branch;
 pub(crate) mod commands;
 mod company;
@@ -10,23 +11,30 @@ mod complete;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
+mod own_editor;
 mod painting;
-mod past;
+pub(crate) mod past;
 pub(crate) mod pastes;
 pub(crate) mod patience;
 mod progress;
+pub(crate) mod queue;
+mod reading;
 mod rules;
 pub(crate) mod screen;
 mod shell;
 pub(crate) mod slash;
+pub(crate) mod standing;
+mod spending;
+mod status;
 pub(crate) mod terminal;
 pub(crate) mod typed;
+mod waiting;
 pub(crate) mod welcome;
 
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::runtime::{Delivery, RuntimeError, Session, View};
+use agentx::runtime::{Delivery, Session, View};
 use agentx::types::{AgentKind, ApprovalRequested, ContentPart, RuntimeEvent, SessionRole};
 use tokio::time::Instant;
 
@@ -47,10 +55,13 @@ use past::Past;
 use patience::Inputs;
 use progress::Progress;
 use screen::Screen;
+use status::StatusRow;
 use terminal::RawMode;
 
 /// What stands before the line that is being written.
 const PROMPT: &str = "› ";
+/// The same while keys are commands, as in vi.
+const COMMANDED: &str = "‹ ";
 /// How many events of a session that is opened again are looked through for what was said last; no more than the
 /// runtime remembers its fold for, so that a long session opens as fast as a short one.
 const LOOK_BACK: u64 = 4_000;
@@ -100,6 +111,10 @@ pub(crate) struct Chat<'a> {
     past: Option<Past>,
     /// What is waited for.
     progress: Progress,
+    /// How the session stands, as the person wants to read it.
+    status: StatusRow,
+    /// Since when it is open what the terminal's background is.
+    asked_background: Option<Instant>,
     /// What kind of agent it is that people talk to.
     kind: AgentKind,
     /// What goes to the agent with the next words.
@@ -112,6 +127,8 @@ pub(crate) struct Chat<'a> {
     leaving: Option<Exit>,
     /// Nothing more can be typed.
     pub(crate) input_ended: bool,
+    /// The line that has not ended, where only whole ones are printed.
+    spoken: String,
 }
 
 /// Whether the chat goes on.
@@ -134,12 +151,11 @@ impl<'a> Chat<'a> {
         agent: NewAgent,
         (inputs, signals): (Inputs, Signals),
     ) -> Self {
-        let transcript = Transcript::new(console.out_style(), console.terminal.width).with_costs();
-        let cast = Cast::new(console.out_style(), console.terminal.width);
-        let progress = Progress::new(&agent.config.model, Instant::now());
+        let (transcript, cast) = painting::voices(console, &face, settings.chat.thinking);
+        let progress = Progress::new(&agent.config, Instant::now());
         let kind = agent.config.kind;
         let (desk, seat) = (Desk::default(), Seat::New(agent));
-        Self {
+        let mut chat = Self {
             place,
             settings,
             console,
@@ -151,6 +167,8 @@ impl<'a> Chat<'a> {
             cast,
             past: None,
             progress,
+            status: StatusRow::new(&settings.chat),
+            asked_background: None,
             kind,
             shared: Vec::new(),
             company: Company::of(place),
@@ -158,7 +176,10 @@ impl<'a> Chat<'a> {
             signals,
             leaving: None,
             input_ended: false,
-        }
+            spoken: String::new(),
+        };
+        chat.ask_background();
+        chat
     }
 
     /// A chat in a session that exists.
@@ -200,9 +221,12 @@ impl<'a> Chat<'a> {
 
     /// Talks until the person leaves.
     pub(crate) async fn talk(&mut self) -> Result<Exit, CliError> {
+        if self.transcript.has_said() {
+            self.settle_background().await?;
+        }
         self.paint()?;
         loop {
-            let wants_input = self.wants_input();
+            let (wants_input, ticks) = (self.wants_input(), self.ticks());
             let flow = tokio::select! {
                 delivery = next_delivery(&mut self.seat) => self.deliveries(delivery?).await?,
                 input = self.inputs.next(), if wants_input => self.inputs(input).await?,
@@ -211,7 +235,10 @@ impl<'a> Chat<'a> {
                     Flow::On
                 }
                 exit = self.signals.next() => self.signal(exit).await?,
-                () = tokio::time::sleep(progress::TICK), if self.is_watched() => Flow::On,
+                () = self.status.changed(ticks) => {
+                    self.say_what_is_waited_for();
+                    Flow::On
+                }
             };
             self.paint()?;
             if let Some(exit) = self.leaving {
@@ -227,11 +254,6 @@ impl<'a> Chat<'a> {
     pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
         let question = self.desk.question();
         question.filter(|_| self.company.may(SessionRole::Approve))
-    }
-
-    /// Whether time alone changes what is on the screen.
-    fn is_watched(&self) -> bool {
-        self.progress.moves() && matches!(self.face, Face::Editor { .. })
     }
 
     fn wants_input(&self) -> bool {
@@ -271,34 +293,6 @@ impl<'a> Chat<'a> {
         Ok(Flow::On)
     }
 
-    /// At the end of a run: what was spent, and whether anything waits. An input that was dropped with a run that was stopped
-    /// begins none.
-    async fn ask_how_it_stands(&mut self) -> Result<(), CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
-            return Ok(());
-        };
-        let shows = matches!(self.face, Face::Editor { .. });
-        if !(self.desk.is_in_doubt() || shows && self.progress.is_stale()) {
-            return Ok(());
-        }
-        let session = session.clone();
-        let state = match self.wait_for(async { session.state().await }).await {
-            Ok(state) => state,
-            // The server says it again when it is there again.
-            Err(CliError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        self.progress.stands(&state);
-        if !self.desk.is_in_doubt() {
-            return Ok(());
-        }
-        let last_run = state.run.as_ref();
-        if state.queued.is_empty() && last_run.is_none_or(|run| run.status.is_final()) {
-            self.desk.nothing_waits(last_run.map(|run| &run.run_id));
-        }
-        Ok(())
-    }
-
     fn delivery(&mut self, delivery: &Delivery) {
         let envelope = match delivery {
             Delivery::Runtime(envelope) => envelope,
@@ -324,14 +318,8 @@ impl<'a> Chat<'a> {
         }
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref());
-        let now = Instant::now();
-        self.progress.event(&envelope.event, now);
-        if let (RuntimeEvent::RunFinished(_), Face::Editor { screen, .. }) = (&envelope.event, &mut self.face)
-            && !is_of_another
-            && self.progress.took_long(now)
-        {
-            screen.ring();
-        }
+        self.call_if_long(&envelope.event, is_of_another);
+        self.progress.event(&envelope.event, is_of_another, Instant::now());
     }
 
     fn said(&mut self, text: &str) {

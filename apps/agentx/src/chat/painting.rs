@@ -1,23 +1,40 @@
 //! What a chat puts on the screen, and how it gives the screen back.
 
+use agentx::config::Thinking;
 use agentx::types::SessionRole;
-use tokio::time::Instant;
 
 use super::screen::Line;
-use super::{Chat, Face, PROMPT, Seat};
+use super::{COMMANDED, Chat, Face, PROMPT, Seat};
+use crate::console::Console;
 use crate::error::CliError;
-use crate::render::approval;
-use crate::render::transcript::Lane;
+use crate::render::cast::Cast;
+use crate::render::transcript::{Lane, Transcript};
+use crate::render::{approval, units};
 use crate::seat;
+
+/// Who tells what the agents say: on a screen that has room for what runs, as the person wants it.
+pub(super) fn voices(console: &Console, face: &Face, thinking: Thinking) -> (Transcript, Cast) {
+    let (style, width) = (console.out_style(), console.terminal.width);
+    let mut transcript = Transcript::new(style, width).with_costs();
+    let mut cast = Cast::new(style, width);
+    if matches!(face, Face::Editor { .. }) {
+        transcript = transcript.holding_calls();
+    }
+    transcript.set_thinking(thinking);
+    cast.set_thinking(thinking);
+    (transcript, cast)
+}
 
 impl Chat<'_> {
     /// Writes what is new, all at once.
     pub(crate) fn paint(&mut self) -> Result<(), CliError> {
+        let status = self.status_text();
         let pieces = self.transcript.take();
-        let status = self.progress.row(Instant::now(), self.console.out_style());
+        let busy = self.desk.is_busy();
         match &mut self.face {
             Face::Lines { .. } => {
                 let text: String = pieces.into_iter().map(|piece| piece.text).collect();
+                let text = self.whole_lines(text);
                 self.console.out(&text)
             }
             Face::Editor { screen, .. } => {
@@ -37,6 +54,7 @@ impl Chat<'_> {
                     && self.editor.wanted().is_none();
                 let prompt = match self.editor.wanted() {
                     Some(wanted) => format!("search {wanted} › "),
+                    None if self.editor.is_commanded() && !asked => COMMANDED.to_owned(),
                     None => prompt.to_owned(),
                 };
                 let line = Line {
@@ -46,17 +64,37 @@ impl Chat<'_> {
                 };
                 screen.set_line((!hidden).then_some(line));
                 screen.set_status(status);
-                screen.set_beside(self.cast.unfinished());
+                let width = self.console.terminal.width;
+                screen.set_queue(self.desk.queue.rows(width, self.console.out_style(), asked));
+                let mut beside = if busy {
+                    self.transcript.running(units::now())
+                } else {
+                    Vec::new()
+                };
+                beside.extend(self.cast.unfinished());
+                screen.set_beside(beside);
                 let bytes = screen.take();
                 self.console.out(&bytes)
             }
         }
     }
 
+    /// What may be printed of a text that goes on: for who listens only lines that have ended.
+    fn whole_lines(&mut self, text: String) -> String {
+        if !self.console.terminal.words {
+            return text;
+        }
+        self.spoken.push_str(&text);
+        let end = self.spoken.rfind('\n').map_or(0, |at| at + 1);
+        self.spoken.drain(..end).collect()
+    }
+
     /// Gives the terminal and the session back.
     pub(crate) async fn close(mut self) -> Result<Option<String>, CliError> {
+        self.transcript.end_calls();
         self.transcript.end_line();
         self.editor.clear();
+        self.settle_background().await?;
         let painted = self.paint_last();
         if let Face::Editor { raw, .. } = &mut self.face {
             raw.take();
@@ -79,7 +117,10 @@ impl Chat<'_> {
             .map(|piece| piece.text)
             .collect();
         match &mut self.face {
-            Face::Lines { .. } => self.console.out(&text),
+            Face::Lines { .. } => {
+                let text = self.spoken.clone() + &text;
+                self.console.out(&text)
+            }
             Face::Editor { screen, .. } => {
                 screen.print(&text);
                 let bytes = screen.leave();

@@ -46,8 +46,13 @@ impl Inputs {
         self.kept.pop_front().or_else(|| self.source.try_recv().ok())
     }
 
+    /// Keeps one for later.
+    pub(super) fn keep(&mut self, input: Input) {
+        self.kept.push_back(input);
+    }
+
     /// The next one that comes while those before it are kept.
-    async fn newest(&mut self) -> Input {
+    pub(super) async fn newest(&mut self) -> Input {
         self.source.recv().await.unwrap_or(Input::End)
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Screen {
     beside: Vec<String>,
     /// How things stand.
     status: String,
+    /// What waits to be said, a row each.
+    queue: Vec<String>,
     /// What may be written here.
     hint: String,
 }
@@ -60,6 +62,7 @@ impl Screen {
             line: None,
             beside: Vec::new(),
             status: String::new(),
+            queue: Vec::new(),
             hint: String::new(),
         }
     }
@@ -117,14 +120,50 @@ impl Screen {
         self.status = status;
     }
 
+    /// Shows what waits to be said, a row each, above the line.
+    pub(crate) fn set_queue(&mut self, queue: Vec<String>) {
+        self.queue = queue;
+    }
+
+    /// Whether it has this size already.
+    pub(crate) fn has_size(&self, columns: usize, rows: usize) -> bool {
+        (self.painter.columns(), self.rows) == (columns, rows)
+    }
+
+    /// Takes the bytes that take off the screen what lives, for as long as another program has the terminal.
+    pub(crate) fn stand_aside(&mut self) -> String {
+        if let Some(answer) = &mut self.answer {
+            self.done.extend(answer.take_done());
+        }
+        let frame = self.painter.frame(&self.done, &[], None);
+        self.done.clear();
+        self.bytes.push_str(&frame);
+        std::mem::take(&mut self.bytes)
+    }
+
     /// Shows below the line what may be written, until it is taken away.
     pub(crate) fn set_hint(&mut self, hint: String) {
         self.hint = hint;
     }
 
-    /// Calls for the person, in the terminal's own way.
-    pub(crate) fn ring(&mut self) {
-        self.bytes.push('\u{7}');
+    /// Hands bytes to the terminal that show nothing.
+    pub(crate) fn tell(&mut self, bytes: &str) {
+        self.bytes.push_str(bytes);
+    }
+
+    /// Takes what was handed over so, and nothing that is shown.
+    pub(crate) fn take_told(&mut self) -> String {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// What comes looks so.
+    pub(crate) fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
+    }
+
+    /// How it looks.
+    pub(crate) fn theme(&self) -> Theme {
+        self.theme
     }
 
     /// The terminal has another size now.
@@ -162,6 +201,9 @@ impl Screen {
         if !self.status.is_empty() && self.rows >= LOW {
             live.push(Row::from_ansi(&self.status));
         }
+        if self.rows >= LOW {
+            live.extend(self.queue.iter().map(|row| Row::from_ansi(row)));
+        }
         if let Some(line) = &self.line {
             let layout = layout(line, columns, self.painter.most());
             cursor = Some((live.len() + layout.row, layout.column));
@@ -185,6 +227,7 @@ impl Screen {
         self.line = None;
         self.beside.clear();
         self.hint.clear();
+        self.queue.clear();
         self.status.clear();
         self.take()
     }

@@ -1,6 +1,7 @@
 //! Commands of a chat: lines that begin with `/`.
 
 use agentx::config::nearest;
+use agentx::runtime::UsageBy;
 use agentx::types::ApprovalMode;
 
 /// A command.
@@ -14,8 +15,14 @@ pub(crate) enum Slash {
     Model(Option<String>),
     /// Say how things stand.
     Status,
-    /// Say what was spent.
-    Usage,
+    /// Say what was spent: in this session, or in all, added up so.
+    Usage(Option<UsageBy>),
+    /// Show reasoning, whole: this one from the end.
+    Thinking(usize),
+    /// Show all that a tool said: this call from the end.
+    Output(usize),
+    /// Show the list of what is to be done.
+    Todo,
     /// Decide otherwise about calls that no rule decides, or say how.
     ApproveMode(Option<ApprovalMode>),
     /// List the latest sessions.
@@ -28,6 +35,8 @@ pub(crate) enum Slash {
     Wheel(Wish),
     /// Say something to the agent in the middle of its work.
     Steer(String),
+    /// See what is queued, or make something else of it.
+    Queue(QueueWish),
     /// Go on in a copy of the session, whole or up to an event.
     Fork(Option<u64>),
     /// Go back to before an input, or list them.
@@ -43,6 +52,19 @@ pub(crate) enum Rules {
     List,
     /// That this one goes.
     Remove(usize),
+}
+
+/// What a person wants with what is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueWish {
+    /// To see it.
+    List,
+    /// To write one otherwise, or all.
+    Edit(Option<usize>),
+    /// That this one goes.
+    Remove(usize),
+    /// That this one is heard in the middle of the run.
+    Steer(usize),
 }
 
 /// What a person wants with the wheel.
@@ -67,12 +89,16 @@ pub(crate) const NAMES: &[&str] = &[
     "model",
     "status",
     "usage",
+    "thinking",
+    "output",
+    "todo",
     "approve-mode",
     "sessions",
     "title",
     "who",
     "wheel",
     "steer",
+    "queue",
     "fork",
     "rewind",
     "approvals",
@@ -84,8 +110,12 @@ pub(crate) const HELP: &str = "\
 /approve-mode [ask|auto|deny]  who decides about calls that no rule decides
 /approvals [remove N]     the approval rules and where they come from; take one out
 /status                   model, session, workspace, how full the window is
-/usage                    tokens and money of this session
-/steer TEXT               say it to the agent now, in the middle of its work
+/usage [session|day|model|cause]  what this session has cost; or all sessions, added up so
+/thinking [N]             the model's last reasoning, whole; the Nth from the end
+/output [N]               all that the last tool said; the Nth from the end
+/todo                     the list of what is to be done
+/steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
+/queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
 /rewind [N]               go back to before an input and say it otherwise; without N, list them
 /fork [EVENT]             try another way in a copy of this session
 /title TEXT               name this session
@@ -96,8 +126,11 @@ pub(crate) const HELP: &str = "\
 
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
 @FILE sends a file or a picture along, !COMMAND runs a command and shows it to the agent.
+Ctrl-T shows or folds reasoning from here on, Ctrl-O shows all that the last tool said.
 Tab completes commands, models and files; Ctrl-R searches what was typed before.
-What is typed while the agent works is queued. Ctrl-C or Esc stops the agent; the session goes on.
+Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
+What is typed while the agent works is queued: Alt-↑ takes the last back, Ctrl-S says it at once.
+Ctrl-C or Esc stops the agent, and what is queued comes back into the line; the session goes on.
 ";
 
 /// Reads a line: a command, a mistake in one, or `None` for what is meant for the agent.
@@ -118,11 +151,22 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "quit" | "exit" => Slash::Quit,
         "model" => Slash::Model(given),
         "status" => Slash::Status,
-        "usage" => Slash::Usage,
+        "usage" => Slash::Usage(match argument {
+            "" => None,
+            "session" | "sessions" => Some(UsageBy::Session),
+            "day" => Some(UsageBy::Day),
+            "model" => Some(UsageBy::Model),
+            "cause" => Some(UsageBy::Cause),
+            other => return Err(format!("`{other}` is nothing to add up by: session, day, model or cause")),
+        }),
+        "thinking" => Slash::Thinking(number(name, argument)?.unwrap_or(1)),
+        "output" => Slash::Output(number(name, argument)?.unwrap_or(1)),
+        "todo" => Slash::Todo,
         "sessions" => Slash::Sessions,
         "who" => Slash::Who,
         "wheel" => Slash::Wheel(wish(argument)?),
         "steer" => Slash::Steer(given.ok_or("what should it hear? /steer TEXT")?),
+        "queue" => Slash::Queue(queue_wish(argument)?),
         "fork" => Slash::Fork(number(name, argument)?),
         "rewind" => Slash::Rewind(number(name, argument)?),
         "approvals" => Slash::Approvals(rules(argument)?),
@@ -164,6 +208,22 @@ fn rules(argument: &str) -> Result<Rules, String> {
         ("remove", Err(_)) => Err("which one? /approvals remove N; /approvals lists them".into()),
         _ => Err(format!(
             "`{argument}` is no wish: /approvals, or /approvals remove N"
+        )),
+    }
+}
+
+fn queue_wish(argument: &str) -> Result<QueueWish, String> {
+    let (word, number) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    let number = number.trim();
+    match (word, number.parse()) {
+        ("" | "list", _) if number.is_empty() => Ok(QueueWish::List),
+        ("edit", _) if number.is_empty() => Ok(QueueWish::Edit(None)),
+        ("edit", Ok(number)) => Ok(QueueWish::Edit(Some(number))),
+        ("remove", Ok(number)) => Ok(QueueWish::Remove(number)),
+        ("steer", Ok(number)) => Ok(QueueWish::Steer(number)),
+        ("edit" | "remove" | "steer", Err(_)) => Err(format!("which one? /queue {word} N; /queue lists them")),
+        _ => Err(format!(
+            "`{argument}` is no wish: /queue, or /queue edit, remove or steer N"
         )),
     }
 }

@@ -1,9 +1,13 @@
 //! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
 
 use std::io::{self, BufRead as _, Write as _};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
+
+use super::background::Answer;
 
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +18,11 @@ pub(crate) enum Input {
     Paste(String),
     /// The terminal has another size: columns and rows.
     Resize(usize, usize),
+    /// The terminal says what its background is.
+    Background {
+        /// Whether a light one.
+        is_light: bool,
+    },
     /// A whole line, where lines are read.
     Line(String),
     /// There is nothing more to read.
@@ -27,9 +36,27 @@ const WAITING: usize = 64;
 pub(crate) fn keys() -> mpsc::Receiver<Input> {
     let (sender, inputs) = mpsc::channel(WAITING);
     std::thread::spawn(move || {
+        let mut answer = Answer::new(Instant::now());
         loop {
+            GATE.pass();
+            let waits = answer.patience();
+            if waits.is_some_and(|patience| !crossterm::event::poll(patience).unwrap_or(true)) {
+                for input in answer.give_up() {
+                    if sender.blocking_send(input).is_err() {
+                        return;
+                    }
+                }
+                continue;
+            }
             let input = match crossterm::event::read() {
-                Ok(Event::Key(key)) => Input::Key(key),
+                Ok(Event::Key(key)) => {
+                    for input in answer.take(key, Instant::now()) {
+                        if sender.blocking_send(input).is_err() {
+                            return;
+                        }
+                    }
+                    continue;
+                }
                 Ok(Event::Paste(text)) => Input::Paste(text),
                 Ok(Event::Resize(columns, rows)) => Input::Resize(columns.into(), rows.into()),
                 Ok(Event::FocusGained | Event::FocusLost | Event::Mouse(_)) => continue,
@@ -42,6 +69,77 @@ pub(crate) fn keys() -> mpsc::Receiver<Input> {
         }
     });
     inputs
+}
+
+/// How long whoever reads the keys is waited for; it may have one that nobody takes.
+const AWAY: Duration = Duration::from_millis(300);
+
+/// Where whoever reads the keys waits while another program has the terminal. A terminal has one reader, and so one gate.
+static GATE: Gate = Gate {
+    state: Mutex::new((false, false)),
+    changed: Condvar::new(),
+};
+
+struct Gate {
+    /// Whether the terminal is lent, and whether nobody here reads from it.
+    state: Mutex<(bool, bool)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn state(&self) -> MutexGuard<'_, (bool, bool)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while the terminal is lent.
+    fn pass(&self) {
+        let mut state = self.state();
+        while state.0 {
+            state.1 = true;
+            self.changed.notify_all();
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.1 = false;
+    }
+
+    /// From here on nobody reads.
+    fn close(&self) {
+        let mut state = self.state();
+        state.0 = true;
+        wake_reader();
+        while !state.1 {
+            let (after, waited) = self
+                .changed
+                .wait_timeout(state, AWAY)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = after;
+            if waited.timed_out() {
+                return;
+            }
+        }
+    }
+
+    fn open(&self) {
+        self.state().0 = false;
+        self.changed.notify_all();
+    }
+}
+
+/// Whoever waits for a key is woken up by the word that the terminal may have another size.
+fn wake_reader() {
+    #[cfg(unix)]
+    let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGWINCH);
+}
+
+/// The terminal as another program has it, until this is dropped.
+pub(crate) struct Lent(());
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // A terminal that is gone is noticed by whoever reads from it.
+        let _ = enter();
+        GATE.open();
+    }
 }
 
 /// Reads lines on a thread of its own, one ahead.
@@ -77,6 +175,13 @@ impl RawMode {
         Ok(Self)
     }
 
+    /// Lends the terminal to another program, as it was before, with nobody here reading from it.
+    pub(crate) fn lend(&self) -> Lent {
+        GATE.close();
+        leave();
+        Lent(())
+    }
+
     /// Goes to the background, and comes back when the shell says so.
     #[cfg(unix)]
     pub(crate) fn suspend(&self) -> io::Result<()> {
@@ -101,12 +206,51 @@ impl Drop for RawMode {
 fn enter() -> io::Result<()> {
     crossterm::terminal::enable_raw_mode()?;
     let mut out = io::stdout();
-    out.write_all(b"\x1b[?2004h").and_then(|()| out.flush())
+    out.write_all(b"\x1b[?2004h")?;
+    if tells_keys_apart(&|name| std::env::var(name).ok()) {
+        out.write_all(b"\x1b[>1u")?;
+    }
+    out.flush()
 }
 
 fn leave() {
     let mut out = io::stdout();
     // A terminal that is gone needs no cleaning up.
+    if tells_keys_apart(&|name| std::env::var(name).ok()) {
+        let _ = out.write_all(b"\x1b[<u");
+    }
     let _ = out.write_all(b"\x1b[?2004l").and_then(|()| out.flush());
     let _ = crossterm::terminal::disable_raw_mode();
+}
+
+/// Whether it is known of a terminal that it tells Shift-Enter from Enter where it is asked to (the keyboard protocol of kitty). Asking
+/// it first would cost a start of the program, and some never answer.
+fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is = |name: &str, words: &[&str]| lookup(name).is_some_and(|value| words.contains(&value.as_str()));
+    let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+    if is_set("TMUX") || is_set("STY") {
+        return false;
+    }
+    is("TERM", &["xterm-kitty", "xterm-ghostty", "foot", "foot-direct", "alacritty", "rio"])
+        || is("TERM_PROGRAM", &["ghostty", "WezTerm", "iTerm.app", "rio"])
+        || is_set("KITTY_WINDOW_ID")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_apart_where_the_terminal_is_known_to() {
+        let tells = |set: &[(&str, &str)]| {
+            tells_keys_apart(&|name| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(tells(&[("TERM", "xterm-kitty")]));
+        assert!(tells(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")]));
+        assert!(!tells(&[("TERM", "xterm-256color")]));
+        assert!(!tells(&[("TERM", "tmux-256color"), ("TMUX", "/tmp/x"), ("KITTY_WINDOW_ID", "1")]));
+    }
 }

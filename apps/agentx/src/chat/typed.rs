@@ -7,7 +7,7 @@ use super::attach;
 use super::editor::Edited;
 use super::slash::{self, Slash};
 use super::terminal::Input;
-use super::{Chat, Face, Flow, Seat};
+use super::{Chat, Face, Flow, Seat, reading};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::approval::{self, Answer};
@@ -29,13 +29,28 @@ impl Chat<'_> {
         Ok(Flow::On)
     }
 
-    async fn input(&mut self, input: Input) -> Result<Flow, CliError> {
+    pub(super) async fn input(&mut self, input: Input) -> Result<Flow, CliError> {
         if let Face::Editor { screen, .. } = &mut self.face {
             screen.set_hint(String::new());
         }
         let edited = match input {
-            Input::Key(key) => self.editor.key(key),
+            Input::Key(key) if self.takes_back(&key) => {
+                self.take_back_last().await;
+                Edited::Nothing
+            }
+            Input::Key(key) => match reading::wish(&key) {
+                Some(wish) => {
+                    self.wished(wish).await;
+                    Edited::Nothing
+                }
+                None => self.editor.key(key),
+            },
+            Input::Background { is_light } => {
+                self.background(is_light);
+                Edited::Nothing
+            }
             Input::Paste(text) => self.editor.paste(&text),
+            Input::Resize(columns, rows) if self.has_size(columns, rows) => Edited::Nothing,
             Input::Resize(columns, rows) => {
                 self.console.terminal.width = columns;
                 self.transcript.set_width(columns);
@@ -54,6 +69,8 @@ impl Chat<'_> {
         match edited {
             Edited::Nothing | Edited::Changed => Ok(Flow::On),
             Edited::Submit(line) => self.line(&line).await,
+            Edited::Steer => self.steer_at_once().await,
+            Edited::Elsewhere => self.write_elsewhere().await,
             Edited::Interrupt if !self.editor.text().is_empty() && !self.desk.is_busy() => {
                 self.editor.clear();
                 Ok(Flow::On)
@@ -76,15 +93,17 @@ impl Chat<'_> {
         }
     }
 
+    fn has_size(&self, columns: usize, rows: usize) -> bool {
+        matches!(&self.face, Face::Editor { screen, .. } if screen.has_size(columns, rows))
+    }
+
     fn suspend(&mut self) -> Result<Flow, CliError> {
         if let Face::Editor {
             raw: Some(raw),
             screen,
         } = &mut self.face
         {
-            screen.set_line(None);
-            screen.set_status(String::new());
-            let bytes = screen.take();
+            let bytes = screen.stand_aside();
             self.console.out(&bytes)?;
             raw.suspend()?;
         }
@@ -92,7 +111,7 @@ impl Chat<'_> {
     }
 
     /// Takes a whole line.
-    async fn line(&mut self, line: &str) -> Result<Flow, CliError> {
+    pub(super) async fn line(&mut self, line: &str) -> Result<Flow, CliError> {
         if self.question().is_some() {
             if let Some(answer) = approval::parse(line) {
                 return self.answer(answer).await;
@@ -126,24 +145,6 @@ impl Chat<'_> {
         }
     }
 
-    /// Says something to the agent in the middle of its work.
-    pub(super) async fn steer(&mut self, text: &str) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
-            return Ok("nothing is under way; say it as it is".to_owned());
-        };
-        if !self.desk.is_busy() {
-            return Ok("nothing is under way; say it as it is".to_owned());
-        }
-        let session = session.clone();
-        let input = UserInput {
-            content: vec![ContentPart::text(text)],
-            mode: InputMode::Steer,
-            ..UserInput::default()
-        };
-        self.wait_for(async { session.send(input).await }).await?;
-        Ok("it hears that before it asks the model again".to_owned())
-    }
-
     /// Says something to the agent.
     async fn say(&mut self, text: &str) -> Result<Flow, CliError> {
         let mut content = match attach::content(text, &self.settings.workspace) {
@@ -154,12 +155,15 @@ impl Chat<'_> {
                 return Ok(Flow::On);
             }
         };
-        content.append(&mut self.shared);
+        let shared = std::mem::take(&mut self.shared);
+        content.extend(shared.iter().cloned());
         if self.routes() && self.desk.is_busy() && self.question().is_none() {
             return self.say_at_once(text, content).await;
         }
-        let waits = self.desk.sending(text);
-        if waits {
+        let waits = self.desk.sending(text, shared);
+        if !waits {
+            self.echo(text);
+        } else if matches!(self.face, Face::Lines { .. }) {
             let style = self.console.out_style();
             let note = if self.question().is_some() {
                 "queued (the question is still open)"
@@ -168,8 +172,6 @@ impl Chat<'_> {
             };
             self.transcript
                 .note(&style.dim(&format!("{note}: {}", visible(text))));
-        } else {
-            self.echo(text);
         }
         // The echo is on the screen before anything is waited for.
         self.paint()?;
@@ -301,6 +303,7 @@ impl Chat<'_> {
             return Ok(Flow::Leave(Exit::Ok));
         };
         let session = session.clone();
+        self.take_all_back().await;
         self.desk.stopping = true;
         let reason = Some("the person stopped it".into());
         if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {

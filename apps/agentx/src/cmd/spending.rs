@@ -25,6 +25,7 @@ pub(crate) async fn run(
         .usage(UsageQuery {
             owner: runtime.owner().clone(),
             by,
+            session: None,
             since: args.since.as_ref().map(|since| since.since(units::now())),
         })
         .await?;
@@ -40,7 +41,7 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-fn total(rows: &[UsageRow]) -> UsageRow {
+pub(crate) fn total(rows: &[UsageRow]) -> UsageRow {
     let mut total = UsageRow {
         key: "total".into(),
         title: None,
@@ -69,7 +70,7 @@ fn object(row: &UsageRow) -> Value {
     object
 }
 
-fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) -> String {
+pub(crate) fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) -> String {
     let head = match by {
         UsageBy::Session => "SESSION",
         UsageBy::Day => "DAY",

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use agentx::config::Thinking;
 use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -23,6 +24,8 @@ pub(crate) struct Cast {
     apart: bool,
     /// What the first one is called where nobody saw it come.
     first: String,
+    /// How reasoning is shown, where somebody chose.
+    thinking: Option<Thinking>,
 }
 
 #[derive(Debug)]
@@ -78,8 +81,17 @@ impl Cast {
         }
     }
 
+    /// Shows reasoning so from here on.
+    pub(crate) fn set_thinking(&mut self, thinking: Thinking) {
+        self.thinking = Some(thinking);
+        for member in self.members.values_mut() {
+            member.transcript.set_thinking(thinking);
+        }
+    }
+
     /// Takes an event; `main` is the transcript of the agent that people talk to.
     pub(crate) fn event(&mut self, main: &mut Transcript, envelope: &Envelope<RuntimeEvent>) {
+        main.set_time(envelope.at);
         let Some(id) = &envelope.agent_state_id else {
             return main.event(&envelope.event);
         };
@@ -97,6 +109,7 @@ impl Cast {
             return main.event(&envelope.event);
         };
         member.gone |= matches!(envelope.event, RuntimeEvent::AgentDestroyed(_));
+        member.transcript.set_time(envelope.at);
         member.transcript.event(&envelope.event);
         member.tell(main, self.apart);
     }
@@ -122,9 +135,13 @@ impl Cast {
         let name = visible(name);
         let room = self.width.saturating_sub(name.width() + 3);
         let label = format!("{} ", self.style.agent(&name, &format!("{name} │")));
+        let mut transcript = Transcript::new(self.style, room);
+        if let Some(thinking) = self.thinking {
+            transcript.set_thinking(thinking);
+        }
         let member = self.members.entry(id.clone()).or_insert_with(|| Member {
             label: String::new(),
-            transcript: Transcript::new(self.style, room),
+            transcript,
             line: String::new(),
             gone: false,
             is_child,
@@ -331,7 +348,10 @@ mod tests {
 
     #[test]
     fn a_name_keeps_its_colour() {
-        let style = Style { color: true };
+        let style = Style {
+            color: true,
+            ..Style::default()
+        };
         let shown = joined(&show(&mut Cast::new(style, 80), style));
         let again = joined(&show(&mut Cast::new(style, 80), style));
         let label = style.agent("scout", "scout │");

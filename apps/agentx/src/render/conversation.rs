@@ -8,7 +8,7 @@ use super::table::cut;
 use super::tool::describe;
 
 /// How the parts begin that go along with what a person says in a chat.
-const ALONG: [&str; 2] = ["\n\n<file path=", "\n\n<ran_by_the_person "];
+pub(crate) const ALONG: [&str; 2] = ["\n\n<file path=", "\n\n<ran_by_the_person "];
 
 /// The message that an event adds to the conversation, as text; `None` for all other events.
 pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {

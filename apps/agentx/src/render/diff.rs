@@ -131,7 +131,15 @@ mod tests {
 
     #[test]
     fn colours_say_the_same() {
-        let lines = unified("a\n", "b\n", 9, Style { color: true });
+        let lines = unified(
+            "a\n",
+            "b\n",
+            9,
+            Style {
+                color: true,
+                ..Style::default()
+            },
+        );
         assert!(lines[1].starts_with("\u{1b}[31m-a") && lines[2].starts_with("\u{1b}[32m+b"));
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod diff;
 pub(crate) mod result;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod todo;
 pub(crate) mod tool;
 pub(crate) mod transcript;
 pub(crate) mod units;

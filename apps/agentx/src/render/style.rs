@@ -5,6 +5,8 @@
 pub(crate) struct Style {
     /// Whether colours may be used.
     pub(crate) color: bool,
+    /// Whether words stand in the place of signs, for who listens.
+    pub(crate) words: bool,
 }
 
 impl Style {
@@ -14,6 +16,11 @@ impl Style {
         } else {
             text.to_owned()
         }
+    }
+
+    /// A sign, or what it means where words are wanted.
+    pub(crate) fn sign<'a>(self, sign: &'a str, words: &'a str) -> &'a str {
+        if self.words { words } else { sign }
     }
 
     /// Less important.

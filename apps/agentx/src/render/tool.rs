@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::clean::{Cleaner, visible};
 use super::table::cut;
+use super::todo;
 
 /// Lines that are shown as they come.
 const HEAD_LINES: usize = 12;
@@ -20,6 +21,9 @@ pub(crate) fn describe(input: &Value) -> String {
     let Value::Object(arguments) = input else {
         return visible(&input.to_string());
     };
+    if let Some(items) = arguments.get("todos").and_then(todo::read) {
+        return todo::summary(&items);
+    }
     let telling = ["command", "path", "pattern", "file_path", "query", "url"];
     let found = telling
         .iter()
@@ -74,18 +78,24 @@ impl ToolOutputView {
         lines
     }
 
-    /// What is left to show when the call has ended.
-    pub(crate) fn finish(&mut self) -> Vec<String> {
+    /// What is left to show when the call has ended; `more` says how what was left out can be seen.
+    pub(crate) fn finish(&mut self, more: &str) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.partial.is_empty() {
             let last = std::mem::take(&mut self.partial);
             lines.extend(self.line(&last));
         }
         if self.left_out > self.tail.len() {
-            lines.push(format!("… {} lines …", self.left_out - self.tail.len()));
+            lines.push(format!("… {} lines{more} …", self.left_out - self.tail.len()));
         }
         lines.extend(self.tail.drain(..));
         lines
+    }
+
+    /// The lines that came last, of those that are not shown yet; the one that has not ended among them.
+    pub(crate) fn last(&self) -> impl Iterator<Item = &str> {
+        let open = (!self.partial.is_empty()).then_some(self.partial.as_str());
+        self.tail.iter().map(String::as_str).chain(open)
     }
 
     fn line(&mut self, line: &str) -> Option<String> {
@@ -168,7 +178,7 @@ mod tests {
             lines.extend(view.push(&format!("line {i}\n")));
         }
         assert_eq!(lines.len(), HEAD_LINES);
-        let end = view.finish();
+        let end = view.finish("");
         assert_eq!(end, ["… 84 lines …", "line 96", "line 97", "line 98", "line 99"]);
     }
 

@@ -2,16 +2,20 @@
 
 use std::collections::HashMap;
 
-use agentx::types::{RunStatus, RuntimeEvent, ToolCallId, ToolStatus, TurnResponse};
-use unicode_width::UnicodeWidthStr as _;
+use agentx::config::Thinking;
+use agentx::types::{RunStatus, RuntimeEvent, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
 use super::style::Style;
 use super::table::cut;
-use super::tool::{EmittedView, ToolOutputView, describe, outcome};
+use super::todo::TodoView;
+use super::tool::describe;
 use super::units;
 use crate::exit::Exit;
 use crate::failure::{exit_of, hint_in_chat};
+use calls::Call;
+use thinking::Thought;
+pub(crate) use thinking::length;
 
 /// Where a piece of text belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,14 @@ pub(crate) struct Transcript {
     style: Style,
     width: usize,
     calls: HashMap<ToolCallId, Call>,
+    /// Whether a call is told when it has ended; while it runs it is shown by who asks for [`Transcript::running`].
+    holds_calls: bool,
+    /// When what is told happened.
+    at: Timestamp,
+    /// How reasoning is shown, where somebody chose; else as it comes, where it can be told apart.
+    thinking: Option<Thinking>,
+    thought: Option<Thought>,
+    todos: TodoView,
     cleaner: Cleaner,
     open_line: Option<Open>,
     /// The error that may end the run: said once, at the end of the run, or before whatever comes first.
@@ -51,20 +63,6 @@ pub(crate) struct Transcript {
     costs: bool,
     turn: Option<TurnResponse>,
     pieces: Vec<Piece>,
-}
-
-#[derive(Debug, Default)]
-struct Call {
-    name: String,
-    what: String,
-    output: ToolOutputView,
-    /// What it streams to whoever listens; of this nothing is left out.
-    emitted: EmittedView,
-    headed: bool,
-    /// The person saw what it would do before it was allowed.
-    asked: bool,
-    /// The agent that it gives work to.
-    agent: Option<String>,
 }
 
 #[derive(Debug)]
@@ -102,9 +100,25 @@ impl Transcript {
         self
     }
 
+    /// Tells calls when they have ended: who has this shows them while they run.
+    pub(crate) fn holding_calls(mut self) -> Self {
+        self.holds_calls = true;
+        self
+    }
+
+    /// What comes happened at this time.
+    pub(crate) fn set_time(&mut self, at: Timestamp) {
+        self.at = at;
+    }
+
     /// The screen has another width now.
     pub(crate) fn set_width(&mut self, width: usize) {
         self.width = width.max(20);
+    }
+
+    /// Whether something was said that nobody has taken.
+    pub(crate) fn has_said(&self) -> bool {
+        !self.pieces.is_empty()
     }
 
     /// Takes what was said since the last time.
@@ -146,21 +160,21 @@ impl Transcript {
 
     /// Takes an event.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) {
+        if let RuntimeEvent::ThinkingDelta(delta) = event {
+            return self.think(&delta.text);
+        }
+        if thinking::is_after(event) {
+            self.end_thought();
+        }
         match event {
             RuntimeEvent::TextDelta(delta) => self.stream(Open::Answer, &delta.text),
-            RuntimeEvent::ThinkingDelta(delta) if self.style.color => {
-                self.stream(Open::Thinking, &delta.text)
-            }
             RuntimeEvent::MessageStart(_) => self.cleaner = Cleaner::default(),
             RuntimeEvent::MessageStop(_) => self.end_line(),
             RuntimeEvent::ToolCallRequested(call) => {
                 self.remember(&call.tool_call_id, &call.name, describe(&call.input));
                 self.note_order(call);
             }
-            RuntimeEvent::ToolExecuting(call) => {
-                self.remember(&call.tool_call_id, &call.name, describe(&call.input));
-                self.head(&call.tool_call_id);
-            }
+            RuntimeEvent::ToolExecuting(call) => self.executing(call),
             RuntimeEvent::ToolOutput(output) => self.tool_output(&output.tool_call_id, &output.text),
             RuntimeEvent::Chunk(chunk) => {
                 // Of the agent's own words the pieces came before.
@@ -169,25 +183,8 @@ impl Transcript {
                 }
             }
             RuntimeEvent::ApprovalRequested(asked) => self.asked(&asked.tool_call_id),
-            RuntimeEvent::ToolCompleted(done) => {
-                self.changed(done);
-                let ended = format!("{} {}", self.style.good("✓"), units::duration(done.duration_ms));
-                self.tool_end(
-                    &done.tool_call_id,
-                    &done.name,
-                    &ended,
-                    &outcome(done.details.as_ref()),
-                );
-            }
-            RuntimeEvent::ToolFailed(failed) => {
-                let sign = self.style.bad("✗");
-                let error = cut(
-                    &visible(failed.error.lines().next().unwrap_or_default()),
-                    self.width.saturating_sub(24),
-                );
-                let ended = format!("{sign} {} {error}", status_word(failed.status));
-                self.tool_end(&failed.tool_call_id, &failed.name, ended.trim_end(), "");
-            }
+            RuntimeEvent::ToolCompleted(done) => self.completed(done),
+            RuntimeEvent::ToolFailed(failed) => self.failed(failed),
             RuntimeEvent::ErrorRaised(error) => self.error(error),
             RuntimeEvent::RunStarted(_) => self.turn = None,
             RuntimeEvent::TurnResponse(turn) if self.costs => self.turn = Some(turn.clone()),
@@ -235,64 +232,6 @@ impl Transcript {
         }
     }
 
-    fn remember(&mut self, id: &ToolCallId, name: &str, what: String) {
-        let call = self.calls.entry(id.clone()).or_default();
-        call.name = name.to_owned();
-        call.what = what;
-    }
-
-    fn head(&mut self, id: &ToolCallId) {
-        let Some(call) = self.calls.get_mut(id).filter(|call| !call.headed) else {
-            return;
-        };
-        call.headed = true;
-        let room = self.width.saturating_sub(call.name.width() + 4);
-        let (name, what) = (visible(&call.name), cut(&call.what, room));
-        let line = format!("{} {}  {}", self.style.person("●"), self.style.bold(&name), what);
-        self.aside(line.trim_end());
-    }
-
-    fn tool_output(&mut self, id: &ToolCallId, text: &str) {
-        self.head(id);
-        let many = self.calls.len() > 1;
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
-        let lines = call.output.push(text);
-        let label = if many {
-            format!("{} ", visible(&call.name))
-        } else {
-            String::new()
-        };
-        self.indented(&lines, &label);
-    }
-
-    fn tool_end(&mut self, id: &ToolCallId, name: &str, ended: &str, details: &str) {
-        if !self.calls.contains_key(id) {
-            self.remember(id, name, String::new());
-        }
-        self.head(id);
-        let many = self.calls.len() > 1;
-        let Some(mut call) = self.calls.remove(id) else {
-            return;
-        };
-        let rest = call.output.finish();
-        let last = call.emitted.finish();
-        let label = if many {
-            format!("{} ", visible(&call.name))
-        } else {
-            String::new()
-        };
-        self.whole_lines(&last, &label);
-        self.indented(&rest, &label);
-        let details = if details.is_empty() {
-            String::new()
-        } else {
-            format!("  {}", self.style.dim(details))
-        };
-        self.aside(&format!("  └ {label}{ended}{details}"));
-    }
-
     fn error(&mut self, error: &agentx::types::ErrorRaised) {
         let message = visible(&clean(&error.message).replace('\n', " "));
         let Some(wait) = error.retry_in_ms else {
@@ -332,7 +271,7 @@ impl Transcript {
         self.end_line();
         self.attempt.clear();
         // Calls that never got an outcome belong to a run that is over.
-        self.calls.clear();
+        self.end_calls();
         if self.silent_end {
             return;
         }
@@ -345,14 +284,18 @@ impl Transcript {
             false => format!("{what}: {message}"),
         };
         let exit = match status {
-            RunStatus::Interrupted => return self.aside(&self.style.warn("■ stopped")),
+            RunStatus::Interrupted => {
+                return self.aside(&self.style.warn(self.style.sign("■ stopped", "stopped")));
+            }
             RunStatus::TimedOut => Exit::Limit,
             RunStatus::Failed => exit_of(&code),
             _ => return,
         };
         let line = match exit {
-            Exit::Limit => self.style.warn(&told("■ limit reached")),
-            _ => self.style.bad(&told("■ failed")),
+            Exit::Limit => self
+                .style
+                .warn(&told(self.style.sign("■ limit reached", "limit reached"))),
+            _ => self.style.bad(&told(self.style.sign("■ failed", "failed"))),
         };
         self.aside(&line);
         if let Some(hint) = hint_in_chat(exit, &code) {
@@ -367,7 +310,7 @@ impl Transcript {
             units::money(turn.cost),
             units::duration(turn.duration_ms),
         ];
-        let line = self.style.dim(&words.join(" · "));
+        let line = self.style.dim(&words.join(self.style.sign(" · ", ", ")));
         self.aside(&format!("{line}\n\n"));
     }
 
@@ -379,19 +322,8 @@ impl Transcript {
     }
 }
 
-fn status_word(status: ToolStatus) -> &'static str {
-    match status {
-        ToolStatus::Success => "done",
-        ToolStatus::Failed => "failed",
-        ToolStatus::Invalid => "not a valid call",
-        ToolStatus::Denied => "refused",
-        ToolStatus::Refused => "refused by a limit",
-        ToolStatus::TimedOut => "took too long",
-        ToolStatus::Interrupted => "stopped",
-        ToolStatus::Unknown => "outcome unknown",
-    }
-}
-
+mod calls;
 mod others;
 #[cfg(test)]
 mod tests;
+mod thinking;

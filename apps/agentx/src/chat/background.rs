@@ -1,0 +1,224 @@
+//! Whether the terminal's background is light: it is asked, and says so whenever it likes. The answer comes in among the keys, at
+//! once, or late over ssh; it is taken out from between them, so that it never ends in what is being written.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::terminal::Input;
+
+/// Asks the terminal for the colour of its background (OSC 11).
+pub(crate) const ASK: &str = "\u{1b}]11;?\u{1b}\\";
+/// How long a chat waits for the answer before it shows what was said before.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long an answer begins after that chat began, at most; later only a whole one is seen for what it is.
+const SOON: Duration = Duration::from_secs(5);
+/// How long the sign that begins an answer, which is also a key, waits for what follows it.
+const SPLIT: Duration = Duration::from_millis(40);
+/// How long an answer that has begun waits for its end.
+const TORN: Duration = Duration::from_secs(1);
+/// No answer is longer.
+const LONGEST: usize = 48;
+
+/// Takes the answer out from between the keys.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    began: Instant,
+    /// Keys that may be the beginning of an answer.
+    held: Vec<KeyEvent>,
+    /// What the answer says so far, after `ESC ]`.
+    text: Option<String>,
+    /// One has come.
+    came: bool,
+}
+
+impl Answer {
+    /// Of a terminal that is asked about now.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            began: now,
+            held: Vec::new(),
+            text: None,
+            came: false,
+        }
+    }
+
+    /// How long the next key may be waited for before [`Answer::give_up`]; `None` for ever.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        match (self.held.is_empty(), &self.text) {
+            (true, _) => None,
+            (false, None) => Some(SPLIT),
+            (false, Some(_)) => Some(TORN),
+        }
+    }
+
+    /// No key came: what was held is what it looked like.
+    pub(crate) fn give_up(&mut self) -> Vec<Input> {
+        self.text = None;
+        self.held.drain(..).map(Input::Key).collect()
+    }
+
+    /// Takes a key; returns what it, and what was held, came to.
+    pub(crate) fn take(&mut self, key: KeyEvent, now: Instant) -> Vec<Input> {
+        if self.came || key.kind == KeyEventKind::Release {
+            return vec![Input::Key(key)];
+        }
+        let Some(text) = &mut self.text else {
+            return self.begin(key, now);
+        };
+        let ends = match key.code {
+            KeyCode::Char('\\') => true,
+            KeyCode::Char('g') => key.modifiers == KeyModifiers::CONTROL,
+            _ => false,
+        };
+        if ends && let Some(is_light) = is_light(text) {
+            (self.came, self.text) = (true, None);
+            self.held.clear();
+            return vec![Input::Background { is_light }];
+        }
+        let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            KeyCode::Char(c) if plain && text.len() < LONGEST => {
+                text.push(c);
+                let fits = is_beginning(text);
+                self.held.push(key);
+                if fits { Vec::new() } else { self.give_up() }
+            }
+            // The end in two pieces: the second one decides.
+            KeyCode::Esc => {
+                self.held.push(key);
+                Vec::new()
+            }
+            _ => {
+                self.held.push(key);
+                self.give_up()
+            }
+        }
+    }
+
+    /// `ESC ]`, whole as one key or in two.
+    fn begin(&mut self, key: KeyEvent, now: Instant) -> Vec<Input> {
+        let after_escape = !self.held.is_empty();
+        let is_sign = key.code == KeyCode::Char(']');
+        let is_split = after_escape && is_sign && key.modifiers.is_empty();
+        if is_split || (is_sign && key.modifiers == KeyModifiers::ALT) {
+            self.text = Some(String::new());
+            self.held.push(key);
+            return Vec::new();
+        }
+        if key.code == KeyCode::Esc && !after_escape && now.duration_since(self.began) < SOON {
+            self.held.push(key);
+            return Vec::new();
+        }
+        self.held.push(key);
+        self.give_up()
+    }
+}
+
+/// Whether an answer may begin so.
+fn is_beginning(text: &str) -> bool {
+    let begin = "11;rgb";
+    let Some(rest) = text.strip_prefix(begin) else {
+        return begin.starts_with(text);
+    };
+    let digits = rest.strip_prefix("a:").or_else(|| rest.strip_prefix(':'));
+    match digits {
+        Some(digits) => digits.chars().all(|c| c.is_ascii_hexdigit() || c == '/'),
+        None => rest.is_empty() || rest == "a",
+    }
+}
+
+/// Whether a colour such as `11;rgb:1e1e/1e1e/2e2e` is a light one.
+fn is_light(text: &str) -> Option<bool> {
+    let (_, colour) = text.strip_prefix("11;rgb")?.split_once(':')?;
+    let parts: Vec<f64> = colour
+        .split('/')
+        .take(3)
+        .filter_map(|part| {
+            let most = 16_f64.powi(i32::try_from(part.len()).ok()?) - 1.0;
+            Some(f64::from(u32::from_str_radix(part, 16).ok()?) / most)
+        })
+        .collect();
+    let [red, green, blue] = parts[..] else {
+        return None;
+    };
+    Some(0.299 * red + 0.587 * green + 0.114 * blue > 0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(c: char, modifiers: KeyModifiers) -> KeyEvent {
+        KeyEvent::new(KeyCode::Char(c), modifiers)
+    }
+
+    /// As a terminal's bytes come out of the reader of keys.
+    fn keys(text: &str) -> Vec<KeyEvent> {
+        let mut keys = Vec::new();
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            keys.push(match c {
+                '\u{1b}' => match chars.next() {
+                    Some(next) => key(next, KeyModifiers::ALT),
+                    None => KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE),
+                },
+                '\u{7}' => key('g', KeyModifiers::CONTROL),
+                c if c.is_ascii_uppercase() => key(c, KeyModifiers::SHIFT),
+                c => key(c, KeyModifiers::NONE),
+            });
+        }
+        keys
+    }
+
+    fn typed(answer: &mut Answer, keys: Vec<KeyEvent>) -> (String, Option<bool>) {
+        let now = answer.began;
+        let mut inputs: Vec<Input> = keys.into_iter().flat_map(|key| answer.take(key, now)).collect();
+        inputs.extend(answer.give_up());
+        let (mut text, mut light) = (String::new(), None);
+        for input in inputs {
+            match input {
+                Input::Key(key) => text.push(key.code.as_char().unwrap_or('⎋')),
+                Input::Background { is_light } => light = Some(is_light),
+                _ => {}
+            }
+        }
+        (text, light)
+    }
+
+    #[test]
+    fn an_answer_is_taken_out_wherever_it_comes() {
+        for (typed_text, expected) in [
+            ("\u{1b}]11;rgb:ffff/FFFF/dddd\u{1b}\\", ("", Some(true))),
+            ("hel\u{1b}]11;rgb:1e1e/1e1e/2e2e\u{7}lo", ("hello", Some(false))),
+            ("\u{1b}]11;rgba:ff/ff/ff/ff\u{1b}\\x", ("x", Some(true))),
+            ("\u{1b}]x", ("]x", None)),
+            ("\u{1b}]11;hello", ("]11;hello", None)),
+            ("\u{1b}]11;rgb:12/34", ("]11;rgb:12/34", None)),
+            ("11;rgb:ff/ff/ff", ("11;rgb:ff/ff/ff", None)),
+        ] {
+            let mut answer = Answer::new(Instant::now());
+            let (text, light) = typed(&mut answer, keys(typed_text));
+            assert_eq!((text.as_str(), light), expected, "{typed_text:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_comes_in_two_pieces_is_one_all_the_same() {
+        let mut pieces = keys("\u{1b}");
+        pieces.extend(keys("]11;rgb:ffff/ffff/ffff"));
+        pieces.extend(keys("\u{1b}"));
+        pieces.extend(keys("\\"));
+        let mut answer = Answer::new(Instant::now());
+        assert_eq!(typed(&mut answer, pieces), (String::new(), Some(true)));
+    }
+
+    #[test]
+    fn escape_alone_is_escape() {
+        let mut answer = Answer::new(Instant::now());
+        let (text, light) = typed(&mut answer, keys("\u{1b}"));
+        assert_eq!((text.as_str(), light), ("⎋", None));
+        assert_eq!(answer.patience(), None, "nothing is held, so nothing wakes up");
+    }
+}

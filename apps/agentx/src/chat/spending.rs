@@ -1,0 +1,53 @@
+//! `/usage`: what this session has cost, by model and by cause; or all sessions, added up as is asked.
+
+use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
+
+use super::{Chat, Seat};
+use crate::cmd::spending::{render, total};
+use crate::error::CliError;
+use crate::render::units;
+
+impl Chat<'_> {
+    /// Says what was spent.
+    pub(super) async fn usage(&mut self, by: Option<UsageBy>) -> Result<String, CliError> {
+        if let Some(by) = by {
+            let rows = self.spent(by, false).await?;
+            return Ok(match rows.is_empty() {
+                true => "nothing was spent yet".to_owned(),
+                false => render(by, &rows, &total(&rows), self.console.terminal.width),
+            });
+        }
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing was spent yet".to_owned());
+        };
+        let session = session.clone();
+        let state = self.wait_for(async { session.state().await }).await?;
+        let mut text = format!("{} · {}\n", units::usage(&state.usage), units::money(state.cost));
+        for by in [UsageBy::Model, UsageBy::Cause] {
+            // A server does not tell how a session's sum came about; the sum is right all the same.
+            let rows = self.spent(by, true).await.unwrap_or_default();
+            if !rows.is_empty() {
+                text.push_str(&format!(
+                    "\n{}",
+                    render(by, &rows, &total(&rows), self.console.terminal.width)
+                ));
+            }
+        }
+        Ok(text)
+    }
+
+    async fn spent(&mut self, by: UsageBy, here: bool) -> Result<Vec<UsageRow>, CliError> {
+        let session = match &self.seat {
+            Seat::Open { session, .. } if here => Some(session.id().clone()),
+            _ => None,
+        };
+        let runtime = self.place.shared();
+        let query = UsageQuery {
+            owner: runtime.owner().clone(),
+            by,
+            since: None,
+            session,
+        };
+        self.wait_for(async { runtime.usage(query).await }).await
+    }
+}

@@ -1,0 +1,352 @@
+//! The row that says how a chat stands: a template, or the first line of what a command of the person's says. The command runs
+//! beside the chat, with a time limit, never more often than was said, and only when something has changed.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use agentx::config::ChatSettings;
+use agentx::types::{NanoUsd, Prices, Usage};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::render::clean::visible;
+use crate::render::units;
+
+/// No command of this row takes longer.
+const LIMIT: Duration = Duration::from_secs(2);
+/// So much of what it says is read.
+const MOST_BYTES: u64 = 4096;
+
+/// How a session stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Stand {
+    /// The model that is asked.
+    pub(crate) model: String,
+    /// Tokens that fit into one call.
+    pub(crate) window: u64,
+    /// How many of them the last call filled.
+    pub(crate) filled: u64,
+    /// Tokens of all calls.
+    pub(crate) usage: Usage,
+    /// Money of all calls.
+    pub(crate) cost: NanoUsd,
+    /// What a token costs.
+    pub(crate) prices: Prices,
+    /// How often the model was answered with tool results, in the run that is under way or the last one.
+    pub(crate) iterations: u32,
+    /// How long the agent has worked since the chat began.
+    pub(crate) worked: Duration,
+    /// The session, once it is open.
+    pub(crate) session: String,
+    /// The directory it works in.
+    pub(crate) workspace: String,
+}
+
+impl Stand {
+    fn value(&self, name: &str) -> String {
+        let percent = self.filled.saturating_mul(100) / self.window.max(1);
+        match name {
+            "model" => self.model.clone(),
+            "context" => format!(
+                "{}/{} ({percent} %)",
+                units::count(self.filled),
+                units::count(self.window)
+            ),
+            "tokens" => units::usage(&self.usage),
+            "cost" => units::money(self.cost),
+            "iterations" => match self.iterations {
+                1 => "1 round".to_owned(),
+                n => format!("{n} rounds"),
+            },
+            "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
+            "session" => self.session.clone(),
+            "workspace" => self.workspace.clone(),
+            _ => String::new(),
+        }
+    }
+
+    fn to_json(&self) -> String {
+        json!({
+            "model": self.model,
+            "context_tokens": self.filled,
+            "context_window": self.window,
+            "usage": self.usage,
+            "cost_usd": self.cost.as_usd(),
+            "iterations": self.iterations,
+            "worked_ms": u64::try_from(self.worked.as_millis()).unwrap_or(u64::MAX),
+            "session": self.session,
+            "workspace": self.workspace,
+        })
+        .to_string()
+    }
+}
+
+/// A template with what it names filled in. Between two parts of which one is empty there is one separator, not two.
+fn filled(template: &str, stand: &Stand) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}']) {
+        text.push_str(&rest[..at]);
+        let after = &rest[at..];
+        let doubled = after.len() >= 2 && after.as_bytes()[0] == after.as_bytes()[1];
+        rest = match after.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
+            _ if doubled => {
+                text.push_str(&after[..1]);
+                &after[2..]
+            }
+            Some((name, rest)) => {
+                text.push_str(&visible(&stand.value(name)));
+                rest
+            }
+            None => &after[1..],
+        };
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The row.
+#[derive(Debug)]
+pub(crate) struct StatusRow {
+    template: String,
+    command: Option<Script>,
+}
+
+#[derive(Debug)]
+struct Script {
+    line: String,
+    every: Duration,
+    /// What it said last.
+    said: Option<String>,
+    ran: Option<Instant>,
+    /// What it was told last.
+    told: Option<Stand>,
+    /// What is to be told, and was not yet.
+    news: Option<Stand>,
+    running: Option<AbortOnDropHandle<Result<String, String>>>,
+    failure: Option<String>,
+    complained: bool,
+}
+
+impl StatusRow {
+    /// As the person wants it.
+    pub(crate) fn new(settings: &ChatSettings) -> Self {
+        let command = settings.status_command.clone().map(|line| Script {
+            line,
+            every: settings.status_every,
+            said: None,
+            ran: None,
+            told: None,
+            news: None,
+            running: None,
+            failure: None,
+            complained: false,
+        });
+        Self {
+            template: settings.status.clone(),
+            command,
+        }
+    }
+
+    /// The row as it is now.
+    pub(crate) fn text(&self, stand: &Stand) -> String {
+        let said = self.command.as_ref().and_then(|command| command.said.clone());
+        said.unwrap_or_else(|| filled(&self.template, stand))
+    }
+
+    /// Tells the command how things stand, as soon as it may be run again.
+    pub(crate) fn tell(&mut self, stand: &Stand) {
+        if let Some(command) = &mut self.command {
+            if command.told.as_ref() != Some(stand) {
+                command.news = Some(stand.clone());
+            }
+            command.start_if_due();
+        }
+    }
+
+    /// What went wrong with the command, once.
+    pub(crate) fn complaint(&mut self) -> Option<String> {
+        let command = self.command.as_mut()?;
+        let failure = command.failure.take().filter(|_| !command.complained)?;
+        command.complained = true;
+        Some(format!(
+            "chat.status_command: {failure}; the row is what it would be without it"
+        ))
+    }
+
+    /// Waits until the row may be another one: the command has ended or may be run again, or `tick` is over. Safe to drop.
+    pub(crate) async fn changed(&mut self, tick: Option<Duration>) {
+        let ticks = async {
+            match tick {
+                Some(tick) => tokio::time::sleep(tick).await,
+                None => std::future::pending().await,
+            }
+        };
+        let command = async {
+            match &mut self.command {
+                Some(command) => command.turn().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = ticks => {}
+            () = command => {}
+        }
+    }
+}
+
+impl Script {
+    fn next(&self) -> Option<Instant> {
+        self.ran.map(|ran| ran + self.every)
+    }
+
+    fn start_if_due(&mut self) {
+        if self.running.is_some() || self.next().is_some_and(|next| next > Instant::now()) {
+            return;
+        }
+        let Some(stand) = self.news.take() else { return };
+        let work = run(self.line.clone(), stand.to_json());
+        (self.told, self.ran) = (Some(stand), Some(Instant::now()));
+        self.running = Some(AbortOnDropHandle::new(tokio::spawn(work)));
+    }
+
+    async fn turn(&mut self) {
+        match (&mut self.running, &self.news) {
+            (Some(running), _) => {
+                let ended = running.await;
+                self.running = None;
+                match ended.unwrap_or_else(|error| Err(error.to_string())) {
+                    Ok(said) => self.said = Some(said),
+                    Err(what) => (self.said, self.failure) = (None, Some(what)),
+                }
+            }
+            (None, Some(_)) => match self.next() {
+                Some(next) => tokio::time::sleep_until(next).await,
+                None => {}
+            },
+            (None, None) => std::future::pending().await,
+        }
+    }
+}
+
+/// Runs a command line; returns the first line of what it says.
+async fn run(line: String, input: String) -> Result<String, String> {
+    let mut command = tokio::process::Command::new("sh");
+    command
+        .args(["-c", &line])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let group = child.id();
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let work = async {
+        if let Some(mut stdin) = stdin {
+            // One that does not read what it is told is none the worse for it.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        let mut said = Vec::new();
+        if let Some(stdout) = stdout {
+            let read = stdout.take(MOST_BYTES).read_to_end(&mut said).await;
+            read.map_err(|error| error.to_string())?;
+        }
+        let status = child.wait().await.map_err(|error| error.to_string())?;
+        Ok::<_, String>((said, status))
+    };
+    let done = tokio::time::timeout(LIMIT, work).await;
+    if done.is_err() {
+        end(group);
+    }
+    let (said, status) = done.map_err(|_| format!("it took longer than {} s", LIMIT.as_secs()))??;
+    if !status.success() {
+        return Err(format!("it ended with {status}"));
+    }
+    let said = String::from_utf8_lossy(&said);
+    Ok(said.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Ends a command with all that it started.
+#[cfg(unix)]
+fn end(group: Option<u32>) {
+    use nix::sys::signal::{Signal, killpg};
+    use nix::unistd::Pid;
+    if let Some(pid) = group.and_then(|pid| i32::try_from(pid).ok()) {
+        // It may have ended by itself meanwhile.
+        let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn end(_group: Option<u32>) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stand() -> Stand {
+        Stand {
+            model: "opus".into(),
+            window: 200_000,
+            filled: 24_000,
+            usage: Usage {
+                input_tokens: 30_000,
+                output_tokens: 500,
+                ..Usage::default()
+            },
+            cost: NanoUsd(120_000_000),
+            iterations: 3,
+            worked: Duration::from_secs(75),
+            session: "ses_1".into(),
+            ..Stand::default()
+        }
+    }
+
+    fn row(status: &str, command: Option<&str>) -> StatusRow {
+        StatusRow::new(&ChatSettings {
+            status: status.into(),
+            status_command: command.map(str::to_owned),
+            ..ChatSettings::default()
+        })
+    }
+
+    #[test]
+    fn a_template_is_filled_in() {
+        let text = |template: &str| row(template, None).text(&stand());
+        assert_eq!(
+            text("{model} · {context} · {cost}"),
+            "opus · 24.0k/200.0k (12 %) · $0.12"
+        );
+        assert_eq!(
+            text("{{{session}}} {iterations}, {time}, {tokens}"),
+            "{ses_1} 3 rounds, 1m 15s, 30.0k in, 500 out"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_command_is_told_how_things_stand_and_says_the_row() {
+        let script = "printf 'cost '; grep -o '\"cost_usd\":[0-9.]*'; echo more";
+        let mut row = row("{model}", Some(script));
+        row.tell(&stand());
+        assert_eq!(row.text(&stand()), "opus", "until it has said something");
+        row.changed(None).await;
+        assert_eq!(row.text(&stand()), "cost \"cost_usd\":0.12");
+        assert_eq!(row.complaint(), None);
+    }
+
+    #[tokio::test]
+    async fn what_goes_wrong_is_said_once() {
+        let mut row = row("{model}", Some("exit 3"));
+        row.tell(&stand());
+        row.changed(None).await;
+        assert!(
+            row.complaint()
+                .is_some_and(|what| what.contains("exit status: 3"))
+        );
+        assert_eq!((row.text(&stand()).as_str(), row.complaint()), ("opus", None));
+    }
+}

@@ -1,0 +1,143 @@
+//! The model's list of what is to be done, as people follow it: whole when it is new, then what changed of it.
+
+use serde_json::Value;
+
+use super::clean::visible;
+use super::style::Style;
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    what: String,
+    how_far: HowFar,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HowFar {
+    Open,
+    Begun,
+    Done,
+    Dropped,
+}
+
+/// Reads a list, in the arguments of a call as in its result; `None` where it is none.
+pub(crate) fn read(list: &Value) -> Option<Vec<Item>> {
+    let item = |value: &Value| {
+        let how_far = match value.get("status")?.as_str()? {
+            "completed" => HowFar::Done,
+            "in_progress" => HowFar::Begun,
+            "cancelled" => HowFar::Dropped,
+            _ => HowFar::Open,
+        };
+        let what = visible(value.get("content")?.as_str()?);
+        Some(Item { what, how_far })
+    };
+    list.as_array()?.iter().map(item).collect()
+}
+
+/// How far a list is: `2 of 5 done`.
+pub(crate) fn summary(items: &[Item]) -> String {
+    let left = items
+        .iter()
+        .filter(|item| item.how_far != HowFar::Dropped)
+        .count();
+    let done = items.iter().filter(|item| item.how_far == HowFar::Done).count();
+    match items.len() {
+        0 => "nothing to do".to_owned(),
+        _ => format!("{done} of {left} done"),
+    }
+}
+
+impl Item {
+    fn line(&self, style: Style) -> String {
+        let what = &self.what;
+        match self.how_far {
+            HowFar::Open => format!("{} {what}", style.sign("☐", "to do:")),
+            HowFar::Begun => format!("{} {}", style.person(style.sign("▸", "now:")), style.bold(what)),
+            HowFar::Done => format!("{} {}", style.good(style.sign("☑", "done:")), style.dim(what)),
+            HowFar::Dropped => style.dim(&format!("{} {what}", style.sign("☒", "dropped:"))),
+        }
+    }
+}
+
+/// The list as it stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TodoView {
+    items: Vec<Item>,
+}
+
+impl TodoView {
+    /// Takes the list as it is now; returns the lines that tell of it: all where entries came or went, else those that changed.
+    pub(crate) fn take(&mut self, items: Vec<Item>, style: Style) -> Vec<String> {
+        let same = |(old, new): (&Item, &Item)| old.what == new.what;
+        let is_same = self.items.len() == items.len() && self.items.iter().zip(&items).all(same);
+        let lines = items
+            .iter()
+            .enumerate()
+            .filter(|(at, item)| !is_same || self.items.get(*at) != Some(item))
+            .map(|(_, item)| item.line(style))
+            .collect();
+        self.items = items;
+        lines
+    }
+
+    /// The whole list; empty where there is none.
+    pub(crate) fn all(&self, style: Style) -> Vec<String> {
+        self.items.iter().map(|item| item.line(style)).collect()
+    }
+
+    /// What is done now, and how far all is; nothing where nothing is left to do.
+    pub(crate) fn now(&self, style: Style) -> Option<String> {
+        let next = |how_far| self.items.iter().find(|item| item.how_far == how_far);
+        let item = next(HowFar::Begun).or_else(|| next(HowFar::Open))?;
+        Some(format!(
+            "{} {}",
+            item.line(style),
+            style.dim(&format!("· {}", summary(&self.items)))
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn items(how_far: [&str; 3]) -> Vec<Item> {
+        let names = ["read", "write", "test\u{1b}[2K"];
+        let list = names.iter().zip(how_far);
+        let list: Vec<Value> = list
+            .map(|(name, far)| json!({"content": name, "status": far}))
+            .collect();
+        read(&Value::from(list)).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_list_is_told_whole_and_then_what_changed() {
+        let (mut view, plain) = (TodoView::default(), Style::default());
+        let first = view.take(items(["completed", "in_progress", "pending"]), plain);
+        assert_eq!(first, ["☑ read", "▸ write", "☐ test␛[2K"]);
+        assert_eq!(view.now(plain).as_deref(), Some("▸ write · 1 of 3 done"));
+        let second = view.take(items(["completed", "completed", "in_progress"]), plain);
+        assert_eq!(second, ["☑ write", "▸ test␛[2K"]);
+        assert_eq!(
+            view.take(items(["completed", "completed", "in_progress"]), plain),
+            [""; 0]
+        );
+        view.take(items(["completed", "completed", "cancelled"]), plain);
+        assert_eq!(
+            (view.now(plain), summary(&view.items)),
+            (None, "2 of 2 done".to_owned())
+        );
+    }
+
+    #[test]
+    fn who_listens_gets_words() {
+        let style = Style {
+            words: true,
+            ..Style::default()
+        };
+        let lines = TodoView::default().take(items(["completed", "in_progress", "pending"]), style);
+        assert_eq!(lines[..2], ["done: read", "now: write"]);
+    }
+}

@@ -1,0 +1,321 @@
+//! Tool calls: what is called with what, what it says, and how it ended. Where they run side by side on a screen that has room
+//! for them, each is told whole when it has ended, and shown in a row while it runs; else as it comes.
+
+use agentx::types::{Timestamp, ToolCallId, ToolCompleted, ToolExecuting, ToolFailed, ToolStatus};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::super::clean::visible;
+use super::super::table::cut;
+use super::super::tool::{EmittedView, ToolOutputView, describe, outcome};
+use super::super::{diff, todo, units};
+use super::Transcript;
+
+/// Lines of a change that are shown.
+const CHANGE_LINES: usize = 40;
+/// So many calls are shown while they run.
+const SHOWN_CALLS: usize = 8;
+/// So many lines of one that runs alone.
+const SHOWN_LINES: usize = 4;
+
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    pub(super) name: String,
+    what: String,
+    output: ToolOutputView,
+    /// Its first lines, where they are told at its end.
+    held: Vec<String>,
+    /// What it streams to whoever listens; of this nothing is left out.
+    emitted: EmittedView,
+    pub(super) headed: bool,
+    /// Something of it was told before its end, so others may stand between that and the rest.
+    begun: bool,
+    /// Since when it runs.
+    since: Option<Timestamp>,
+    /// The person saw what it would do before it was allowed.
+    asked: bool,
+    /// The agent that it gives work to.
+    pub(super) agent: Option<String>,
+}
+
+impl Transcript {
+    /// The person is shown what a call would do.
+    pub(super) fn asked(&mut self, id: &ToolCallId) {
+        self.calls.entry(id.clone()).or_default().asked = true;
+    }
+
+    pub(super) fn executing(&mut self, call: &ToolExecuting) {
+        self.remember(&call.tool_call_id, &call.name, describe(&call.input));
+        if let Some(known) = self.calls.get_mut(&call.tool_call_id) {
+            known.since = Some(self.at);
+        }
+        if !self.holds_calls {
+            self.head_now(&call.tool_call_id);
+        }
+    }
+
+    pub(super) fn remember(&mut self, id: &ToolCallId, name: &str, what: String) {
+        let call = self.calls.entry(id.clone()).or_default();
+        call.name = name.to_owned();
+        call.what = what;
+    }
+
+    /// Says what is called, before its end.
+    pub(super) fn head_now(&mut self, id: &ToolCallId) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.begun = true;
+        }
+        self.head(id);
+    }
+
+    fn head(&mut self, id: &ToolCallId) {
+        let Some(call) = self.calls.get_mut(id).filter(|call| !call.headed) else {
+            return;
+        };
+        call.headed = true;
+        let line = head_of(call, self.width, self.style);
+        self.aside(&line);
+    }
+
+    /// What stands before a line of a call beside others.
+    fn label(&self, call: &Call) -> String {
+        match self.calls.len() > 1 && call.begun {
+            true => format!("{} ", visible(&call.name)),
+            false => String::new(),
+        }
+    }
+
+    pub(super) fn tool_output(&mut self, id: &ToolCallId, text: &str) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let lines = call.output.push(text);
+        if self.holds_calls && !call.begun {
+            return call.held.extend(lines);
+        }
+        self.head_now(id);
+        let label = self
+            .calls
+            .get(id)
+            .map(|call| self.label(call))
+            .unwrap_or_default();
+        self.indented(&lines, &label);
+    }
+
+    /// A script says something to whoever listens: each line, whole, as soon as it has ended.
+    pub(super) fn emitted(&mut self, id: &ToolCallId, text: &str) {
+        self.head_now(id);
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let lines = call.emitted.push(text);
+        let label = self
+            .calls
+            .get(id)
+            .map(|call| self.label(call))
+            .unwrap_or_default();
+        self.whole_lines(&lines, &label);
+    }
+
+    pub(super) fn completed(&mut self, done: &ToolCompleted) {
+        let sign = self.style.good(self.style.sign("✓", "done in"));
+        let ended = format!("{sign} {}", units::duration(done.duration_ms));
+        let details = done.details.as_ref();
+        let mut lines = Vec::new();
+        if let Some(items) = details.and_then(|details| todo::read(details.get("todos")?)) {
+            lines = self.todos.take(items, self.style);
+        }
+        let diff = details.and_then(|details| details.get("diff")?.as_str());
+        let was_shown = self.calls.get(&done.tool_call_id).is_some_and(|call| call.asked);
+        if let Some(diff) = diff.filter(|diff| !diff.is_empty() && !was_shown) {
+            lines.extend(diff::told(
+                diff,
+                CHANGE_LINES,
+                self.width.saturating_sub(4),
+                self.style,
+            ));
+        }
+        self.tool_end(&done.tool_call_id, &done.name, &lines, &ended, &outcome(details));
+    }
+
+    pub(super) fn failed(&mut self, failed: &ToolFailed) {
+        let sign = self.style.bad(self.style.sign("✗", ""));
+        let error = failed.error.lines().next().unwrap_or_default();
+        let error = cut(&visible(error), self.width.saturating_sub(24));
+        let ended = format!("{sign} {} {error}", status_word(failed.status));
+        self.tool_end(&failed.tool_call_id, &failed.name, &[], ended.trim(), "");
+    }
+
+    fn tool_end(&mut self, id: &ToolCallId, name: &str, lines: &[String], ended: &str, details: &str) {
+        if !self.calls.contains_key(id) {
+            self.remember(id, name, String::new());
+        }
+        self.head(id);
+        for line in lines {
+            self.aside(&format!("  {line}"));
+        }
+        let label = self.tell_rest(id);
+        let details = match details {
+            "" => String::new(),
+            details => format!("{}{}", self.style.sign("  ", ", "), self.style.dim(details)),
+        };
+        let corner = self.style.sign("  └ ", "");
+        let who = match self.style.words && label.is_empty() {
+            true => format!("{} ", visible(name)),
+            false => label,
+        };
+        self.aside(&format!("{corner}{who}{ended}{details}"));
+    }
+
+    /// Tells what was not told yet of what a call said, and forgets it; returns what stands before its lines.
+    fn tell_rest(&mut self, id: &ToolCallId) -> String {
+        let Some(label) = self.calls.get(id).map(|call| self.label(call)) else {
+            return String::new();
+        };
+        let Some(mut call) = self.calls.remove(id) else {
+            return label;
+        };
+        let more = if self.holds_calls {
+            " (Ctrl-O shows all)"
+        } else {
+            ""
+        };
+        let last = call.emitted.finish();
+        let rest = call.output.finish(more);
+        self.indented(&call.held, &label);
+        self.whole_lines(&last, &label);
+        self.indented(&rest, &label);
+        label
+    }
+
+    /// Tells what is known of calls that have no outcome, and forgets them.
+    pub(crate) fn end_calls(&mut self) {
+        for id in self.in_order() {
+            self.head(&id);
+            self.tell_rest(&id);
+        }
+        self.calls.clear();
+    }
+
+    /// The calls that run, the one that began first before the others.
+    fn in_order(&self) -> Vec<ToolCallId> {
+        let mut running: Vec<(Timestamp, &ToolCallId)> = self
+            .calls
+            .iter()
+            .filter_map(|(id, call)| Some((call.since?, id)))
+            .collect();
+        running.sort();
+        running.into_iter().map(|(_, id)| id.clone()).collect()
+    }
+
+    /// What is under way, for rows that live: one call with its last lines, of several a row each; and what is done of the list
+    /// of what is to be done.
+    pub(crate) fn running(&self, now: Timestamp) -> Vec<String> {
+        if !self.holds_calls {
+            return Vec::new();
+        }
+        let calls = self.in_order();
+        let mut rows: Vec<String> = match &calls[..] {
+            [] => Vec::new(),
+            [only] => self
+                .calls
+                .get(only)
+                .map(|call| self.alone(call))
+                .unwrap_or_default(),
+            several => {
+                let calls = several
+                    .iter()
+                    .take(SHOWN_CALLS)
+                    .filter_map(|id| self.calls.get(id));
+                calls.map(|call| self.beside(call, now)).collect()
+            }
+        };
+        if calls.len() > SHOWN_CALLS {
+            rows.push(
+                self.style
+                    .dim(&format!("… {} more run", calls.len() - SHOWN_CALLS)),
+            );
+        }
+        rows.extend(self.todos.now(self.style));
+        rows
+    }
+
+    fn alone(&self, call: &Call) -> Vec<String> {
+        let mut rows = Vec::new();
+        if !call.headed {
+            rows.push(head_of(call, self.width, self.style));
+        }
+        let lines: Vec<&str> = call
+            .held
+            .iter()
+            .map(String::as_str)
+            .chain(call.output.last())
+            .collect();
+        let room = self.width.saturating_sub(4);
+        for line in lines.iter().skip(lines.len().saturating_sub(SHOWN_LINES)) {
+            rows.push(self.style.dim(&format!("  │ {}", cut(line, room))));
+        }
+        rows
+    }
+
+    fn beside(&self, call: &Call, now: Timestamp) -> String {
+        let seconds = call.since.map_or(0, |since| now.millis_since(since) / 1000);
+        let time = units::duration(seconds * 1000).replace(".0s", "s");
+        let last = call.output.last().last().or(call.held.last().map(String::as_str));
+        let last = last.map(|line| format!(" · {}", line.trim())).unwrap_or_default();
+        let room = self.width.saturating_sub(call.name.width() + 4);
+        let what = cut(&format!("{} · {time}{last}", call.what), room);
+        format!(
+            "{} {}  {}",
+            self.style.person("●"),
+            self.style.bold(&visible(&call.name)),
+            self.style.dim(&what)
+        )
+    }
+
+    fn whole_lines(&mut self, lines: &[String], label: &str) {
+        let bar = self.style.sign("  │ ", "  ");
+        for line in lines {
+            let line = format!("{}{line}", self.style.dim(&format!("{bar}{label}")));
+            self.aside(line.trim_end());
+        }
+    }
+
+    fn indented(&mut self, lines: &[String], label: &str) {
+        let room = self.width.saturating_sub(4 + label.width());
+        let bar = self.style.sign("  │ ", "  ");
+        for line in lines {
+            let line = self.style.dim(&format!("{bar}{label}{}", cut(line, room)));
+            self.aside(&line);
+        }
+    }
+
+    /// The list of what is to be done, whole.
+    pub(crate) fn todo_lines(&self) -> Vec<String> {
+        self.todos.all(self.style)
+    }
+}
+
+fn head_of(call: &Call, width: usize, style: super::Style) -> String {
+    let (name, what) = (visible(&call.name), &call.what);
+    if style.words {
+        return format!("tool {name}: {what}")
+            .trim_end_matches([':', ' '])
+            .to_owned();
+    }
+    let what = cut(what, width.saturating_sub(call.name.width() + 4));
+    let line = format!("{} {}  {what}", style.person("●"), style.bold(&name));
+    line.trim_end().to_owned()
+}
+
+fn status_word(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Success => "done",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Invalid => "not a valid call",
+        ToolStatus::Denied => "refused",
+        ToolStatus::Refused => "refused by a limit",
+        ToolStatus::TimedOut => "took too long",
+        ToolStatus::Interrupted => "stopped",
+        ToolStatus::Unknown => "outcome unknown",
+    }
+}
