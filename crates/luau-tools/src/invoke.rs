@@ -16,9 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Reason, ScriptError};
 use crate::host::{BoxFuture, Effect, EffectKind, Host, Outcome};
-use crate::lanes::{Seat, Start};
+use crate::lanes::Seat;
 use crate::limits::{Limit, Limits};
-use crate::line::{CANCELLED, Listener, Said, TIMED_OUT, line};
+use crate::line::{CANCELLED, Listener, Said, Start, TIMED_OUT, line};
+use crate::looks::Looks;
 use crate::script::Script;
 use crate::value::measure;
 
@@ -48,21 +49,22 @@ impl Script {
         let end = Instant::now() + limits.wall.saturating_sub(limits.spent);
         let wall = Limit::Wall(limits.wall);
         let _room = self.room(&cancel, end, &wall).await.map_err(error)?;
-        let (speaker, listener) = line();
         let start = Start {
             id: next_run(),
             script: Arc::clone(&self.compiled),
-            args,
             bytes,
             limits,
-            line: speaker,
         };
-        let Some(seat) = self.lanes.start(start) else {
+        let (speaker, listener) = line(start, args);
+        let Some(seat) = self.lanes.start(speaker) else {
             return Err(error(Reason::Lost("the lane has ended".to_owned())));
         };
+        let mut looks = Looks::at(seat.desk());
+        looks.begin();
         let mut invocation = Invocation {
             seat: Some(seat),
             listener,
+            looks,
             host,
             doing: None,
             arrivals: Arrivals::default(),
@@ -108,6 +110,7 @@ struct Invocation {
     /// `None` once the run was told to stop.
     seat: Option<Seat>,
     listener: Listener,
+    looks: Looks,
     host: Arc<dyn Host>,
     /// Made with the first effect: most runs have none.
     doing: Option<Doing>,
@@ -127,8 +130,11 @@ impl Invocation {
         loop {
             tokio::select! {
                 biased;
-                said = self.listener.hear() => match said? {
-                    Said::Began(effect) => self.begin(effect),
+                said = self.listener.hear(&mut self.looks) => match said? {
+                    Said::Began(effect) => {
+                        self.looks.end();
+                        self.begin(effect);
+                    }
                     Said::Ended(result) => {
                         if let Some(seat) = self.seat.take() {
                             seat.ended();
@@ -140,6 +146,7 @@ impl Invocation {
                     self.arrivals.arrived(step);
                     if let Some(seat) = &self.seat {
                         seat.outcome(step, outcome);
+                        self.looks.begin();
                     }
                 }
             }
@@ -168,9 +175,10 @@ impl Invocation {
     async fn stop(&mut self, name: &str, why: u8, reason: Reason) -> ScriptError {
         self.listener.stop(why);
         self.seat = None;
+        self.looks.end();
         let last = async {
             loop {
-                match self.listener.hear().await {
+                match self.listener.hear(&mut self.looks).await {
                     Some(Said::Began(_)) => {}
                     Some(Said::Ended(result)) => return result.err(),
                     None => return None,

@@ -1,23 +1,22 @@
 //! One lane: takes what it is told, lets one run after the other go on, drops VMs that nobody needs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hint;
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use std::{hint, thread};
 
 use mlua::Table;
 use serde_json::Value;
 
 use crate::error::{Reason, ScriptError};
 use crate::host::{EffectError, Outcome};
-use crate::lanes::{Start, Told};
+use crate::lanes::Told;
 use crate::limits::Limit;
-use crate::line::{TIMED_OUT, Wakes};
+use crate::line::{Speaker, TIMED_OUT, Wakes};
+use crate::looks::several_processors;
 use crate::natives::{is_memory, text_of};
 use crate::run::Run;
-use crate::script::Compiled;
 use crate::value::measure;
 use crate::vm::{Ended, Progress, Vm};
 use crate::vms::Vms;
@@ -54,7 +53,7 @@ fn next(told: &Receiver<Told>, lane: &mut Lane) -> Option<Told> {
         return Some(told);
     }
     lane.wakes.now();
-    let from = looks().then(Instant::now);
+    let from = several_processors().then(Instant::now);
     loop {
         for _ in 0..32 {
             match told.try_recv() {
@@ -72,12 +71,6 @@ fn next(told: &Receiver<Told>, lane: &mut Lane) -> Option<Told> {
     }
 }
 
-/// Whether another processor may tell something meanwhile.
-fn looks() -> bool {
-    static SEVERAL: OnceLock<bool> = OnceLock::new();
-    *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1))
-}
-
 #[derive(Default)]
 struct Lane {
     runs: HashMap<u64, Instance>,
@@ -89,11 +82,10 @@ struct Lane {
 /// A run on this lane.
 struct Instance {
     run: Rc<Run>,
-    script: Arc<Compiled>,
     vm: Rc<Vm>,
     table: Option<Table>,
-    /// The arguments and their size, before it begins.
-    args: (Value, usize),
+    /// The arguments, before it begins.
+    args: Value,
     /// Outcomes that the script did not ask for yet.
     outcomes: BTreeMap<u64, Outcome>,
     /// The step whose outcome the script asked for.
@@ -103,7 +95,7 @@ struct Instance {
 impl Lane {
     fn told(&mut self, told: Told) {
         match told {
-            Told::Start(start) => self.start(*start),
+            Told::Start(speaker) => self.start(speaker),
             Told::Outcome { run, step, outcome } => {
                 let Some(instance) = self.runs.get_mut(&run) else {
                     return;
@@ -115,33 +107,34 @@ impl Lane {
             Told::Stop { run } => {
                 if let Some(mut instance) = self.runs.remove(&run) {
                     let reason = match instance.run.line.stop() {
-                        TIMED_OUT => Reason::Limit(Limit::Wall(instance.run.limits.wall)),
+                        TIMED_OUT => Reason::Limit(Limit::Wall(instance.run.limits().wall)),
                         _ => Reason::Cancelled,
                     };
-                    let error = ScriptError::new(&instance.script.name, reason);
+                    let error = ScriptError::new(instance.name(), reason);
                     self.end(&mut instance, Err(error));
                 }
             }
-            Told::Forget { script } => self.vms.forget(script),
+            Told::Forget { owner, script } => self.vms.forget(owner, script),
+            Told::Leave { owner } => self.vms.leave(owner),
         }
     }
 
-    fn start(&mut self, start: Start) {
-        let run = Rc::new(Run::new(start.limits, start.line, Rc::clone(&self.wakes)));
-        let vm = match self.vms.take(&start.script) {
+    fn start(&mut self, speaker: Speaker) {
+        let (id, args) = (speaker.start().id, speaker.args());
+        let run = Rc::new(Run::new(speaker, Rc::clone(&self.wakes)));
+        let vm = match self.vms.take(run.script()) {
             Ok(vm) => vm,
             Err(error) => {
-                let error = ScriptError::new(&start.script.name, Reason::Lost(text_of(&error)));
-                run.line.ended(Err(error), start.args, &self.wakes);
+                let error = ScriptError::new(&run.script().name, Reason::Lost(text_of(&error)));
+                run.line.ended(Err(error), args, &self.wakes);
                 return;
             }
         };
         let mut instance = Instance {
             run,
-            script: start.script,
             vm,
             table: None,
-            args: (start.args, start.bytes),
+            args,
             outcomes: BTreeMap::new(),
             asked: None,
         };
@@ -151,12 +144,13 @@ impl Lane {
                 self.end(&mut instance, result);
                 return;
             }
-            instance.args = (Value::Null, 0);
+            instance.args = Value::Null;
         }
         if !instance.waits() {
-            self.ready.push_back(start.id);
+            self.ready.push_back(id);
         }
-        self.runs.insert(start.id, instance);
+        instance.vm.hold(&instance.run);
+        self.runs.insert(id, instance);
     }
 
     fn go_on(&mut self, id: u64) {
@@ -169,27 +163,32 @@ impl Lane {
             }
             return;
         }
-        instance.args = (Value::Null, 0);
+        instance.args = Value::Null;
         if !instance.waits() {
             self.ready.push_back(id);
         }
     }
 
     fn end(&mut self, instance: &mut Instance, result: Result<Value, ScriptError>) {
-        let (args, _) = std::mem::take(&mut instance.args);
+        let args = std::mem::take(&mut instance.args);
         instance.run.line.ended(result, args, &self.wakes);
+        instance.vm.let_go(&instance.run);
         self.vms.give_back(&instance.vm);
     }
 }
 
 impl Instance {
+    fn name(&self) -> &str {
+        &self.run.script().name
+    }
+
     /// Keeps an outcome; true where the run waited for it.
     fn keep(&mut self, step: u64, outcome: Outcome) -> bool {
         if self.run.detached.borrow_mut().remove(&step) {
             self.run.settled();
             return false;
         }
-        let limits = &self.run.limits;
+        let limits = self.run.limits();
         let outcome = outcome.and_then(|value| {
             let fits = measure(&value, limits.json_depth, limits.json);
             fits.map(|_| value).map_err(|problem| {
@@ -221,8 +220,7 @@ impl Instance {
                 let given = self.asked.take().and_then(|step| self.take(step));
                 self.vm.go_on(&self.run, &table, given)?
             } else {
-                let (args, bytes) = &self.args;
-                let (table, progress) = self.vm.start(&self.run, args, *bytes)?;
+                let (table, progress) = self.vm.start(&self.run, &self.args)?;
                 self.table = table;
                 progress
             };
@@ -247,7 +245,7 @@ impl Instance {
     }
 
     fn ended(&self, ended: Ended) -> Result<Value, ScriptError> {
-        let name = &self.script.name;
+        let name = self.name();
         if let Some(error) = self.tripped() {
             return Err(error);
         }
@@ -261,14 +259,14 @@ impl Instance {
     /// The limit that ended the run, with its line.
     fn tripped(&self) -> Option<ScriptError> {
         let reason = self.run.tripped.borrow().clone()?;
-        let mut error = ScriptError::new(&self.script.name, reason);
+        let mut error = ScriptError::new(self.name(), reason);
         error.put(self.run.place.borrow().clone());
         Some(error)
     }
 
     /// What an error of the VM means.
     fn failed(&self, error: &mlua::Error) -> ScriptError {
-        let memory = Reason::Limit(Limit::Memory(self.run.limits.memory));
+        let memory = Reason::Limit(Limit::Memory(self.run.limits().memory));
         if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
             self.vm.retired.set(true);
         }
@@ -276,8 +274,8 @@ impl Instance {
             return error;
         }
         if is_memory(error) {
-            return ScriptError::new(&self.script.name, memory);
+            return ScriptError::new(self.name(), memory);
         }
-        ScriptError::located(&self.script.name, &text_of(error), Reason::Failed)
+        ScriptError::located(self.name(), &text_of(error), Reason::Failed)
     }
 }

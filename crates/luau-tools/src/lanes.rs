@@ -2,17 +2,15 @@
 //! runs, for a run that waits is a few KiB in a VM and nothing else. A script that computes gives its turn away every few
 //! milliseconds.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::host::Outcome;
 use crate::lane;
 use crate::line::Speaker;
-use crate::script::Compiled;
 
 /// How many runs all lanes hold at one time; more wait for their start.
 const MOST_RUNS: usize = 16_384;
@@ -27,33 +25,44 @@ pub struct Lanes {
 
 struct Lane {
     inbox: mpsc::Sender<Told>,
-    /// Runs that are on this lane.
-    load: Arc<AtomicUsize>,
+    desk: Arc<Desk>,
+}
+
+/// What is known of a lane from outside.
+#[derive(Default)]
+pub(crate) struct Desk {
+    /// Runs that are on it.
+    load: AtomicUsize,
+    /// Somebody looks for what it says, see [`Looks`](crate::looks::Looks).
+    pub(crate) looked_at: AtomicBool,
 }
 
 /// What a lane is told. Its inbox is bounded by the runs on it and by `Limits::pending` of each.
 pub(crate) enum Told {
-    Start(Box<Start>),
-    Outcome { run: u64, step: u64, outcome: Outcome },
-    Stop { run: u64 },
-    Forget { script: u64 },
-}
-
-/// A run that begins.
-pub(crate) struct Start {
-    pub(crate) id: u64,
-    pub(crate) script: Arc<Compiled>,
-    pub(crate) args: Value,
-    /// How large the arguments are.
-    pub(crate) bytes: usize,
-    pub(crate) limits: crate::Limits,
-    pub(crate) line: Speaker,
+    Start(Speaker),
+    Outcome {
+        run: u64,
+        step: u64,
+        outcome: Outcome,
+    },
+    Stop {
+        run: u64,
+    },
+    /// A script is gone.
+    Forget {
+        owner: u64,
+        script: u64,
+    },
+    /// All scripts of an owner are gone.
+    Leave {
+        owner: u64,
+    },
 }
 
 /// A run's way to its lane. Dropping it stops the run.
 pub(crate) struct Seat {
     inbox: mpsc::Sender<Told>,
-    load: Arc<AtomicUsize>,
+    desk: Arc<Desk>,
     run: u64,
     ended: bool,
 }
@@ -82,32 +91,39 @@ impl Lanes {
     pub fn runs(&self) -> usize {
         self.lanes
             .iter()
-            .map(|lane| lane.load.load(Ordering::Relaxed))
+            .map(|lane| lane.desk.load.load(Ordering::Relaxed))
             .sum()
     }
 
     /// Puts a run on the lane that has the fewest.
-    pub(crate) fn start(&self, start: Start) -> Option<Seat> {
+    pub(crate) fn start(&self, speaker: Speaker) -> Option<Seat> {
         let lane = self
             .lanes
             .iter()
-            .min_by_key(|lane| lane.load.load(Ordering::Relaxed))?;
-        lane.load.fetch_add(1, Ordering::Relaxed);
+            .min_by_key(|lane| lane.desk.load.load(Ordering::Relaxed))?;
+        lane.desk.load.fetch_add(1, Ordering::Relaxed);
         let seat = Seat {
             inbox: lane.inbox.clone(),
-            load: Arc::clone(&lane.load),
-            run: start.id,
+            desk: Arc::clone(&lane.desk),
+            run: speaker.start().id,
             ended: false,
         };
-        lane.inbox.send(Told::Start(Box::new(start))).ok()?;
+        lane.inbox.send(Told::Start(speaker)).ok()?;
         Some(seat)
     }
 
-    /// A script is gone: its VMs are not kept.
-    pub(crate) fn forget(&self, script: u64) {
+    /// A script is gone: no VM keeps it.
+    pub(crate) fn forget(&self, owner: u64, script: u64) {
         for lane in &self.lanes {
             // A lane that ended has no VMs.
-            let _ = lane.inbox.send(Told::Forget { script });
+            let _ = lane.inbox.send(Told::Forget { owner, script });
+        }
+    }
+
+    /// An owner is gone: its VMs are not kept.
+    pub(crate) fn leave(&self, owner: u64) {
+        for lane in &self.lanes {
+            let _ = lane.inbox.send(Told::Leave { owner });
         }
     }
 }
@@ -122,12 +138,16 @@ impl Lane {
         thread.ok()?;
         Some(Self {
             inbox,
-            load: Arc::default(),
+            desk: Arc::default(),
         })
     }
 }
 
 impl Seat {
+    pub(crate) fn desk(&self) -> Arc<Desk> {
+        Arc::clone(&self.desk)
+    }
+
     pub(crate) fn outcome(&self, step: u64, outcome: Outcome) {
         // A lane that is gone says so by closing the other way.
         let _ = self.inbox.send(Told::Outcome {
@@ -148,6 +168,6 @@ impl Drop for Seat {
         if !self.ended {
             let _ = self.inbox.send(Told::Stop { run: self.run });
         }
-        self.load.fetch_sub(1, Ordering::Relaxed);
+        self.desk.load.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -10,7 +10,10 @@ mod lanes;
 mod libraries;
 mod limits;
 mod line;
+mod looks;
+mod memory;
 mod natives;
+mod owner;
 mod prelude;
 mod prepared;
 mod random;
@@ -26,6 +29,7 @@ pub use host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
 pub use lanes::Lanes;
 pub use libraries::Libraries;
 pub use limits::{Limit, Limits, SOURCE_BYTES};
+pub use owner::Owner;
 pub use script::{Script, check};
 
 /// Definitions of `ctx`, `rt` and the rest for editors and `--!strict` scripts: the text of `agentx.d.luau`.

@@ -1,10 +1,10 @@
-//! The line between a lane and the future that awaits a run: what the run says, and whether it shall stop. One allocation for
-//! both, for a run may last a few microseconds.
+//! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether it shall stop. One
+//! allocation for all of it, for a run may last a few microseconds.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use crate::error::ScriptError;
 use crate::host::Effect;
+use crate::limits::Limits;
+use crate::looks::Looks;
+use crate::script::Compiled;
 
 /// What a lane says of a run. It is bounded by `Limits::pending` and `Limits::effects`.
 pub(crate) enum Said {
@@ -25,25 +28,33 @@ pub(crate) const CANCELLED: u8 = 1;
 /// The time of the run is over.
 pub(crate) const TIMED_OUT: u8 = 2;
 
-#[derive(Default)]
+/// A run that begins.
+pub(crate) struct Start {
+    pub(crate) id: u64,
+    pub(crate) script: Arc<Compiled>,
+    /// How large the arguments are.
+    pub(crate) bytes: usize,
+    pub(crate) limits: Limits,
+}
+
 struct Line {
+    start: Start,
     stop: AtomicU8,
+    /// Something was said that nobody heard yet.
+    news: AtomicBool,
     words: Mutex<Words>,
 }
 
 #[derive(Default)]
 struct Words {
+    /// What the run begins with. It goes back where it came from: to free another thread's memory takes its allocator's lock,
+    /// many times.
+    args: Value,
     began: VecDeque<Effect>,
-    ended: Option<Ended>,
+    ended: Option<Result<Value, ScriptError>>,
     /// Nobody will say anything more.
     over: bool,
     listener: Option<Waker>,
-}
-
-struct Ended {
-    result: Result<Value, ScriptError>,
-    /// They go where they came from: to free another thread's memory takes its allocator's lock, many times.
-    _args: Value,
 }
 
 impl Line {
@@ -56,38 +67,71 @@ impl Line {
     fn say(&self, change: impl FnOnce(&mut Words)) -> Option<Waker> {
         let mut words = self.words();
         change(&mut words);
+        self.news.store(true, Ordering::Release);
         words.listener.take()
     }
 }
 
 /// Both ends of a new line.
-pub(crate) fn line() -> (Speaker, Listener) {
-    let line = Arc::new(Line::default());
-    (Speaker(Arc::clone(&line)), Listener(line))
+pub(crate) fn line(start: Start, args: Value) -> (Speaker, Listener) {
+    let line = Arc::new(Line {
+        start,
+        stop: AtomicU8::new(0),
+        news: AtomicBool::new(false),
+        words: Mutex::new(Words {
+            args,
+            ..Words::default()
+        }),
+    });
+    let speaker = Speaker {
+        line: Arc::clone(&line),
+        over: Cell::new(false),
+    };
+    (speaker, Listener(line))
 }
 
 /// The lane's end.
-pub(crate) struct Speaker(Arc<Line>);
+pub(crate) struct Speaker {
+    line: Arc<Line>,
+    /// All is said.
+    over: Cell<bool>,
+}
 
 impl Speaker {
-    pub(crate) fn began(&self, effect: Effect, wakes: &Wakes) {
-        wakes.later(self.0.say(|words| words.began.push_back(effect)));
+    pub(crate) fn start(&self) -> &Start {
+        &self.line.start
     }
 
+    /// What the run begins with.
+    pub(crate) fn args(&self) -> Value {
+        std::mem::take(&mut self.line.words().args)
+    }
+
+    pub(crate) fn began(&self, effect: Effect, wakes: &Wakes) {
+        wakes.later(self.line.say(|words| words.began.push_back(effect)));
+    }
+
+    /// The last that is said.
     pub(crate) fn ended(&self, result: Result<Value, ScriptError>, args: Value, wakes: &Wakes) {
-        let ended = Ended { result, _args: args };
-        wakes.later(self.0.say(|words| words.ended = Some(ended)));
+        self.over.set(true);
+        wakes.later(self.line.say(|words| {
+            words.args = args;
+            words.ended = Some(result);
+            words.over = true;
+        }));
     }
 
     /// Why the run shall stop, or zero.
     pub(crate) fn stop(&self) -> u8 {
-        self.0.stop.load(Ordering::Relaxed)
+        self.line.stop.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Speaker {
     fn drop(&mut self) {
-        if let Some(listener) = self.0.say(|words| words.over = true) {
+        if !self.over.get()
+            && let Some(listener) = self.line.say(|words| words.over = true)
+        {
             listener.wake();
         }
     }
@@ -141,18 +185,23 @@ pub(crate) struct Listener(Arc<Line>);
 
 impl Listener {
     /// The next that is said; `None` when the lane is gone.
-    pub(crate) async fn hear(&self) -> Option<Said> {
+    pub(crate) async fn hear(&self, looks: &mut Looks) -> Option<Said> {
         poll_fn(|context| {
+            if !self.0.news.load(Ordering::Acquire) && looks.go_on() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             let mut words = self.0.words();
             if let Some(effect) = words.began.pop_front() {
                 return Poll::Ready(Some(Said::Began(effect)));
             }
-            if let Some(ended) = words.ended.take() {
-                return Poll::Ready(Some(Said::Ended(ended.result)));
+            if let Some(result) = words.ended.take() {
+                return Poll::Ready(Some(Said::Ended(result)));
             }
             if words.over {
                 return Poll::Ready(None);
             }
+            self.0.news.store(false, Ordering::Relaxed);
             match &mut words.listener {
                 Some(listener) => listener.clone_from(context.waker()),
                 none => *none = Some(context.waker().clone()),
@@ -187,6 +236,21 @@ mod tests {
     use super::*;
     use crate::host::EffectKind;
 
+    fn new_line() -> (Speaker, Listener) {
+        let compiled = crate::Script::compile("line", "return 1", crate::Libraries::new());
+        let start = Start {
+            id: 0,
+            script: compiled.map(|script| script.compiled).ok().unwrap(),
+            bytes: 2,
+            limits: Limits::default(),
+        };
+        line(start, json!({}))
+    }
+
+    fn no_looks() -> Looks {
+        Looks::at(Arc::default())
+    }
+
     struct Counts(AtomicUsize);
 
     impl Wake for Counts {
@@ -197,44 +261,55 @@ mod tests {
 
     #[test]
     fn effects_come_before_the_end_and_a_listener_is_woken_by_the_last_who_may() {
-        let (speaker, listener) = line();
+        let (speaker, listener) = new_line();
         let (wakes, counts) = (Wakes::default(), Arc::new(Counts(AtomicUsize::new(0))));
         let waker = Waker::from(Arc::clone(&counts));
         let woken = || counts.0.load(Ordering::Relaxed);
         let mut context = Context::from_waker(&waker);
+        let (mut looks, mut others) = (no_looks(), no_looks());
 
-        let mut hears = Box::pin(listener.hear());
+        let mut hears = Box::pin(listener.hear(&mut looks));
         assert!(hears.poll_unpin(&mut context).is_pending());
         let effect = Effect {
             step: 1,
             kind: EffectKind::Now,
             request: json!({}),
         };
-        speaker.ended(Ok(json!(7)), json!({}), &wakes);
+        assert_eq!(speaker.args(), json!({}));
         speaker.began(effect.clone(), &wakes);
+        speaker.ended(Ok(json!(7)), json!({}), &wakes);
         assert_eq!(woken(), 0, "several are woken at once, later");
         wakes.now();
         assert_eq!(woken(), 1);
 
         let first = hears.poll_unpin(&mut context);
         assert!(matches!(first, Poll::Ready(Some(Said::Began(heard))) if heard == effect));
-        let second = listener.hear().poll_unpin_boxed(&mut context);
+        let second = listener.hear(&mut others).poll_unpin_boxed(&mut context);
         assert!(matches!(second, Poll::Ready(Some(Said::Ended(Ok(value)))) if value == json!(7)));
-        assert!(listener.hear().poll_unpin_boxed(&mut context).is_pending());
+        drop(speaker);
+        assert_eq!(woken(), 1, "who has heard the end is told nothing more");
+
+        let (speaker, listener) = new_line();
+        assert!(
+            listener
+                .hear(&mut others)
+                .poll_unpin_boxed(&mut context)
+                .is_pending()
+        );
         drop(speaker);
         assert_eq!(woken(), 2, "who listens to a lane that is gone hears so at once");
         assert!(matches!(
-            listener.hear().poll_unpin_boxed(&mut context),
+            listener.hear(&mut others).poll_unpin_boxed(&mut context),
             Poll::Ready(None)
         ));
     }
 
     #[test]
     fn a_listener_that_goes_stops_the_run_and_does_not_hide_why() {
-        let (speaker, listener) = line();
+        let (speaker, listener) = new_line();
         drop(listener);
         assert_eq!(speaker.stop(), CANCELLED);
-        let (speaker, listener) = line();
+        let (speaker, listener) = new_line();
         listener.stop(TIMED_OUT);
         drop(listener);
         assert_eq!(speaker.stop(), TIMED_OUT);

@@ -92,7 +92,7 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
         }
         let reason = match &error {
             Luau::Error(error) if !is_memory(error) => Reason::Failed(text_of(error)),
-            _ => Reason::Limit(Limit::Memory(run.limits.memory)),
+            _ => Reason::Limit(Limit::Memory(run.limits().memory)),
         };
         shared.note_place(lua);
         Err(run.trip(reason))
@@ -100,13 +100,13 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("too_many", |lua, shared, ()| {
         let run = shared.run()?;
         shared.note_place(lua);
-        Err::<(), _>(run.trip(Reason::Limit(Limit::Pending(run.limits.pending))))
+        Err::<(), _>(run.trip(Reason::Limit(Limit::Pending(run.limits().pending))))
     })?;
     to.add("no_output", |_, shared, ()| {
         Err::<(), _>(shared.run()?.trip(Reason::NoOutput))
     })?;
     to.add("awaits_recv", |_, shared, ()| {
-        Ok(shared.script()?.wants.awaits_recv)
+        Ok(shared.run()?.script().wants.awaits_recv)
     })?;
     to.add(
         "library",
@@ -263,7 +263,7 @@ impl Shared {
     pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
         let run = self.run()?;
         let array = self.array()?;
-        let mut to = ToJson::new(&array, run.limits.json_depth, run.limits.json);
+        let mut to = ToJson::new(&array, run.limits().json_depth, run.limits().json);
         match to.value(value) {
             Ok(made) => Ok(Ok((made, to.made()))),
             Err(problem) => problem.message().map(Err),
@@ -282,7 +282,8 @@ impl Shared {
     }
 
     fn decode(&self, text: &mlua::LuaString) -> Result<Value, String> {
-        let limits = self.run().map_err(|error| error.to_string())?.limits.clone();
+        let run = self.run().map_err(|error| error.to_string())?;
+        let limits = run.limits();
         let bytes = text.as_bytes();
         if bytes.len() > limits.json {
             return Err(format!(

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use crate::host::{Effect, EffectKind};
 use crate::limits::{Limit, Limits};
 use crate::line::{Speaker, TIMED_OUT, Wakes};
 use crate::random::Random;
+use crate::script::Compiled;
 
 /// How long a script may compute before others have their turn.
 const SLICE: Duration = Duration::from_millis(4);
@@ -20,7 +22,6 @@ const CLOCK_EVERY: u32 = 8;
 
 /// One run.
 pub(crate) struct Run {
-    pub(crate) limits: Limits,
     pub(crate) line: Speaker,
     /// The lane's.
     pub(crate) wakes: Rc<Wakes>,
@@ -33,6 +34,8 @@ pub(crate) struct Run {
     pub(crate) detached: RefCell<BTreeSet<u64>>,
     /// Memory that this run is charged with, in bytes.
     pub(crate) charged: Cell<usize>,
+    /// What of it came since garbage was collected last.
+    pub(crate) grown: Cell<usize>,
     watch: Watch,
     counts: Counts,
 }
@@ -61,10 +64,9 @@ struct Counts {
 }
 
 impl Run {
-    pub(crate) fn new(limits: Limits, line: Speaker, wakes: Rc<Wakes>) -> Self {
+    pub(crate) fn new(line: Speaker, wakes: Rc<Wakes>) -> Self {
         let now = Instant::now();
         Self {
-            limits,
             line,
             wakes,
             tripped: RefCell::new(None),
@@ -73,6 +75,7 @@ impl Run {
             state: RefCell::default(),
             detached: RefCell::default(),
             charged: Cell::new(0),
+            grown: Cell::new(0),
             watch: Watch {
                 ticks: Cell::new(0),
                 slice_from: Cell::new(now),
@@ -81,6 +84,14 @@ impl Run {
             },
             counts: Counts::default(),
         }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.line.start().limits
+    }
+
+    pub(crate) fn script(&self) -> &Arc<Compiled> {
+        &self.line.start().script
     }
 
     /// The script begins to compute.
@@ -111,26 +122,28 @@ impl Run {
         self.tripped.borrow().is_some()
     }
 
-    /// What an interrupt has to do: nothing, give the turn away, or stop.
+    /// Whether a safepoint has anything to do: most have not.
+    pub(crate) fn is_due(&self) -> bool {
+        let ticks = self.watch.ticks.get().wrapping_add(1);
+        self.watch.ticks.set(ticks);
+        ticks.is_multiple_of(CLOCK_EVERY) || self.is_tripped()
+    }
+
+    /// What a safepoint has to do: nothing, give the turn away, or stop.
     pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
         if self.is_tripped() {
             return Err(stopped());
         }
-        let ticks = self.watch.ticks.get().wrapping_add(1);
-        self.watch.ticks.set(ticks);
-        if !ticks.is_multiple_of(CLOCK_EVERY) {
-            return Ok(mlua::VmState::Continue);
-        }
         self.wakes.if_due();
         match self.line.stop() {
             0 => {}
-            TIMED_OUT => return Err(self.trip(Reason::Limit(Limit::Wall(self.limits.wall)))),
+            TIMED_OUT => return Err(self.trip(Reason::Limit(Limit::Wall(self.limits().wall)))),
             _ => return Err(self.trip(Reason::Cancelled)),
         }
         let now = Instant::now();
         let slice = now.duration_since(self.watch.slice_from.get());
-        if self.watch.used.get() + slice > self.limits.cpu {
-            return Err(self.trip(Reason::Limit(Limit::Cpu(self.limits.cpu))));
+        if self.watch.used.get() + slice > self.limits().cpu {
+            return Err(self.trip(Reason::Limit(Limit::Cpu(self.limits().cpu))));
         }
         if now >= self.watch.yield_at.get() {
             self.watch.yield_at.set(now + SLICE);
@@ -158,7 +171,7 @@ impl Run {
     }
 
     fn count(&self, kind: EffectKind, bytes: usize) -> Result<(), Limit> {
-        let (limits, counts) = (&self.limits, &self.counts);
+        let (limits, counts) = (self.limits(), &self.counts);
         if counts.steps.get() >= limits.effects {
             return Err(Limit::Effects(limits.effects));
         }
@@ -198,8 +211,8 @@ impl Run {
             return Ok(true);
         }
         state.sizes.insert(key.to_owned(), bytes + key.len());
-        if state.sizes.values().sum::<usize>() > self.limits.state {
-            return Err(Limit::State(self.limits.state));
+        if state.sizes.values().sum::<usize>() > self.limits().state {
+            return Err(Limit::State(self.limits().state));
         }
         state.entries.insert(key.to_owned(), value.clone());
         Ok(true)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mlua::chunk::Compiler;
 
@@ -10,26 +10,29 @@ use crate::error::{Reason, ScriptError, ScriptMistake};
 use crate::lanes::Lanes;
 use crate::libraries::Libraries;
 use crate::limits::{Bytes, SOURCE_BYTES};
+use crate::owner::Owner;
 
 /// A script that can be invoked, any number of times at once. Clones are the same script.
 #[derive(Clone)]
 pub struct Script {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) lanes: Arc<Lanes>,
-    /// Clones share it; with the last of them it goes. A VM holds what was compiled, and so cannot tell.
+    /// Clones share it; with the last of them it goes. A run holds what was compiled, and so cannot tell.
     _forgets: Arc<Forgets>,
 }
 
 /// Tells the lanes when a script is gone.
 struct Forgets {
-    id: u64,
-    lanes: std::sync::Weak<Lanes>,
+    script: u64,
+    owner: Owner,
 }
 
 /// What the lanes need of a script.
 pub(crate) struct Compiled {
-    /// Tells scripts apart, even those with the same text: they share no VM.
+    /// Tells scripts apart, even those with the same text.
     pub(crate) id: u64,
+    /// Whose it is: it shares a VM with scripts of the same owner alone.
+    pub(crate) owner: u64,
     pub(crate) name: String,
     pub(crate) main: Vec<u8>,
     pub(crate) libraries: Libraries,
@@ -37,6 +40,8 @@ pub(crate) struct Compiled {
     pub(crate) compiled: BTreeMap<String, Vec<u8>>,
     pub(crate) hash: String,
     pub(crate) wants: Wants,
+    /// A run of it took much memory once.
+    pub(crate) hungry: AtomicBool,
 }
 
 /// What the text names, and so is made ready before it begins.
@@ -50,19 +55,18 @@ pub(crate) struct Wants {
 
 impl Drop for Forgets {
     fn drop(&mut self) {
-        if let Some(lanes) = self.lanes.upgrade() {
-            lanes.forget(self.id);
-        }
+        self.owner.lanes().forget(self.owner.id(), self.script);
     }
 }
 
 impl Script {
-    /// Compiles a script and its libraries. `name` is what errors show; it need not be a file.
+    /// Compiles a script and its libraries, for an owner of its own: it shares a VM with no other script, see [`Owner`].
+    /// `name` is what errors show; it need not be a file.
     ///
     /// # Errors
     /// The text is longer than [`SOURCE_BYTES`], is bytecode, or is no Luau: then with the line.
     pub fn compile(name: &str, source: &str, libraries: Libraries) -> Result<Self, ScriptError> {
-        Self::compile_on(Lanes::shared(), name, source, libraries)
+        Owner::new().compile(name, source, libraries)
     }
 
     /// The same on lanes of one's own.
@@ -71,6 +75,15 @@ impl Script {
     /// As [`Script::compile`].
     pub fn compile_on(
         lanes: Arc<Lanes>,
+        name: &str,
+        source: &str,
+        libraries: Libraries,
+    ) -> Result<Self, ScriptError> {
+        Owner::on(lanes).compile(name, source, libraries)
+    }
+
+    pub(crate) fn compile_for(
+        owner: &Owner,
         name: &str,
         source: &str,
         libraries: Libraries,
@@ -92,20 +105,22 @@ impl Script {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let compiled = Compiled {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
+            owner: owner.id(),
             name: name.to_owned(),
             main,
             compiled,
             hash: hash(source, &libraries),
             wants: wants(source, &libraries),
             libraries,
+            hungry: AtomicBool::new(false),
         };
         let forgets = Forgets {
-            id: compiled.id,
-            lanes: Arc::downgrade(&lanes),
+            script: compiled.id,
+            owner: owner.clone(),
         };
         Ok(Self {
             compiled: Arc::new(compiled),
-            lanes,
+            lanes: Arc::clone(owner.lanes()),
             _forgets: Arc::new(forgets),
         })
     }

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use mlua::{Either, Lua, Table, Value as Luau};
+use mlua::{Either, IntoLua, Lua, Table, Value as Luau};
 use serde_json::{Map, Number, Value};
 
 /// The key of an object that stands for bytes which are no text.
@@ -29,7 +29,16 @@ pub(crate) struct ToLuau<'a> {
 }
 
 /// What goes into a table as it is, and the rest: a handle to a value of the VM costs more than the value.
-type Direct<'v> = Either<&'v str, Either<f64, Either<bool, Luau>>>;
+type Direct<'v> = Either<&'v str, Either<f64, Either<bool, Inner<'v>>>>;
+
+/// A value inside a table, made when the table has come to it; `None` is an absent one.
+struct Inner<'v>(&'v ToLuau<'v>, Option<&'v Value>);
+
+impl IntoLua for Inner<'_> {
+    fn into_lua(self, _: &Lua) -> mlua::Result<Luau> {
+        self.1.map_or(Ok(Luau::Nil), |value| self.0.value(value))
+    }
+}
 
 impl ToLuau<'_> {
     /// The value; its depth was checked before by [`measure`].
@@ -44,20 +53,26 @@ impl ToLuau<'_> {
         })
     }
 
-    fn item<'v>(&self, value: &'v Value) -> mlua::Result<Direct<'v>> {
-        Ok(match value {
+    fn item<'v>(&'v self, value: &'v Value) -> Direct<'v> {
+        match value {
             Value::String(text) => Either::Left(text),
             Value::Number(number) => Either::Right(Either::Left(number.as_f64().unwrap_or(f64::NAN))),
             Value::Bool(flag) => Either::Right(Either::Right(Either::Left(*flag))),
-            other => Either::Right(Either::Right(Either::Right(self.value(other)?))),
-        })
+            other => Either::Right(Either::Right(Either::Right(Inner(self, Some(other))))),
+        }
+    }
+
+    fn field<'v>(&'v self, value: &'v Value) -> Direct<'v> {
+        if value.is_null() && self.nulls == Nulls::Absent {
+            return Either::Right(Either::Right(Either::Right(Inner(self, None))));
+        }
+        self.item(value)
     }
 
     fn array(&self, items: &[Value]) -> mlua::Result<Table> {
-        let table = self.lua.create_table_with_capacity(items.len(), 0)?;
-        for (index, item) in items.iter().enumerate() {
-            table.raw_set(index + 1, self.item(item)?)?;
-        }
+        let table = self
+            .lua
+            .create_sequence_from(items.iter().map(|item| self.item(item)))?;
         if items.is_empty() {
             table.set_metatable(Some(self.array.clone()))?;
         }
@@ -68,13 +83,10 @@ impl ToLuau<'_> {
         if let Some(bytes) = bytes_of(fields) {
             return Ok(Luau::String(self.lua.create_string(bytes)?));
         }
-        let table = self.lua.create_table_with_capacity(0, fields.len())?;
-        for (key, value) in fields {
-            if !(value.is_null() && self.nulls == Nulls::Absent) {
-                table.raw_set(key.as_str(), self.item(value)?)?;
-            }
-        }
-        Ok(Luau::Table(table))
+        let fields = fields
+            .iter()
+            .map(|(key, value)| (key.as_str(), self.field(value)));
+        Ok(Luau::Table(self.lua.create_table_from(fields)?))
     }
 }
 

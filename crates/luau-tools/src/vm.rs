@@ -1,20 +1,21 @@
-//! A VM that holds runs of one script. Between runs it is frozen: what a run writes is in globals of its own.
+//! A VM that holds runs of scripts of one owner. Between runs it is frozen: what a run writes is in globals of its own.
 //!
-//! A VM takes about 370 KiB whatever runs in it, a run in it about 8. So runs of one [`Script`](crate::Script) share VMs,
-//! at most [`MOST_RUNS`] each, and runs of different scripts never do: a script is compiled for one owner, so nobody shares
-//! a VM with somebody else. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
-//! How a VM comes to be is in `prepared.rs`.
+//! A VM takes about 370 KiB whatever runs in it, a script in it about 5 and a run about 8. So the scripts of one
+//! [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners never do. A run that exhausts
+//! its memory ends alone; its VM takes no new runs and goes with its last one. How a VM comes to be is in `prepared.rs`, what a run
+//! is charged with in `memory.rs`.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, Table, Value as Luau};
 use serde_json::Value;
 
 use crate::error::{Place, TOOL};
+use crate::memory::{GARBAGE, Memory};
 use crate::natives;
 use crate::prepared::Prepared;
 use crate::run::Run;
@@ -25,35 +26,59 @@ use crate::value::{Nulls, measure};
 pub(crate) const MOST_RUNS: usize = 64;
 /// A VM that has grown beyond this takes no new runs.
 const FULL: usize = 8 << 20;
+/// So many scripts a VM keeps loaded.
+const MOST_SCRIPTS: usize = 256;
 
 /// A VM and the doors into it.
 pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
     go: Function,
     start: Function,
-    main: Function,
     env_meta: Table,
-    shared: Rc<Shared>,
-    pub(crate) script: Arc<Compiled>,
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) home: Home,
     pub(crate) runs: Cell<usize>,
     pub(crate) retired: Cell<bool>,
-    base: usize,
-    /// With so many bytes garbage is collected between two runs.
-    collect_at: Cell<usize>,
-    lua: Lua,
+    pub(crate) memory: Memory,
+    pub(crate) lua: Lua,
+}
+
+/// Who may come into a VM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Home {
+    pub(crate) owner: u64,
+    /// Whether it has the globals of the older API.
+    older: bool,
+    /// The only script that may, where it is one that takes much memory.
+    alone: Option<u64>,
+}
+
+impl Home {
+    /// Where runs of this script belong.
+    pub(crate) fn of(script: &Compiled) -> Self {
+        Self {
+            owner: script.owner,
+            older: script.wants.older,
+            alone: script.hungry.load(Ordering::Relaxed).then_some(script.id),
+        }
+    }
 }
 
 /// What the functions of Rust in a VM know.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// Whose VM it is; a prepared one is nobody's.
-    script: OnceCell<Arc<Compiled>>,
-    current: RefCell<Option<Rc<Run>>>,
+    pub(crate) current: RefCell<Option<Rc<Run>>>,
     pub(crate) array: OnceCell<Table>,
-    libraries: RefCell<HashMap<String, Function>>,
+    scripts: RefCell<BTreeMap<u64, Loaded>>,
     depth: Cell<usize>,
     /// The collector stands still until the VM has so many bytes; zero where it runs.
-    still_until: Cell<usize>,
+    pub(crate) still_until: Cell<usize>,
+}
+
+/// A script in a VM. No run has these functions themselves, each has its own copies with its own globals.
+struct Loaded {
+    main: Function,
+    libraries: HashMap<String, Function>,
 }
 
 /// What a run came to when its script could not go on for now.
@@ -72,11 +97,6 @@ impl Shared {
         let run = self.current.borrow();
         run.clone()
             .ok_or_else(|| mlua::Error::runtime("no script is running"))
-    }
-
-    pub(crate) fn script(&self) -> mlua::Result<&Arc<Compiled>> {
-        let script = self.script.get();
-        script.ok_or_else(|| mlua::Error::runtime("the VM has no script"))
     }
 
     /// The metatable that marks empty arrays.
@@ -117,20 +137,27 @@ impl Shared {
         name: &str,
         env: &Table,
     ) -> mlua::Result<Result<(String, Function), String>> {
-        let script = self.script()?;
+        let run = self.run()?;
+        let script = run.script();
         let path = match script.libraries.find(name) {
             Ok((path, _)) => path,
             Err(problem) => return Ok(Err(problem)),
         };
-        let known = self.libraries.borrow().get(&path).cloned();
+        let known = {
+            let scripts = self.scripts.borrow();
+            let loaded = scripts.get(&script.id);
+            loaded.and_then(|loaded| loaded.libraries.get(&path).cloned())
+        };
         let function = match known {
             Some(function) => function,
             None => {
                 let Some(code) = script.compiled.get(&path) else {
                     return Ok(Err(format!("require: {path} was not compiled")));
                 };
-                let function = load(lua, code, &path, Some(env.clone()))?;
-                self.libraries.borrow_mut().insert(path.clone(), function.clone());
+                let function = load(lua, code, &path, None)?;
+                if let Some(loaded) = self.scripts.borrow_mut().get_mut(&script.id) {
+                    loaded.libraries.insert(path.clone(), function.clone());
+                }
                 function
             }
         };
@@ -145,6 +172,9 @@ impl Shared {
         let Some(run) = current.as_ref() else {
             return Ok(mlua::VmState::Continue);
         };
+        if !run.is_due() {
+            return Ok(mlua::VmState::Continue);
+        }
         if self.still_until.get() != 0 && lua.used_memory() > self.still_until.get() {
             self.still_until.set(0);
             lua.gc_restart();
@@ -160,9 +190,9 @@ impl Shared {
 }
 
 impl Vm {
-    /// A prepared VM with a script loaded. From here on it belongs to that script.
-    pub(crate) fn of(script: &Arc<Compiled>, prepared: Prepared) -> mlua::Result<Self> {
-        if script.wants.older {
+    /// A prepared VM. From here on it belongs to the owner of the script that needs it.
+    pub(crate) fn of(home: Home, prepared: Prepared) -> mlua::Result<Self> {
+        if home.older {
             prepared.add_older()?;
         }
         let Prepared {
@@ -172,54 +202,82 @@ impl Vm {
             env_meta,
             ..
         } = prepared;
-        shared.script.get_or_init(|| Arc::clone(script));
-        let main = load(&lua, &script.main, TOOL, Some(environment(&lua, &env_meta)?))?;
         Ok(Self {
             go: inner.raw_get("go")?,
             start: inner.raw_get("start")?,
-            main,
             env_meta,
             shared,
-            script: Arc::clone(script),
+            home,
             runs: Cell::new(0),
             retired: Cell::new(false),
-            base: lua.used_memory(),
-            collect_at: Cell::new(lua.used_memory() + GARBAGE),
+            memory: Memory::of(&lua),
             lua,
         })
     }
 
+    /// Loads a script that is not in it yet; what that takes is charged to nobody.
+    pub(crate) fn load(&self, script: &Compiled) -> mlua::Result<()> {
+        if self.shared.scripts.borrow().contains_key(&script.id) {
+            return Ok(());
+        }
+        let before = self.lua.used_memory();
+        let main = load(
+            &self.lua,
+            &script.main,
+            TOOL,
+            Some(environment(&self.lua, &self.env_meta)?),
+        )?;
+        let mut scripts = self.shared.scripts.borrow_mut();
+        if scripts.len() >= MOST_SCRIPTS {
+            // Those that are used again are loaded again.
+            scripts.clear();
+        }
+        let libraries = HashMap::new();
+        scripts.insert(script.id, Loaded { main, libraries });
+        self.memory.loaded(self.lua.used_memory().saturating_sub(before));
+        Ok(())
+    }
+
+    /// A script is gone.
+    pub(crate) fn forget(&self, script: u64) {
+        self.shared.scripts.borrow_mut().remove(&script);
+    }
+
+    /// The text of the run's script as a function of this run alone.
+    fn main(&self, run: &Run, env: &Table) -> mlua::Result<Function> {
+        let scripts = self.shared.scripts.borrow();
+        let loaded = scripts.get(&run.script().id);
+        let loaded = loaded.ok_or_else(|| mlua::Error::runtime("the script is not loaded"))?;
+        let main = loaded.main.deep_clone()?;
+        main.set_environment(env.clone())?;
+        Ok(main)
+    }
+
     /// Whether another run may come in.
     pub(crate) fn has_room(&self) -> bool {
-        !self.retired.get() && self.runs.get() < MOST_RUNS && self.lua.used_memory() < self.base + FULL
+        !self.retired.get() && self.runs.get() < MOST_RUNS && self.over_base() < FULL
     }
 
     /// Whether it is worth keeping when nothing runs in it.
     pub(crate) fn is_small(&self) -> bool {
-        !self.retired.get() && self.lua.used_memory() < self.base + 2 * GARBAGE
+        !self.retired.get() && self.over_base() < 2 * GARBAGE
     }
 
-    /// Begins a run: its globals, its arguments of so many bytes, its main task, and lets it go as far as it comes. Gives the
+    /// Begins a run: its globals, its arguments, its main task, and lets it go as far as it comes. Gives the
     /// table that [`Vm::go_on`] wants where it did not end.
-    pub(crate) fn start(
-        &self,
-        run: &Rc<Run>,
-        args: &Value,
-        bytes: usize,
-    ) -> mlua::Result<(Option<Table>, Progress)> {
+    pub(crate) fn start(&self, run: &Rc<Run>, args: &Value) -> mlua::Result<(Option<Table>, Progress)> {
         self.with(run, |limit| {
             let env = environment(&self.lua, &self.env_meta)?;
-            let main = self.main.deep_clone()?;
-            main.set_environment(env.clone())?;
-            if bytes > SMALL {
+            let main = self.main(run, &env)?;
+            if run.line.start().bytes > SMALL {
                 limit()?;
             }
             let args = self.given(args)?;
             limit()?;
-            let wants = &self.script.wants;
+            let (wants, most) = (&run.script().wants, run.limits().pending);
             let (code, table, ok, value): (i64, Option<Table>, Option<bool>, Luau) =
                 self.start
-                    .call((env, main, args, wants.state, wants.random, run.limits.pending))?;
+                    .call((env, main, args, wants.state, wants.random, most))?;
             Ok((table, self.progress(code, ok, &value)?))
         })
     }
@@ -235,7 +293,7 @@ impl Vm {
             let given = match outcome {
                 None => None,
                 Some((step, Ok(value))) => {
-                    if measure(&value, run.limits.json_depth, SMALL).is_err() {
+                    if measure(&value, run.limits().json_depth, SMALL).is_err() {
                         limit()?;
                     }
                     Some((step, true, self.given(&value)?))
@@ -309,61 +367,8 @@ impl Vm {
         }
         self.shared.luau(&self.lua, value, Nulls::Absent)
     }
-
-    /// Does something on behalf of a run: on its time, and from when it says so with what is left of its memory.
-    fn with<T>(
-        &self,
-        run: &Rc<Run>,
-        work: impl FnOnce(&dyn Fn() -> mlua::Result<()>) -> mlua::Result<T>,
-    ) -> mlua::Result<T> {
-        let before = self.lua.used_memory();
-        let charged = run.charged.get().min(before.saturating_sub(self.base));
-        let left = run.limits.memory.saturating_sub(charged);
-        *self.shared.current.borrow_mut() = Some(Rc::clone(run));
-        self.hold_collector(left, before);
-        run.enter();
-        let done = work(&|| self.lua.set_memory_limit(before + left).map(drop));
-        run.leave();
-        *self.shared.current.borrow_mut() = None;
-        self.lua.set_memory_limit(0)?;
-        if self.lua.used_memory() > self.collect_at.get() {
-            self.collect()?;
-        }
-        let after = self.lua.used_memory();
-        run.charged.set((charged + after).saturating_sub(before));
-        done
-    }
-
-    /// A run that takes little leaves its garbage to be collected with that of others; but not where little is left.
-    fn hold_collector(&self, left: usize, used: usize) {
-        if left > 4 * GARBAGE {
-            self.lua.gc_stop();
-            self.shared.still_until.set(used + STILL);
-        } else {
-            self.lua.gc_restart();
-            self.shared.still_until.set(0);
-        }
-    }
-
-    /// Frees what nobody holds any more. No run's script is under way.
-    pub(crate) fn collect(&self) -> mlua::Result<()> {
-        self.lua.gc_collect()?;
-        let used = self.lua.used_memory();
-        // With much that stays, much more may lie beside it: else one would be collecting all the time.
-        self.collect_at.set(used + used / 2 + GARBAGE);
-        Ok(())
-    }
-
-    /// Whether runs left garbage in it.
-    pub(crate) fn is_dirty(&self) -> bool {
-        self.lua.used_memory() > self.base + GARBAGE / 2
-    }
 }
 
-/// So much garbage is let lie in a VM.
-const GARBAGE: usize = 1 << 20;
-/// So much a run may take before the collector runs beside it.
-const STILL: usize = 256 << 10;
 /// Up to so many bytes a value is small.
 const SMALL: usize = 64 << 10;
 
@@ -374,10 +379,9 @@ pub(crate) enum Ended {
     NoJson(String),
 }
 
-/// Globals of a run: writes stay in it, reads go on to the frozen ones.
+/// Globals of a run: writes stay in it, reads go on to the frozen ones. `_G` comes with the run's start.
 fn environment(lua: &Lua, meta: &Table) -> mlua::Result<Table> {
     let env = lua.create_table_with_capacity(0, 4)?;
-    env.raw_set("_G", &env)?;
     env.set_metatable(Some(meta.clone()))?;
     env.set_safeenv(true);
     Ok(env)

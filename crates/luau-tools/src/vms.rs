@@ -1,4 +1,5 @@
-//! The VMs of a lane: those that hold runs, a few that wait for the next run of their script, and a few that wait for a script.
+//! The VMs of a lane: those that hold runs, a few that wait for the next run of their owner's scripts, and a few that wait for an
+//! owner.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -6,17 +7,17 @@ use std::sync::Arc;
 
 use crate::prepared::Prepared;
 use crate::script::Compiled;
-use crate::vm::Vm;
+use crate::vm::{Home, Vm};
 
-/// VMs without runs that a lane keeps, all scripts together. Beyond them the one goes that was idle longest.
+/// VMs without runs that a lane keeps, all owners together. Beyond them the one goes that was idle longest.
 const IDLE: usize = 8;
-/// VMs without a script that a lane keeps.
+/// VMs without an owner that a lane keeps.
 const SPARE: usize = 2;
 
 /// All VMs of a lane.
 #[derive(Default)]
 pub(crate) struct Vms {
-    by_script: BTreeMap<u64, Vec<Rc<Vm>>>,
+    by_home: BTreeMap<Home, Vec<Rc<Vm>>>,
     /// Those without runs, the longest idle first.
     idle: VecDeque<Rc<Vm>>,
     spare: Vec<Prepared>,
@@ -27,9 +28,10 @@ pub(crate) struct Vms {
 }
 
 impl Vms {
-    /// A VM of this script with room for the run that will be in it: made where there is none.
+    /// A VM with room for the run of this script that will be in it, and with the script: made where there is none.
     pub(crate) fn take(&mut self, script: &Arc<Compiled>) -> mlua::Result<Rc<Vm>> {
-        let all = self.by_script.entry(script.id).or_default();
+        let home = Home::of(script);
+        let all = self.by_home.entry(home).or_default();
         let vm = match all.iter().find(|vm| vm.has_room()) {
             Some(vm) => Rc::clone(vm),
             None => {
@@ -37,11 +39,12 @@ impl Vms {
                     Some(prepared) => prepared,
                     None => Prepared::new()?,
                 };
-                let vm = Rc::new(Vm::of(script, prepared)?);
+                let vm = Rc::new(Vm::of(home, prepared)?);
                 all.push(Rc::clone(&vm));
                 vm
             }
         };
+        vm.load(script)?;
         if vm.runs.replace(vm.runs.get() + 1) == 0 {
             self.idle.retain(|idle| !Rc::ptr_eq(idle, &vm));
         }
@@ -70,15 +73,22 @@ impl Vms {
         }
     }
 
-    /// A script is gone. VMs that hold runs of it still go with the last one.
-    pub(crate) fn forget(&mut self, script: u64) {
-        self.idle.retain(|vm| vm.script.id != script);
-        self.dirty.retain(|vm| vm.script.id != script);
-        if let Some(all) = self.by_script.remove(&script) {
-            for vm in all {
-                vm.retired.set(true);
-            }
+    /// A script is gone. A run of it that goes on has its own copy.
+    pub(crate) fn forget(&mut self, owner: u64, script: u64) {
+        for (_, all) in self.by_home.iter().filter(|(home, _)| home.owner == owner) {
+            all.iter().for_each(|vm| vm.forget(script));
         }
+    }
+
+    /// An owner is gone. VMs that hold runs of its scripts still go with the last one.
+    pub(crate) fn leave(&mut self, owner: u64) {
+        self.idle.retain(|vm| vm.home.owner != owner);
+        self.dirty.retain(|vm| vm.home.owner != owner);
+        self.by_home.retain(|home, all| {
+            let stays = home.owner != owner;
+            all.iter().filter(|_| !stays).for_each(|vm| vm.retired.set(true));
+            stays
+        });
     }
 
     /// Does one thing ahead while nothing runs: collects the garbage in a VM that is idle, or makes a VM. False where nothing is to do.
@@ -102,12 +112,12 @@ impl Vms {
 
     fn remove(&mut self, vm: &Rc<Vm>) {
         self.dirty.retain(|dirty| !Rc::ptr_eq(dirty, vm));
-        let Some(all) = self.by_script.get_mut(&vm.script.id) else {
+        let Some(all) = self.by_home.get_mut(&vm.home) else {
             return;
         };
         all.retain(|one| !Rc::ptr_eq(one, vm));
         if all.is_empty() {
-            self.by_script.remove(&vm.script.id);
+            self.by_home.remove(&vm.home);
         }
     }
 }

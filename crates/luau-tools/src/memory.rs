@@ -1,0 +1,143 @@
+//! What runs take of a VM's memory: each is charged with what the VM grew while it computed, and credited when garbage goes.
+//!
+//! Allocation beyond what a run has left fails at once. Where several runs share a VM nobody can say whose garbage the collector
+//! freed. So what goes is taken first from those who took memory since the last time, each by its part: what a run has held for
+//! longer stays charged to it, and what one run holds is never charged to another.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use mlua::Lua;
+
+use crate::run::Run;
+use crate::vm::Vm;
+
+/// So much garbage is let lie in a VM.
+pub(crate) const GARBAGE: usize = 1 << 20;
+/// So much a run may take before the collector runs beside it.
+const STILL: usize = 256 << 10;
+/// Who was charged with so much shares a VM with no other script from then on.
+const HUNGRY: usize = 2 << 20;
+
+/// The memory of a VM, and who is charged with it.
+pub(crate) struct Memory {
+    /// What it takes with no run in it.
+    base: Cell<usize>,
+    /// With so many bytes garbage is collected between two runs.
+    collect_at: Cell<usize>,
+    /// The runs that are in it, but for those that end in their first turn.
+    runs: RefCell<Vec<Rc<Run>>>,
+}
+
+impl Memory {
+    pub(crate) fn of(lua: &Lua) -> Self {
+        Self {
+            base: Cell::new(lua.used_memory()),
+            collect_at: Cell::new(lua.used_memory() + GARBAGE),
+            runs: RefCell::default(),
+        }
+    }
+
+    /// A script was loaded.
+    pub(crate) fn loaded(&self, bytes: usize) {
+        self.base.set(self.base.get() + bytes);
+    }
+
+    /// Garbage is gone, so much more than the base is left: nobody is charged with what is not there.
+    fn collected(&self, left: usize) {
+        let runs = self.runs.borrow();
+        let sum = |part: &dyn Fn(&Run) -> usize| runs.iter().map(|run| part(run)).sum::<usize>();
+        let mut gone = sum(&|run| run.charged.get()).saturating_sub(left);
+        let parts: [&dyn Fn(&Run) -> usize; 2] = [&|run| run.grown.get().min(run.charged.get()), &|run| {
+            run.charged.get()
+        }];
+        for part in parts {
+            let all = sum(part);
+            let going = gone.min(all);
+            gone -= going;
+            for run in runs.iter().filter(|_| all > 0) {
+                run.charged.set(run.charged.get() - share(going, part(run), all));
+            }
+        }
+        for run in runs.iter() {
+            run.grown.set(0);
+        }
+    }
+}
+
+/// `part / all` of `whole`.
+fn share(whole: usize, part: usize, all: usize) -> usize {
+    let share = (whole as u128 * part as u128).checked_div(all as u128);
+    share.map_or(0, |share| usize::try_from(share).unwrap_or(whole))
+}
+
+impl Vm {
+    /// A run stays in it beyond its first turn.
+    pub(crate) fn hold(&self, run: &Rc<Run>) {
+        self.memory.runs.borrow_mut().push(Rc::clone(run));
+    }
+
+    /// A run has ended.
+    pub(crate) fn let_go(&self, run: &Rc<Run>) {
+        self.memory.runs.borrow_mut().retain(|one| !Rc::ptr_eq(one, run));
+    }
+
+    pub(crate) fn over_base(&self) -> usize {
+        self.lua.used_memory().saturating_sub(self.memory.base.get())
+    }
+
+    /// Does something on behalf of a run: on its time, and from when it says so with what is left of its memory.
+    pub(crate) fn with<T>(
+        &self,
+        run: &Rc<Run>,
+        work: impl FnOnce(&dyn Fn() -> mlua::Result<()>) -> mlua::Result<T>,
+    ) -> mlua::Result<T> {
+        let before = self.lua.used_memory();
+        let charged = run.charged.get().min(self.over_base());
+        let left = run.limits().memory.saturating_sub(charged);
+        *self.shared.current.borrow_mut() = Some(Rc::clone(run));
+        self.hold_collector(left, before);
+        run.enter();
+        let done = work(&|| self.lua.set_memory_limit(before + left).map(drop));
+        run.leave();
+        *self.shared.current.borrow_mut() = None;
+        self.lua.set_memory_limit(0)?;
+        let after = self.lua.used_memory();
+        run.charged.set((charged + after).saturating_sub(before));
+        run.grown.set(run.grown.get() + after.saturating_sub(before));
+        if run.charged.get() > HUNGRY {
+            run.script().hungry.store(true, Ordering::Relaxed);
+        }
+        if after > self.memory.collect_at.get() {
+            self.collect()?;
+        }
+        done
+    }
+
+    /// A run that takes little leaves its garbage to be collected with that of others; but not where little is left.
+    fn hold_collector(&self, left: usize, used: usize) {
+        if left > 4 * GARBAGE {
+            self.lua.gc_stop();
+            self.shared.still_until.set(used + STILL);
+        } else {
+            self.lua.gc_restart();
+            self.shared.still_until.set(0);
+        }
+    }
+
+    /// Frees what nobody holds any more. No run's script is under way.
+    pub(crate) fn collect(&self) -> mlua::Result<()> {
+        self.lua.gc_collect()?;
+        let used = self.lua.used_memory();
+        // With much that stays, much more may lie beside it: else one would be collecting all the time.
+        self.memory.collect_at.set(used + used / 2 + GARBAGE);
+        self.memory.collected(self.over_base());
+        Ok(())
+    }
+
+    /// Whether runs left garbage in it.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.over_base() > GARBAGE / 2
+    }
+}
