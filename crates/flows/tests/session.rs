@@ -67,6 +67,38 @@ async fn a_script_runs_in_a_session_and_its_steps_are_on_record() {
 }
 
 #[tokio::test]
+async fn arguments_that_do_not_fit_are_told_before_the_script_runs() {
+    let place = Place::new([
+        Answer::call("call_1", "long", json!({"text": 5})),
+        Answer::call("call_2", "long", json!({})),
+        Answer::call("call_3", "long", json!({"text": "four"})),
+        Answer::text("Done."),
+    ]);
+    let mut long = luau(
+        "long",
+        "function invoke(ctx, args) return #args.text end",
+        json!({}),
+    );
+    long.params = Some(json!({
+        "type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"],
+    }));
+    place.tool(long);
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    let told = |wrong: &str| {
+        let text = format!("long: the arguments do not fit: {wrong}");
+        (ToolStatus::Invalid, text)
+    };
+    assert_eq!(
+        place.result("call_1"),
+        told("at /text: 5 is not of type \"string\"")
+    );
+    assert_eq!(place.result("call_2"), told("\"text\" is a required property"));
+    assert_eq!(place.result("call_3"), (ToolStatus::Success, "4".to_owned()));
+    assert!(place.effects("call_1").is_empty());
+}
+
+#[tokio::test]
 async fn models_as_tools_and_tools_in_a_row() {
     let answers = [
         Answer::call("call_1", "row", json!({"text": "你好"})),

@@ -1,5 +1,6 @@
 //! Definitions become tools.
 
+mod checked;
 mod composite;
 mod generator;
 mod http;
@@ -133,6 +134,10 @@ impl Flows {
                 Some(tool) => return Ok(tool),
                 None => Err("the program has no built-in tool of this name".to_owned()),
             },
+        };
+        let tool = match definition.params {
+            Some(_) => tool.and_then(checked::checked),
+            None => tool,
         };
         let tool = tool.map_err(|problem| Unusable {
             tool: definition.name.clone(),

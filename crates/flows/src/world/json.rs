@@ -1,9 +1,10 @@
 //! JSON that a model writes: found in its answer, and checked against a schema.
 
 use agentx_luau_tools::{EffectError, Outcome};
+use jsonschema::Validator;
 use serde_json::Value;
 
-/// How many mistakes are told to the model.
+/// How many mistakes are told.
 const MAX_MISTAKES: usize = 5;
 
 /// What a model is told that is to answer with JSON.
@@ -21,14 +22,7 @@ pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     let Some(schema) = schema else { return Ok(value) };
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| EffectError::new("invalid", format!("the schema is none: {error}")))?;
-    let mistakes: Vec<String> = validator
-        .iter_errors(&value)
-        .take(MAX_MISTAKES)
-        .map(|error| match error.instance_path().to_string() {
-            path if path.is_empty() => error.to_string(),
-            path => format!("at {path}: {error}"),
-        })
-        .collect();
+    let mistakes = mistakes(&validator, &value);
     match mistakes.is_empty() {
         true => Ok(value),
         false => Err(EffectError::new(
@@ -36,6 +30,16 @@ pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
             format!("the JSON does not fit the schema: {}", mistakes.join("; ")),
         )),
     }
+}
+
+/// The first mistakes of a value, each with its place; none where it fits.
+pub(crate) fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
+    let errors = validator.iter_errors(value).take(MAX_MISTAKES);
+    let told = errors.map(|error| match error.instance_path().to_string() {
+        path if path.is_empty() => error.to_string(),
+        path => format!("at {path}: {error}"),
+    });
+    told.collect()
 }
 
 /// The whole answer, what is in its code fence, or what is between its outermost brackets.

@@ -25,6 +25,7 @@ use crate::record::milliseconds;
 use crate::tools::Shared;
 use crate::{Done, RecorderHandle, World};
 pub(crate) use agents::{Children, end_all};
+pub(crate) use json::mistakes;
 pub(crate) use network::Network;
 pub(crate) use store::Store;
 pub(crate) use streams::{Streams, refusal};

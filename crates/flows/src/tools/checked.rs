@@ -1,0 +1,43 @@
+//! A tool whose arguments are held against its schema first: a script need not look whether what it was given is there, and a
+//! model is told what to give instead of where the script fell over it.
+
+use std::sync::Arc;
+
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_types::{ToolSpec, ToolStatus};
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::world::mistakes;
+
+struct Checked {
+    tool: Arc<dyn Tool>,
+    arguments: Validator,
+}
+
+/// The same tool, for arguments that fit its schema.
+pub(super) fn checked(tool: Arc<dyn Tool>) -> Result<Arc<dyn Tool>, String> {
+    let arguments = jsonschema::validator_for(&tool.spec().input_schema)
+        .map_err(|error| format!("`params` are no schema: {error}"))?;
+    Ok(Arc::new(Checked { tool, arguments }))
+}
+
+impl Tool for Checked {
+    fn spec(&self) -> ToolSpec {
+        self.tool.spec()
+    }
+
+    fn waits(&self) -> bool {
+        self.tool.waits()
+    }
+
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let mistakes = mistakes(&self.arguments, &input);
+        if mistakes.is_empty() {
+            return self.tool.call(input, context);
+        }
+        let name = self.tool.spec().name;
+        let told = format!("{name}: the arguments do not fit: {}", mistakes.join("; "));
+        Box::pin(async move { ToolOutcome::failed(ToolStatus::Invalid, told) })
+    }
+}
