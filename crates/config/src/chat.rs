@@ -30,8 +30,20 @@ pub struct ChatSettings {
     pub notice: Notice,
     /// After which time a run is a long one.
     pub notify_after: Duration,
+    /// How the line is edited.
+    pub keys: EditKeys,
     /// Whether it only appends whole lines and says in words what happens.
     pub screen_reader: bool,
+}
+
+/// How the line of a chat is edited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EditKeys {
+    /// As in emacs and most shells.
+    #[default]
+    Emacs,
+    /// As in vi: letters are typed, or they are commands.
+    Vi,
 }
 
 impl Default for ChatSettings {
@@ -45,6 +57,7 @@ impl Default for ChatSettings {
             links: Links::default(),
             notice: Notice::default(),
             notify_after: LONG,
+            keys: EditKeys::default(),
             screen_reader: false,
         }
     }
@@ -166,6 +179,10 @@ impl Getter<'_> {
                 _ => Notice::Bell,
             },
             notify_after: time("chat.notify_after", LONG),
+            keys: match word("chat.keys").as_str() {
+                "vi" => EditKeys::Vi,
+                _ => EditKeys::Emacs,
+            },
             screen_reader: word("chat.screen_reader") == "true",
         }
     }

@@ -59,6 +59,7 @@ const YES_OR_NO: &[&str] = &["true", "false"];
 const THINKING: &[&str] = &["full", "folded", "hidden"];
 const THEMES: &[&str] = &["auto", "dark", "light", "none"];
 const LINKS: &[&str] = &["auto", "always", "never"];
+const EDIT_KEYS: &[&str] = &["emacs", "vi"];
 const NOTICES: &[&str] = &["bell", "osc9", "osc777", "none"];
 /// What a template of the status row may name.
 pub const STATUS_NAMES: &[&str] = &[
@@ -126,6 +127,7 @@ pub const KEYS: &[KeySpec] = &[
     key("chat.screen_reader", Kind::Choice(YES_OR_NO), Free, Some("false"), "whether a chat only appends whole lines and says in words what happens"),
     key("connect", Kind::Server, Trusted, None, "the server that commands work on; `local` for this machine"),
     key("data_dir", Kind::Path, Trusted, None, "where sessions are kept"),
+    key("chat.keys", Kind::Choice(EDIT_KEYS), Free, Some("emacs"), "how the line of a chat is edited: as in emacs and most shells, or as in vi"),
     key("durability", Kind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: the death of the process, or of the machine too (slower)"),
     key("log", Kind::Choice(LEVELS), Free, Some("off"), "how much the program says about itself"),
     key("log_file", Kind::Path, Trusted, None, "where it says that; standard error, in a chat `agentx.log` in data_dir"),

@@ -40,7 +40,7 @@ pub mod yaml;
 
 pub use agent::{DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel};
 pub use answers::ScriptedAnswer;
-pub use chat::{ChatSettings, Links, Notice, ThemeChoice, Thinking};
+pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, Thinking};
 pub use edit::add_rule;
 pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, Trust, VARIABLES};
 pub use layers::{Merged, Row, show_rule};

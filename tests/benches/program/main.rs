@@ -15,6 +15,7 @@ mod bare;
 #[path = "../filled.rs"]
 mod filled;
 mod idle;
+mod keys;
 mod latency;
 mod long;
 mod process;
@@ -35,11 +36,12 @@ fn main() {
         .map(String::as_str)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 5] = [
+    let parts: [(&str, fn()); 6] = [
         ("turns", turns::measure),
         ("start", start::measure),
         ("open", long::measure),
         ("latency", latency::measure),
+        ("keys", keys::measure),
         ("idle", idle::measure),
     ];
     for (name, measure) in parts {

@@ -16,8 +16,16 @@ pub(crate) struct Server {
 impl Server {
     /// With a pace, each word waits so long and is the time at which it is sent.
     pub(crate) fn start(rounds: usize, words: usize, pace_us: u64) -> Self {
+        Self::with(&[rounds.to_string(), words.to_string(), pace_us.to_string()])
+    }
+
+    /// One that says so many pieces of Markdown, each after so long.
+    pub(crate) fn markdown(pieces: usize, pace_us: u64) -> Self {
+        Self::with(&["markdown".to_owned(), pieces.to_string(), pace_us.to_string()])
+    }
+
+    fn with(args: &[String]) -> Self {
         let me = std::env::current_exe().expect("this program");
-        let args = [rounds.to_string(), words.to_string(), pace_us.to_string()];
         let mut child = Command::new(me)
             .arg("serve")
             .args(args)
@@ -44,6 +52,9 @@ impl Drop for Server {
 
 /// The process that serves.
 pub(crate) fn serve(args: &[String]) {
+    if args[0] == "markdown" {
+        return serve_markdown(&args[1..]);
+    }
     let number = |index: usize| args[index].parse::<usize>().expect("a number");
     let (rounds, words, pace_us) = (number(0), number(1), number(2));
     let server = ModelServer::start(move |body| {
@@ -64,7 +75,31 @@ pub(crate) fn serve(args: &[String]) {
             ..Answer::default()
         }
     });
-    println!("{}", server.expect("a port").url());
+    stand_by(&server.expect("a port"));
+}
+
+/// What an answer of a model looks like: headings, lists, a table, code, words.
+const CHAPTER: &str = "## Chapter\n\nEarly in the morning a **lamplighter** came to the `harbour`, and nobody was there. The wind \
+stopped for a while, and on the ground lay a [letter](https://example.com/letter).\n\n- it belonged to *no one*\n- so it was \
+picked up\n- and carried on until it was dark\n\n| who | where |\n| --- | --- |\n| a ferryman | the hills |\n| a baker | \
+the mill |\n\n```rust\nfn main() {\n    println!(\"nobody was there\");\n}\n```\n\n";
+
+fn serve_markdown(args: &[String]) {
+    let number = |index: usize| args[index].parse::<usize>().expect("a number");
+    let (pieces, pace_us) = (number(0), number(1));
+    let letters: Vec<char> = CHAPTER.chars().collect();
+    let chunks: Vec<String> = letters.chunks(5).map(|chunk| chunk.iter().collect()).collect();
+    let server = ModelServer::start(move |_| Answer {
+        words: chunks.iter().cycle().take(pieces).cloned().collect(),
+        pace: Duration::from_micros(pace_us as u64),
+        ..Answer::default()
+    });
+    stand_by(&server.expect("a port"));
+}
+
+/// Says where it is, and is there.
+fn stand_by(server: &ModelServer) {
+    println!("{}", server.url());
     std::io::stdout().flush().expect("standard output");
     loop {
         std::thread::park();

@@ -92,6 +92,10 @@ fn completion(before: &str, models: impl FnOnce() -> Vec<String>, workspace: &Pa
         return match command.split_once(' ') {
             None => begins(NAMES.iter().map(|name| (*name).to_owned()).collect(), 1),
             Some(("model", _)) => begins(models(), "/model ".len()),
+            Some((name, argument)) if !argument.contains(' ') => {
+                let words = words_of(name).iter().map(|word| (*word).to_owned());
+                begins(words.collect(), name.len() + 2)
+            }
             Some(_) => None,
         };
     }
@@ -102,6 +106,18 @@ fn completion(before: &str, models: impl FnOnce() -> Vec<String>, workspace: &Pa
         return None;
     }
     begins(files(written, workspace), from)
+}
+
+/// What may follow a command.
+fn words_of(command: &str) -> &'static [&'static str] {
+    match command {
+        "approve-mode" => &["ask", "auto", "deny"],
+        "approvals" => &["remove"],
+        "queue" => &["edit", "remove", "steer"],
+        "usage" => &["session", "day", "model", "cause"],
+        "wheel" => &["take", "ask", "give", "release"],
+        _ => &[],
+    }
 }
 
 /// The files whose path may be meant; a directory ends with a slash.
@@ -155,6 +171,9 @@ mod tests {
         assert_eq!(of("/sta"), Some((1, vec!["status".into()], "status ".into())));
         assert_eq!(of("/model op").unwrap().2, "opus-");
         assert_eq!(of("/title x"), None);
+        assert_eq!(of("/queue st").unwrap().2, "steer ");
+        assert_eq!(of("/approve-mode a").unwrap().1, ["ask", "auto"]);
+        assert_eq!(of("/queue steer "), None);
         assert_eq!(
             of("look at @REA"),
             Some((9, vec!["README.md".into()], "README.md ".into()))

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use agentx::runtime::SessionState;
-use agentx::types::{ApprovalRequested, Envelope, RunId, RuntimeEvent, ToolCallId};
+use agentx::types::{
+    ApprovalRequested, ContentPart, Envelope, InputMode, MessageId, RunId, RuntimeEvent, ToolCallId,
+};
 
 use crate::render::{approval, conversation};
 
@@ -45,6 +47,7 @@ impl Desk {
 
     /// Whether the agent works, or is about to.
     pub(crate) fn is_busy(&self) -> bool {
+            queue: Queue::of(state),
         self.running.is_some() || !self.sent.is_empty() || self.inherited > 0
     }
 
@@ -53,8 +56,8 @@ impl Desk {
         self.questions.front()
     }
 
-    /// A text goes to the agent; returns whether it has to wait.
-    pub(crate) fn sending(&mut self, text: &str) -> bool {
+    /// A text goes to the agent, with this beside it; returns whether it has to wait.
+    pub(crate) fn sending(&mut self, text: &str, shared: Vec<ContentPart>) -> bool {
         let waits = self.is_busy();
         self.sent.push_back(Sent {
             text: text.to_owned(),
@@ -62,6 +65,9 @@ impl Desk {
             printed: !waits,
         });
         waits
+        if waits {
+            self.queue.put(Waiting::own(text, shared, false));
+        }
     }
 
     /// The text is committed with this `seq`.
@@ -75,11 +81,28 @@ impl Desk {
     pub(crate) fn unsent(&mut self) {
         self.sent.pop_back();
     }
+        self.queue.committed(seq);
 
     /// The question is answered.
     pub(crate) fn answered(&mut self, id: &ToolCallId) {
         self.questions.retain(|question| question.tool_call_id != *id);
     }
+        self.queue.failed();
+    }
+
+    /// An input that waited was taken back, or waits otherwise: it begins no run of its own any more. Returns it as it was, where
+    /// that is news.
+    pub(crate) fn revised(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<Waiting> {
+        let waiting = self.queue.revised(id, mode)?;
+        if mode != Some(InputMode::Queue) {
+            let run_id = waiting.run_id();
+            let before = self.sent.len();
+            self.sent.retain(|sent| sent.run_id.is_none() || sent.run_id != run_id);
+            if self.sent.len() == before {
+                self.inherited = self.inherited.saturating_sub(1);
+            }
+        }
+        Some(waiting)
 
     /// Whether texts wait although nothing runs: the session knows whether they still count.
     pub(crate) fn is_in_doubt(&self) -> bool {
@@ -97,16 +120,21 @@ impl Desk {
     /// talk to are that one's affair, and so is what they are told; but what they ask is asked.
     pub(crate) fn event(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<String> {
         match &envelope.event {
+        self.queue.clear();
             RuntimeEvent::RunStarted(_)
             | RuntimeEvent::RunFinished(_)
             | RuntimeEvent::UserMessageAdded(_)
                 if is_of_another => {}
             RuntimeEvent::RunStarted(run) => return self.run_started(&run.run_id),
+        let joined = self.queue.event(&envelope.event);
             RuntimeEvent::RunFinished(run) => {
                 if self.running.as_ref().is_none_or(|running| *running == run.run_id) {
                     self.running = None;
                 }
                 self.stopping = false;
+            RuntimeEvent::ConversationRevised(revised) => {
+                self.revised(&revised.message_id, revised.mode);
+            }
                 self.questions.clear();
             }
             RuntimeEvent::ApprovalRequested(request) => {
@@ -121,7 +149,7 @@ impl Desk {
                 let run_id = self.running.clone().or_else(|| envelope.run_id.clone());
                 let is_news = self.is_news(run_id.as_ref());
                 self.told = run_id;
-                return is_news.then(|| conversation::words(&added.message));
+                return is_news.then(|| conversation::words(&added.message)).or(joined);
             }
             _ => {}
         }

@@ -3,11 +3,19 @@
 //! It is our own because its line stays editable while an answer streams above it, woken by whatever comes first: an
 //! editor that owns the terminal until a line is done has to poll for that.
 
+mod keep;
+mod motion;
+mod search;
+mod undo;
+mod vi;
+
+use agentx::config::EditKeys;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::history::History;
 use super::pastes::Pastes;
+use undo::Undo;
+use vi::Vi;
 
 /// The longest text that is taken.
 const LONGEST: usize = 1 << 20;
@@ -21,6 +29,8 @@ pub(crate) enum Edited {
     Changed,
     /// The text is done.
     Submit(String),
+    /// Say it to the agent in the middle of its work; or what is queued, where nothing is written.
+    Steer,
     /// Stop, or clear the line.
     Interrupt,
     /// Stop what runs, if anything does.
@@ -33,6 +43,16 @@ pub(crate) enum Edited {
     Suspend,
     /// Complete what stands before the cursor.
     Complete,
+    /// Write the text in the person's own editor.
+    Elsewhere,
+}
+
+/// What was cut or copied.
+#[derive(Clone, Debug, Default)]
+struct Cut {
+    text: String,
+    /// Whether it is whole rows.
+    rows: bool,
 }
 
 /// A line that is being written.
@@ -40,19 +60,25 @@ pub(crate) enum Edited {
 pub(crate) struct Editor {
     text: String,
     cursor: usize,
-    killed: String,
+    cut: Cut,
     history: History,
     stashed: Option<(String, usize)>,
     /// What is looked for in the history.
     wanted: Option<String>,
     pastes: Pastes,
+    undo: Undo,
+    /// The keys of vi, where the person has them.
+    vi: Option<Vi>,
+    /// Ctrl-X was pressed; the next key says for what.
+    chord: bool,
 }
 
 impl Editor {
-    /// An empty line with this history.
-    pub(crate) fn new(history: History) -> Self {
+    /// An empty line with this history, edited by these keys.
+    pub(crate) fn with_keys(history: History, keys: EditKeys) -> Self {
         Self {
             history,
+            vi: (keys == EditKeys::Vi).then(Vi::default),
             ..Self::default()
         }
     }
@@ -67,25 +93,18 @@ impl Editor {
         self.cursor
     }
 
+    /// Whether keys are commands, as in vi's normal mode.
+    pub(crate) fn is_commanded(&self) -> bool {
+        self.vi.as_ref().is_some_and(Vi::is_normal)
+    }
+
     /// Empties the line.
     pub(crate) fn clear(&mut self) {
         self.set(String::new());
         self.history.leave();
-    }
-
-    /// Puts what is written aside, so that it does not become the answer to a question.
-    pub(crate) fn stash(&mut self) {
-        if self.stashed.is_none() {
-            self.stashed = Some((std::mem::take(&mut self.text), self.cursor));
-            self.cursor = 0;
-        }
-    }
-
-    /// Takes back what was put aside.
-    pub(crate) fn unstash(&mut self) {
-        if let Some((text, cursor)) = self.stashed.take() {
-            self.text = text;
-            self.cursor = cursor;
+        self.undo.forget();
+        if let Some(vi) = &mut self.vi {
+            vi.begin();
         }
     }
 
@@ -98,6 +117,7 @@ impl Editor {
     pub(crate) fn paste(&mut self, text: &str) -> Edited {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let shown = self.pastes.fold(crate::render::clean::clean(&text));
+        self.change(false);
         self.insert(&shown)
     }
 
@@ -109,8 +129,9 @@ impl Editor {
     /// Puts `text` in the place of what stands from `from` to the cursor.
     pub(crate) fn complete(&mut self, from: usize, text: &str) {
         if from <= self.cursor && self.text.is_char_boundary(from) {
+            self.change(false);
             self.text.replace_range(from..self.cursor, text);
-            self.cursor = from + text.len();
+            self.cursor = motion::snapped(&self.text, from + text.len());
         }
     }
 
@@ -125,30 +146,39 @@ impl Editor {
             return edited;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if std::mem::take(&mut self.chord) && control && matches!(key.code, KeyCode::Char('e' | 'E')) {
+            return Edited::Elsewhere;
+        }
+        if self.vi.is_some() {
+            return self.vi_key(key);
+        }
+        self.plain_key(key)
+    }
+
+    /// A key as it is without vi, or while vi inserts.
+    fn plain_key(&mut self, key: KeyEvent) -> Edited {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
+        let shift = key.modifiers.contains(KeyModifiers::SHIFT);
         match key.code {
             KeyCode::Char(c) if control => self.control(c.to_ascii_lowercase()),
             KeyCode::Char(c) if alt => self.alt(c.to_ascii_lowercase()),
-            KeyCode::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
-            KeyCode::Enter if alt || key.modifiers.contains(KeyModifiers::SHIFT) => self.insert("\n"),
+            KeyCode::Char(c) => self.type_in(c.encode_utf8(&mut [0; 4])),
+            KeyCode::Enter if alt || shift || control => self.type_in("\n"),
             KeyCode::Enter => self.enter(),
-            KeyCode::Left if control || alt => self.go(self.word_before()),
-            KeyCode::Right if control || alt => self.go(self.word_after()),
+            KeyCode::Left if control || alt => self.go(motion::word_before(&self.text, self.cursor)),
+            KeyCode::Right if control || alt => self.go(motion::word_after(&self.text, self.cursor)),
             KeyCode::Left => self.go(self.before()),
             KeyCode::Right => self.go(self.after()),
-            KeyCode::Home => self.go(self.line_start()),
-            KeyCode::End => self.go(self.line_end()),
-            KeyCode::Up => match self.row_above() {
-                Some(to) => self.go(to),
-                None => self.recall(true),
-            },
-            KeyCode::Down => match self.row_below() {
-                Some(to) => self.go(to),
-                None => self.recall(false),
-            },
+            KeyCode::Home => self.go(motion::row_start(&self.text, self.cursor)),
+            KeyCode::End => self.go(motion::row_end(&self.text, self.cursor)),
+            KeyCode::Up => self.up(),
+            KeyCode::Down => self.down(),
             KeyCode::Tab => Edited::Complete,
-            KeyCode::Backspace if alt || control => self.kill(self.word_before(), self.cursor),
-            KeyCode::Backspace => self.delete(self.before(), self.cursor),
+            KeyCode::Backspace if alt || control => {
+                self.kill(motion::word_before(&self.text, self.cursor), self.cursor)
+            }
+            KeyCode::Backspace => self.delete(self.rubbed_out(), self.cursor),
             KeyCode::Delete => self.delete(self.cursor, self.after()),
             KeyCode::Esc => Edited::Escape,
             _ => Edited::Nothing,
@@ -156,29 +186,36 @@ impl Editor {
     }
 
     fn control(&mut self, c: char) -> Edited {
+        let (start, end) = (
+            motion::row_start(&self.text, self.cursor),
+            motion::row_end(&self.text, self.cursor),
+        );
         match c {
             'c' => Edited::Interrupt,
             'd' if self.text.is_empty() => Edited::Leave,
             'd' => self.delete(self.cursor, self.after()),
-            'a' => self.go(self.line_start()),
-            'e' => self.go(self.line_end()),
+            'a' => self.go(start),
+            'e' => self.go(end),
             'b' => self.go(self.before()),
             'f' => self.go(self.after()),
-            'h' => self.delete(self.before(), self.cursor),
-            'j' => self.insert("\n"),
-            'k' => self.kill(self.cursor, self.line_end()),
-            'u' => self.kill(self.line_start(), self.cursor),
-            'w' => self.kill(self.word_before(), self.cursor),
-            'y' => {
-                let killed = self.killed.clone();
-                self.insert(&killed)
-            }
+            'h' => self.delete(self.rubbed_out(), self.cursor),
+            'j' => self.type_in("\n"),
+            // At the end of a row it is the line end that is cut.
+            'k' if self.cursor == end => self.kill(end, (end + 1).min(self.text.len())),
+            'k' => self.kill(self.cursor, end),
+            'u' => self.kill(start, self.cursor),
+            'w' => self.kill(motion::word_before(&self.text, self.cursor), self.cursor),
+            'y' => self.yank(),
             'p' => self.recall(true),
             'n' => self.recall(false),
-            'r' => {
-                self.wanted = Some(String::new());
-                Edited::Changed
+            'r' => self.begin_search(),
+            's' => Edited::Steer,
+            'x' => {
+                self.chord = true;
+                Edited::Nothing
             }
+            // Terminals send Ctrl-_ for it, or say Ctrl-7.
+            '_' | '/' | '7' => self.take_back(false),
             'l' => Edited::Clear,
             'z' => Edited::Suspend,
             _ => Edited::Nothing,
@@ -187,62 +224,46 @@ impl Editor {
 
     fn alt(&mut self, c: char) -> Edited {
         match c {
-            'b' => self.go(self.word_before()),
-            'f' => self.go(self.word_after()),
-            'd' => self.kill(self.cursor, self.word_after()),
+            'b' => self.go(motion::word_before(&self.text, self.cursor)),
+            'f' => self.go(motion::word_after(&self.text, self.cursor)),
+            'd' => self.kill(self.cursor, motion::word_after(&self.text, self.cursor)),
             _ => Edited::Nothing,
+        }
+    }
+
+    fn up(&mut self) -> Edited {
+        match motion::row_above(&self.text, self.cursor) {
+            Some(to) => self.go(to),
+            None => self.recall(true),
+        }
+    }
+
+    fn down(&mut self) -> Edited {
+        match motion::row_below(&self.text, self.cursor) {
+            Some(to) => self.go(to),
+            None => self.recall(false),
         }
     }
 
     /// A backslash at the end goes on in a new line.
     fn enter(&mut self) -> Edited {
         if self.cursor == self.text.len() && self.text.ends_with('\\') {
+            self.change(false);
             self.text.pop();
             self.cursor = self.text.len();
             return self.insert("\n");
         }
-        let line = std::mem::take(&mut self.text);
-        self.clear();
-        Edited::Submit(self.pastes.unfold(&line))
+        Edited::Submit(self.take())
     }
 
-    /// A key while the history is searched; `None` ends the search, and the key means what it does otherwise.
-    fn search(&mut self, key: KeyEvent) -> Option<Edited> {
-        let wanted = self.wanted.as_mut()?;
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Char('r') if control => {
-                let wanted = wanted.clone();
-                self.find(&wanted, true);
-            }
-            KeyCode::Char('g' | 'c') if control => {
-                self.wanted = None;
-                self.clear();
-            }
-            KeyCode::Char(c) if !control && !key.modifiers.contains(KeyModifiers::ALT) => {
-                wanted.push(c);
-                let wanted = wanted.clone();
-                self.find(&wanted, false);
-            }
-            KeyCode::Backspace => {
-                wanted.pop();
-                let wanted = wanted.clone();
-                self.history.leave();
-                self.find(&wanted, false);
-            }
-            KeyCode::Esc => self.wanted = None,
-            _ => {
-                self.wanted = None;
-                return None;
-            }
-        }
-        Some(Edited::Changed)
+    fn type_in(&mut self, text: &str) -> Edited {
+        self.change(true);
+        self.insert(text)
     }
 
-    fn find(&mut self, wanted: &str, older: bool) {
-        if let Some(line) = self.history.find(wanted, older) {
-            self.set(line);
-        }
+    /// Says that the text is about to change.
+    fn change(&mut self, typing: bool) {
+        self.undo.change(&self.text, self.cursor, typing);
     }
 
     fn insert(&mut self, text: &str) -> Edited {
@@ -250,26 +271,55 @@ impl Editor {
             return Edited::Nothing;
         }
         self.text.insert_str(self.cursor, text);
-        self.cursor += text.len();
+        self.cursor = motion::snapped(&self.text, self.cursor + text.len());
         Edited::Changed
     }
 
     fn go(&mut self, cursor: usize) -> Edited {
-        self.cursor = cursor;
+        self.undo.pause();
+        self.cursor = motion::snapped(&self.text, cursor);
         Edited::Changed
     }
 
     fn delete(&mut self, from: usize, to: usize) -> Edited {
-        self.text.replace_range(from..to, "");
-        self.cursor = from;
+        if from < to {
+            self.change(false);
+            self.text.replace_range(from..to, "");
+            self.cursor = motion::snapped(&self.text, from);
+        }
         Edited::Changed
     }
 
     fn kill(&mut self, from: usize, to: usize) -> Edited {
         if from < to {
-            self.killed = self.text[from..to].to_owned();
+            self.cut = Cut {
+                text: self.text[from..to].to_owned(),
+                rows: false,
+            };
         }
         self.delete(from, to)
+    }
+
+    fn yank(&mut self) -> Edited {
+        let cut = self.cut.text.clone();
+        self.change(false);
+        self.insert(&cut)
+    }
+
+    /// Undoes the last change, or does it again.
+    fn take_back(&mut self, again: bool) -> Edited {
+        let found = if again {
+            self.undo.forth(&self.text, self.cursor)
+        } else {
+            self.undo.back(&self.text, self.cursor)
+        };
+        match found {
+            Some((text, cursor)) => {
+                (self.text, self.cursor) = (text, cursor);
+                Edited::Changed
+            }
+            None => Edited::Nothing,
+        }
     }
 
     fn recall(&mut self, older: bool) -> Edited {
@@ -280,7 +330,9 @@ impl Editor {
         };
         match found {
             Some(line) => {
-                self.set(line);
+                self.change(false);
+                let shown = self.pastes.refold(line);
+                self.set(shown);
                 Edited::Changed
             }
             None => Edited::Nothing,
@@ -292,67 +344,22 @@ impl Editor {
         self.text = text;
     }
 
+    /// From where Backspace takes away: what stands for a paste goes whole.
+    fn rubbed_out(&self) -> usize {
+        let sign = self.pastes.sign_before(&self.text[..self.cursor]);
+        sign.map_or_else(|| self.before(), |sign| self.cursor - sign)
+    }
+
     fn before(&self) -> usize {
-        self.text[..self.cursor]
-            .grapheme_indices(true)
-            .next_back()
-            .map_or(0, |(at, _)| at)
+        motion::before(&self.text, self.cursor)
     }
 
     fn after(&self) -> usize {
-        self.text[self.cursor..]
-            .graphemes(true)
-            .next()
-            .map_or(self.cursor, |next| self.cursor + next.len())
-    }
-
-    fn word_before(&self) -> usize {
-        let mut words = self.text[..self.cursor].unicode_word_indices();
-        words.next_back().map_or(0, |(at, _)| at)
-    }
-
-    fn word_after(&self) -> usize {
-        let mut words = self.text[self.cursor..].unicode_word_indices();
-        words
-            .next()
-            .map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
-    }
-
-    /// The place above the cursor, in a text of several lines.
-    fn row_above(&self) -> Option<usize> {
-        let start = self.line_start();
-        let above = start.checked_sub(1)?;
-        let above_start = self.text[..above].rfind('\n').map_or(0, |at| at + 1);
-        Some(self.place_in(above_start, above, start))
-    }
-
-    /// The place below it.
-    fn row_below(&self) -> Option<usize> {
-        let end = self.line_end();
-        let below = Some(end + 1).filter(|below| *below <= self.text.len())?;
-        let below_end = self.text[below..]
-            .find('\n')
-            .map_or(self.text.len(), |at| below + at);
-        Some(self.place_in(below, below_end, self.line_start()))
-    }
-
-    /// As far into another line as the cursor is into its own, which begins at `start`.
-    fn place_in(&self, from: usize, to: usize, start: usize) -> usize {
-        let along = self.text[start..self.cursor].graphemes(true).count();
-        let mut places = self.text[from..to].grapheme_indices(true);
-        places.nth(along).map_or(to, |(at, _)| from + at)
-    }
-
-    fn line_start(&self) -> usize {
-        self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1)
-    }
-
-    fn line_end(&self) -> usize {
-        self.text[self.cursor..]
-            .find('\n')
-            .map_or(self.text.len(), |at| self.cursor + at)
+        motion::after(&self.text, self.cursor)
     }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vi_tests;

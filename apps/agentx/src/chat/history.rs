@@ -24,8 +24,10 @@ impl History {
         let file = data_dir.join(FILE);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let mut lines: Vec<String> = text.lines().map(unescape).collect();
-        if lines.len() > MOST {
-            lines.drain(..lines.len() - MOST);
+        let read = lines.len();
+        drop_doubles(&mut lines);
+        lines.drain(..lines.len().saturating_sub(MOST));
+        if read > MOST && lines.len() < read {
             let kept: String = lines.iter().map(|line| format!("{}\n", escape(line))).collect();
             // A history that cannot be shortened is shortened the next time.
             let _ = std::fs::write(&file, kept);
@@ -47,6 +49,8 @@ impl History {
         {
             return;
         }
+        // Each line once, where it was typed last.
+        self.lines.retain(|before| before != line);
         self.lines.push(line.to_owned());
         if let Some(file) = &self.file {
             let mut options = std::fs::OpenOptions::new();
@@ -84,7 +88,7 @@ impl History {
         Some(std::mem::take(&mut self.draft))
     }
 
-    /// The latest line that holds this text; with `older`, the latest before the one that was found.
+    /// The latest line that holds this text, whatever its case unless capitals are looked for; with `older`, the latest before the one that was found.
     pub(crate) fn find(&mut self, wanted: &str, older: bool) -> Option<String> {
         if wanted.is_empty() {
             return None;
@@ -94,9 +98,10 @@ impl History {
             Some(at) => at + 1,
             None => self.lines.len(),
         };
-        let at = self.lines[..before]
-            .iter()
-            .rposition(|line| line.contains(wanted))?;
+        let any_case = !wanted.chars().any(char::is_uppercase);
+        let holds =
+            |line: &String| line.contains(wanted) || (any_case && line.to_lowercase().contains(wanted));
+        let at = self.lines[..before].iter().rposition(holds)?;
         self.at = Some(at);
         self.lines.get(at).cloned()
     }
@@ -105,6 +110,15 @@ impl History {
     pub(crate) fn leave(&mut self) {
         self.at = None;
     }
+}
+
+/// Leaves each line where it stands last.
+fn drop_doubles(lines: &mut Vec<String>) {
+    let mut seen = std::collections::HashSet::new();
+    let mut once: Vec<String> = Vec::with_capacity(lines.len());
+    once.extend(lines.drain(..).rev().filter(|line| seen.insert(line.clone())));
+    once.reverse();
+    *lines = once;
 }
 
 fn escape(line: &str) -> String {
@@ -138,5 +152,26 @@ mod tests {
         assert_eq!(again.older("").as_deref(), Some("two\nlines \\n"));
         assert_eq!(again.older("").as_deref(), Some("one"));
         assert_eq!(again.older(""), None);
+    }
+
+    #[test]
+    fn each_line_is_there_once_and_found_whatever_its_case() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::load(dir.path());
+        for line in ["Fix the tests", "two", "three", "two"] {
+            history.add(line);
+        }
+        let all = |mut history: History| {
+            let mut all = Vec::new();
+            while let Some(line) = history.older("") {
+                all.push(line);
+            }
+            all
+        };
+        assert_eq!(all(History::load(dir.path())), ["two", "three", "Fix the tests"]);
+        assert_eq!(history.find("fix", false).as_deref(), Some("Fix the tests"));
+        history.leave();
+        assert_eq!(history.find("FIX", false), None);
+        assert_eq!(all(history), ["two", "three", "Fix the tests"]);
     }
 }

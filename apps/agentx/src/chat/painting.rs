@@ -55,7 +55,8 @@ impl Chat<'_> {
                 let prompt = match self.editor.wanted() {
                     Some(wanted) => format!("search {wanted} › "),
                     None if self.editor.is_commanded() && !asked => COMMANDED.to_owned(),
-                    None => prompt.to_owned(),
+                    None => prompt,
+                    && !self.editor.is_commanded()
                 };
                 let line = Line {
                     prompt,

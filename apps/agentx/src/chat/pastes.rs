@@ -3,14 +3,24 @@
 /// Up to so many lines and bytes a paste is shown as it is.
 const SHOWN_LINES: usize = 8;
 const SHOWN_BYTES: usize = 800;
-/// So many wait for a line to be sent.
+/// A text that was written otherwise, or said before, is shown up to here.
+const WRITTEN_LINES: usize = 100;
+const WRITTEN_BYTES: usize = 8_000;
+/// So many are kept that were sent already: what was said may come back to be said otherwise.
 const MOST: usize = 16;
 
 /// What was pasted, and what stands for it.
 #[derive(Debug, Default)]
 pub(crate) struct Pastes {
-    kept: Vec<(String, String)>,
+    kept: Vec<Paste>,
     count: usize,
+}
+
+#[derive(Debug)]
+struct Paste {
+    sign: String,
+    text: String,
+    sent: bool,
 }
 
 impl Pastes {
@@ -27,23 +37,101 @@ impl Pastes {
         };
         let what = if lines == 1 { "line" } else { "lines" };
         let sign = format!("[pasted {}: {lines} {what}, {size}]", self.count);
-        if self.kept.len() == MOST {
-            self.kept.remove(0);
+        if self.kept.iter().filter(|paste| paste.sent).count() >= MOST
+            && let Some(oldest) = self.kept.iter().position(|paste| paste.sent)
+        {
+            self.kept.remove(oldest);
         }
-        self.kept.push((sign.clone(), text));
+        self.kept.push(Paste {
+            sign: sign.clone(),
+            text,
+            sent: false,
+        });
         sign
     }
 
-    /// The line with the texts in it. Those are not kept any longer.
-    pub(crate) fn unfold(&mut self, line: &str) -> String {
-        let mut whole = line.to_owned();
-        self.kept.retain(|(sign, text)| {
-            let is_here = line.contains(sign);
-            if is_here {
-                whole = whole.replace(sign, text);
-            }
-            !is_here
-        });
+    /// The line with the texts in it.
+    pub(crate) fn unfold(&self, line: &str) -> String {
+        let mut whole = String::with_capacity(line.len());
+        let mut rest = line;
+        let next = |rest: &str| {
+            let found = self.kept.iter().filter_map(|paste| Some((rest.find(&paste.sign)?, paste)));
+            found.min_by_key(|(at, _)| *at)
+        };
+        // What a text has in it is not looked at again.
+        while let Some((at, paste)) = next(rest) {
+            whole.push_str(&rest[..at]);
+            whole.push_str(&paste.text);
+            rest = &rest[at + paste.sign.len()..];
+        }
+        whole.push_str(rest);
         whole
+    }
+
+    /// How long the sign is that a text ends with.
+    pub(crate) fn sign_before(&self, text: &str) -> Option<usize> {
+        let paste = self.kept.iter().find(|paste| text.ends_with(&paste.sign))?;
+        Some(paste.sign.len())
+    }
+
+    /// The line goes to the agent: its texts need not be kept much longer.
+    pub(crate) fn sent(&mut self, line: &str) {
+        for paste in &mut self.kept {
+            paste.sent |= line.contains(&paste.sign);
+        }
+    }
+
+    /// What is shown for a text that was written elsewhere or said before: the pastes in it by their size again.
+    pub(crate) fn refold(&mut self, mut text: String) -> String {
+        for paste in &mut self.kept {
+            if text.contains(&paste.text) {
+                text = text.replace(&paste.text, &paste.sign);
+                paste.sent = false;
+            }
+        }
+        if text.len() > WRITTEN_BYTES || text.lines().count() > WRITTEN_LINES {
+            text = self.fold(text);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn long(word: &str) -> String {
+        format!("{word}\n").repeat(20)
+    }
+
+    #[test]
+    fn what_is_shown_by_its_size_is_sent_whole_and_can_come_back() {
+        let mut pastes = Pastes::default();
+        assert_eq!(pastes.fold("short\ntext".into()), "short\ntext");
+        let one = pastes.fold(long("one"));
+        assert_eq!(one, "[pasted 1: 20 lines, 80 B]");
+        // A text that looks like a sign stays what it is.
+        let two = pastes.fold(format!("{one}\n{}", long("two")));
+        let line = format!("see {one} and {two}!");
+        let whole = pastes.unfold(&line);
+        assert_eq!(
+            whole,
+            format!("see {} and {one}\n{}!", long("one"), long("two"))
+        );
+        pastes.sent(&line);
+        assert_eq!(pastes.refold(format!("again {}", long("one"))), format!("again {one}"));
+    }
+
+    #[test]
+    fn what_is_not_sent_yet_is_never_forgotten() {
+        let mut pastes = Pastes::default();
+        let line: String = (0..50).map(|n| pastes.fold(long(&n.to_string()))).collect();
+        let whole: String = (0..50).map(|n| long(&n.to_string())).collect();
+        assert_eq!(pastes.unfold(&line), whole);
+        pastes.sent(&line);
+        for n in 50..90 {
+            pastes.fold(long(&n.to_string()));
+        }
+        assert!(pastes.kept.len() < 60, "what was sent is let go");
     }
 }

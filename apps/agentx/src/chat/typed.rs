@@ -124,6 +124,9 @@ impl Chat<'_> {
             return Ok(Flow::On);
         }
         self.editor.remember(line);
+        if let Some(flow) = self.answer_back(line).await {
+            return Ok(flow);
+        }
         match slash::parse(line) {
             Some(Ok(Slash::Quit)) => Ok(Flow::Leave(Exit::Ok)),
             Some(command) => {

@@ -9,6 +9,7 @@ use crate::chat::editor::Editor;
 use crate::chat::history::History;
 use crate::chat::patience::Inputs;
 use crate::chat::screen::Screen;
+use crate::chat::standing;
 use crate::chat::terminal::{Input, RawMode, keys, lines};
 use crate::chat::welcome::{Where, welcome};
 use crate::chat::{Chat, Face};
@@ -35,8 +36,10 @@ pub(crate) fn run(
     let mut loaded = start::settings_aloud(global, agent, console)?;
     logging::start(&loaded.settings, console.terminal.output)?;
     let (again, exit) = block_on(async {
+    standing::settle(&loaded.settings.chat, console);
         let place = place_of(global, agent, &mut loaded, &target, console).await?;
-        let (id, exit) = chat(&place, &loaded, agent, &target, fork, console).await?;
+        let ends = (target, typed);
+        let (id, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
         let again = id.map(|id| place.command(&format!("resume {id}")));
         Ok((again, exit))
     })?;
@@ -51,7 +54,7 @@ async fn chat(
     place: &Place,
     loaded: &Loaded,
     agent: &AgentArgs,
-    target: &Target,
+    (target, typed): (Target, Option<mpsc::Receiver<Input>>),
     fork: bool,
     console: &mut Console,
 ) -> Result<(Option<String>, Exit), CliError> {
@@ -83,9 +86,11 @@ async fn chat(
         // As a headless run leaves it that was killed: a person is here now, and should know.
         console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
     }
-    let (face, inputs, history) = face(console, settings)?;
+    let inputs = typed.unwrap_or_else(|| inputs(console));
+    let (face, history) = face(console, settings)?;
     let ends = (Inputs::new(inputs), signals);
-    let chat = Chat::new(place, settings, console, face, Editor::new(history), agent, ends);
+    let editor = Editor::with_keys(history, settings.chat.keys);
+    let chat = Chat::new(place, settings, console, face, editor, agent, ends);
     let mut chat = match session {
         Some(session) => chat.resumed(session).await?,
         None => chat,
@@ -96,24 +101,24 @@ async fn chat(
     Ok((closed?, exit))
 }
 
-/// An editor where the terminal can do that, else lines; who reads them; and what was typed before.
-fn face(console: &Console, settings: &Settings) -> Result<(Face, mpsc::Receiver<Input>, History), CliError> {
-    let terminal = console.terminal;
-    if !(terminal.input && terminal.output && terminal.capable) {
-        return Ok((
-            Face::Lines {
-                eager: terminal.input,
-            },
-            lines(),
-            History::default(),
-        ));
+/// Whether the terminal can do more than take and print lines.
+fn has_keys(console: &Console) -> bool {
+    console.terminal.input && console.terminal.output && console.terminal.capable
+}
+
+/// What the person types, from now on: a terminal has one reader.
+fn inputs(console: &Console) -> mpsc::Receiver<Input> {
+    if has_keys(console) { keys() } else { lines() }
+}
+
+/// An editor where the terminal can do that, else lines; and what was typed before.
+fn face(console: &Console, settings: &Settings) -> Result<(Face, History), CliError> {
+    if !has_keys(console) {
+        let eager = console.terminal.input;
+        return Ok((Face::Lines { eager }, History::default()));
     }
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-    let screen = Screen::new(columns.into(), rows.into(), console.theme());
+    let screen = Screen::new(columns.into(), rows.into(), standing::theme(&settings.chat, console.theme()));
     let raw = Some(RawMode::enter()?);
-    Ok((
-        Face::Editor { raw, screen },
-        keys(),
-        History::load(&settings.data_dir),
-    ))
+    Ok((Face::Editor { raw, screen }, History::load(&settings.data_dir)))
 }

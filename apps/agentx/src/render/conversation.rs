@@ -8,7 +8,7 @@ use super::table::cut;
 use super::tool::describe;
 
 /// How the parts begin that go along with what a person says in a chat.
-pub(crate) const ALONG: [&str; 2] = ["\n\n<file path=", "\n\n<ran_by_the_person "];
+pub(crate) const ALONG: [&str; 3] = ["\n\n<file path=", "\n\n<ran_by_the_person ", "\n\n<files_put_back>"];
 
 /// The message that an event adds to the conversation, as text; `None` for all other events.
 pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
@@ -30,8 +30,12 @@ pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Optio
 /// What a person said, without the files and the output of commands that went along.
 pub(crate) fn words(message: &Message) -> String {
     let texts = message.content.iter().filter_map(ContentPart::as_text);
-    let went_along = |text: &&str| !ALONG.iter().any(|begin| text.starts_with(begin));
-    texts.filter(went_along).collect()
+    texts.filter(|text| !went_along(text)).collect()
+}
+
+/// Whether a text is none that the person typed.
+pub(crate) fn went_along(text: &str) -> bool {
+    ALONG.iter().any(|begin| text.starts_with(begin))
 }
 
 fn render(message: &Message, style: Style, width: usize) -> String {

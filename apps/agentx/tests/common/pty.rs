@@ -26,6 +26,17 @@ pub(crate) struct Pty {
 impl Pty {
     /// Starts it in a session of its own, so that no other terminal is found.
     pub(crate) fn start(sandbox: &Sandbox, args: &[&str], columns: u16, rows: u16) -> Self {
+        Self::start_with(sandbox, args, columns, rows, &[])
+    }
+
+    /// The same with more variables in its environment.
+    pub(crate) fn start_with(
+        sandbox: &Sandbox,
+        args: &[&str],
+        columns: u16,
+        rows: u16,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let size = Winsize {
             ws_row: rows,
             ws_col: columns,
@@ -41,11 +52,10 @@ impl Pty {
             .arg(inner.get_program())
             .args(inner.get_args())
             .env_clear();
+        command.env("TERM", "xterm").env("NO_COLOR", "1");
         command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command
-            .env("TERM", "xterm")
-            .env("NO_COLOR", "1")
-            .current_dir(sandbox.path("ws"));
+        command.envs(variables.iter().copied());
+        command.current_dir(sandbox.path("ws"));
         command
             .stdin(end(&pty.slave))
             .stdout(end(&pty.slave))
@@ -76,6 +86,27 @@ impl Pty {
     /// Types.
     pub(crate) fn keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Ends the program as a power cut would.
+    pub(crate) fn kill_program(&mut self) {
+        let id = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        let below = children.split_whitespace().next().and_then(|child| child.parse().ok());
+        let program = nix::unistd::Pid::from_raw(below.unwrap_or(i32::try_from(id).unwrap()));
+        nix::sys::signal::kill(program, nix::sys::signal::Signal::SIGKILL).unwrap();
+        let _ = self.child.wait();
+    }
+
+    /// Waits until another program has written this file.
+    pub(crate) fn wait_for_file(&mut self, path: &std::path::Path) {
+        let until = Instant::now() + PATIENCE;
+        while !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+            assert!(Instant::now() < until, "{} never came", path.display());
+            if let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(5)) {
+                self.write(&bytes);
+            }
+        }
     }
 
     /// Waits until the screen, with all that has scrolled away, shows this.

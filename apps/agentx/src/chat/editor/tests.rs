@@ -4,7 +4,10 @@ use super::*;
 
 /// Types words and keys: `<c-w>`, `<a-b>`, `<left>`, `<enter>`, … and returns what was submitted and what is left.
 fn typed(keys: &str) -> (Vec<String>, String) {
-    let mut editor = Editor::default();
+    typed_in(Editor::default(), keys)
+}
+
+pub(super) fn typed_in(mut editor: Editor, keys: &str) -> (Vec<String>, String) {
     let mut done = Vec::new();
     let mut rest = keys;
     while let Some(c) = rest.chars().next() {
@@ -35,6 +38,11 @@ fn named(name: &str) -> (KeyCode, KeyModifiers) {
         "bs" => (KeyCode::Backspace, KeyModifiers::NONE),
         "enter" => (KeyCode::Enter, KeyModifiers::NONE),
         "a-enter" => (KeyCode::Enter, KeyModifiers::ALT),
+        "s-enter" => (KeyCode::Enter, KeyModifiers::SHIFT),
+        "c-left" => (KeyCode::Left, KeyModifiers::CONTROL),
+        "esc" => (KeyCode::Esc, KeyModifiers::NONE),
+        "lt" => (KeyCode::Char('<'), KeyModifiers::NONE),
+        "gt" => (KeyCode::Char('>'), KeyModifiers::NONE),
         other => {
             let modifiers = if other.starts_with("c-") {
                 KeyModifiers::CONTROL
@@ -59,6 +67,13 @@ fn editing() {
         ("a\\<enter>b", "a\nb|"),
         ("a<a-enter>b<c-a>c", "a\nc|b"),
         ("e\u{301}x<left><bs>y", "y|x"),
+        ("one two<c-w><c-w><c-y>!<c-_>", "one |"),
+        ("one two<c-w><c-_>", "one two|"),
+        ("one<left>X<c-_><c-_>", "|"),
+        ("a<c-j>b<c-a><left><c-k>", "a|b"),
+        ("a<s-enter>b", "a\nb|"),
+        ("woman 👩<c-j>👧<left><left><c-d>", "woman 👩|👧"),
+        ("one two<c-left>X", "one X|two"),
     ] {
         assert_eq!(typed(keys).1, left, "{keys}");
     }
@@ -104,13 +119,10 @@ fn a_long_paste_is_shown_by_its_size_and_sent_whole() {
         editor.key(KeyEvent::from(KeyCode::Enter)),
         Edited::Submit(format!(">{text}"))
     );
+    editor.paste("and ");
     editor.paste(&text);
     editor.key(KeyEvent::from(KeyCode::Backspace));
-    assert_eq!(
-        editor.key(KeyEvent::from(KeyCode::Enter)),
-        Edited::Submit("[pasted 2: 5000 lines, 25.0 kB".into()),
-        "what was edited is what it looks like"
-    );
+    assert_eq!(editor.text(), "and ", "it goes whole");
 }
 
 #[test]
@@ -134,4 +146,36 @@ fn a_question_does_not_take_the_draft() {
     );
     editor.unstash();
     assert_eq!(editor.text(), "yes and\nmore");
+}
+
+#[test]
+fn what_comes_back_stands_before_what_is_written() {
+    let mut editor = Editor::default();
+    editor.paste("draft");
+    editor.bring_back(&["one".into(), "two".into()]);
+    assert_eq!(editor.text(), "one\ntwo\ndraft");
+    editor.stash();
+    editor.paste("y");
+    editor.bring_back(&["zero".into()]);
+    assert_eq!(editor.text(), "y");
+    editor.unstash();
+    assert_eq!(editor.text(), "zero\none\ntwo\ndraft");
+}
+
+#[test]
+fn what_was_written_elsewhere_goes_where_it_was_taken_from() {
+    let mut editor = Editor::default();
+    editor.paste("draft");
+    editor.stash();
+    editor.written("draft, longer", false);
+    assert_eq!(editor.text(), "", "a question has come meanwhile");
+    editor.unstash();
+    assert_eq!(editor.text(), "draft, longer");
+    editor.written("y", true);
+    assert_eq!(editor.text(), "draft, longer", "the question is gone");
+    let long = "row\n".repeat(20);
+    editor.clear();
+    editor.paste(&long);
+    editor.written(&format!("see\n{long}"), false);
+    assert_eq!(editor.text(), "see\n[pasted 1: 20 lines, 80 B]");
 }

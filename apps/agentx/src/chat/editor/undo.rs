@@ -1,0 +1,80 @@
+//! Going back to what was written before: snapshots of the line, as many as fit.
+
+/// So many changes can be undone.
+const MOST: usize = 200;
+/// So many bytes are kept for it; of a long text fewer changes.
+const BYTES: usize = 4 << 20;
+
+/// A text and where the cursor was in it.
+type Snapshot = (String, usize);
+
+/// What the line was.
+#[derive(Debug, Default)]
+pub(super) struct Undo {
+    past: Vec<Snapshot>,
+    future: Vec<Snapshot>,
+    /// Letters that are typed one after the other are one change.
+    typing: bool,
+    /// All that happens is one change, which is kept already or not.
+    held: Option<bool>,
+}
+
+impl Undo {
+    /// The line is about to change; `typing` where one more letter is typed.
+    pub(super) fn change(&mut self, text: &str, cursor: usize, typing: bool) {
+        self.future.clear();
+        let goes_on = match &mut self.held {
+            Some(kept) => std::mem::replace(kept, true),
+            None => self.typing && typing,
+        };
+        self.typing = typing;
+        if goes_on || self.past.last().is_some_and(|(before, _)| before == text) {
+            return;
+        }
+        self.past.push((text.to_owned(), cursor));
+        let mut bytes: usize = self.past.iter().map(|(text, _)| text.len()).sum();
+        while self.past.len() > MOST || (bytes > BYTES && self.past.len() > 1) {
+            bytes -= self.past.remove(0).0.len();
+        }
+    }
+
+    /// The cursor went elsewhere: what is typed there is another change.
+    pub(super) fn pause(&mut self) {
+        self.typing = false;
+    }
+
+    /// All that happens from here on is one change.
+    pub(super) fn hold(&mut self) {
+        self.held.get_or_insert(false);
+    }
+
+    /// Each change is one of its own again.
+    pub(super) fn release(&mut self) {
+        (self.held, self.typing) = (None, false);
+    }
+
+    /// What was before the last change.
+    pub(super) fn back(&mut self, text: &str, cursor: usize) -> Option<Snapshot> {
+        self.typing = false;
+        loop {
+            let before = self.past.pop()?;
+            if before.0 != text {
+                self.future.push((text.to_owned(), cursor));
+                return Some(before);
+            }
+        }
+    }
+
+    /// What was after it, where nothing was changed since.
+    pub(super) fn forth(&mut self, text: &str, cursor: usize) -> Option<Snapshot> {
+        self.typing = false;
+        let after = self.future.pop()?;
+        self.past.push((text.to_owned(), cursor));
+        Some(after)
+    }
+
+    /// Another line begins.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,280 @@
+//! The keys of vi: a state machine beside the line. While it inserts, keys mean what they do otherwise; in normal mode they are
+//! commands: a count, an operator, a motion.
+
+mod commands;
+mod operators;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{Edited, Editor, motion};
+
+/// No count is larger: a slip of the fingers is no work for minutes.
+const MOST: usize = 1_000;
+/// And no change is done again more often at once.
+const MOST_AGAIN: usize = 100;
+
+/// Where the keys of vi stand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vi {
+    mode: Mode,
+    /// The number that is being typed.
+    count: Option<usize>,
+    /// What is done to where the motion goes, and how often.
+    operator: Option<(Operator, usize)>,
+    /// What the next key completes.
+    wait: Wait,
+    /// What `;` and `,` look for.
+    sought: Option<Sought>,
+    /// The keys of the command that is being typed, and of the last one that changed something.
+    typed: Vec<KeyEvent>,
+    last: Vec<KeyEvent>,
+    /// The command changes something.
+    changes: bool,
+    /// The keys come from `.`, not from the person.
+    again: bool,
+}
+
+/// What keys mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// Letters are typed.
+    #[default]
+    Insert,
+    /// They are commands.
+    Normal,
+}
+
+/// What is done to a piece of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Delete,
+    Change,
+    Yank,
+}
+
+/// What the next key completes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wait {
+    #[default]
+    Nothing,
+    /// `f`, `t`, `F`, `T`: the sign that is looked for.
+    Sign { back: bool, till: bool },
+    /// `r`: the sign that is put here.
+    Replace,
+    /// `g`.
+    G,
+    /// `i` or `a` after an operator: what is meant.
+    Object { around: bool },
+}
+
+/// A sign that was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sought {
+    sign: char,
+    back: bool,
+    till: bool,
+}
+
+/// Where a motion goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Motion {
+    to: usize,
+    reach: Reach,
+}
+
+/// How much an operator takes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// Up to the place.
+    Before,
+    /// With what stands there.
+    With,
+    /// The rows whole.
+    Rows,
+}
+
+impl Vi {
+    /// Whether keys are commands.
+    pub(super) fn is_normal(&self) -> bool {
+        self.mode == Mode::Normal
+    }
+
+    /// A new line begins, by typing.
+    pub(super) fn begin(&mut self) {
+        self.mode = Mode::Insert;
+        self.typed.clear();
+        self.changes = false;
+        self.forget();
+    }
+
+    fn is_idle(&self) -> bool {
+        self.count.is_none() && self.operator.is_none() && self.wait == Wait::Nothing
+    }
+
+    /// Nothing is half typed any more.
+    fn forget(&mut self) {
+        (self.count, self.operator, self.wait) = (None, None, Wait::Nothing);
+    }
+
+    /// How often: the number before the operator times the one after it.
+    fn times(&self) -> usize {
+        let before = self.operator.map_or(1, |(_, times)| times);
+        (before * self.count.unwrap_or(1)).clamp(1, MOST)
+    }
+
+    /// A command is complete: where it changed something, `.` does it again.
+    fn done(&mut self) {
+        self.forget();
+        if self.mode == Mode::Insert {
+            return;
+        }
+        if std::mem::take(&mut self.changes) && !self.again {
+            self.last = std::mem::take(&mut self.typed);
+        }
+        if !self.again {
+            self.typed.clear();
+        }
+    }
+}
+
+impl Editor {
+    /// Takes a key, where vi's keys are wanted.
+    pub(super) fn vi_key(&mut self, key: KeyEvent) -> Edited {
+        let Some(vi) = &mut self.vi else {
+            return self.plain_key(key);
+        };
+        if !vi.again {
+            vi.typed.push(key);
+        }
+        if vi.is_normal() {
+            return self.command_key(key);
+        }
+        if key.code == KeyCode::Esc {
+            self.cursor = motion::before(&self.text, self.cursor).max(motion::row_start(&self.text, self.cursor));
+            self.undo.release();
+            vi.mode = Mode::Normal;
+            vi.done();
+            return Edited::Changed;
+        }
+        if !vi.changes && !vi.again {
+            // What is typed into a new line is no command that could be done again.
+            vi.typed.clear();
+        }
+        self.plain_key(key)
+    }
+
+    /// A key in normal mode.
+    fn command_key(&mut self, key: KeyEvent) -> Edited {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let edited = match key.code {
+            KeyCode::Char('r') if control => self.counted(|editor| editor.take_back(true)),
+            KeyCode::Char('c' | 'd' | 'l' | 's' | 'x' | 'z') if control => {
+                self.settled();
+                self.plain_key(key)
+            }
+            KeyCode::Char(c) if !control => self.command(c),
+            KeyCode::Esc if self.vi.as_ref().is_some_and(Vi::is_idle) => {
+                self.settled();
+                Edited::Escape
+            }
+            KeyCode::Esc => {
+                self.settled();
+                Edited::Changed
+            }
+            KeyCode::Backspace => self.command('h'),
+            KeyCode::Enter if self.waits() == Wait::Replace => self.command('\n'),
+            KeyCode::Left | KeyCode::Right | KeyCode::Home | KeyCode::End | KeyCode::Delete
+            | KeyCode::Up | KeyCode::Down | KeyCode::Enter => {
+                self.settled();
+                self.plain_key(key)
+            }
+            _ => {
+                self.settled();
+                Edited::Nothing
+            }
+        };
+        self.keep_inside();
+        edited
+    }
+
+    fn waits(&self) -> Wait {
+        self.vi.as_ref().map_or(Wait::Nothing, |vi| vi.wait)
+    }
+
+    /// Takes the count of the command and does something as often.
+    fn counted(&mut self, mut each: impl FnMut(&mut Self) -> Edited) -> Edited {
+        let times = self.vi.as_ref().map_or(1, Vi::times);
+        let mut edited = Edited::Nothing;
+        for _ in 0..times {
+            let now = each(self);
+            if now == Edited::Nothing {
+                break;
+            }
+            edited = now;
+        }
+        self.settled();
+        edited
+    }
+
+    /// The command is complete.
+    fn settled(&mut self) {
+        if let Some(vi) = &mut self.vi {
+            vi.done();
+            if vi.is_normal() && !vi.again {
+                self.undo.release();
+            }
+        }
+    }
+
+    /// From here on letters are typed, as a part of the command.
+    fn insert_mode(&mut self) -> Edited {
+        self.undo.hold();
+        if let Some(vi) = &mut self.vi {
+            (vi.mode, vi.changes) = (Mode::Insert, true);
+            vi.forget();
+        }
+        Edited::Changed
+    }
+
+    /// The command changes something; with all that belongs to it, it is undone at once.
+    fn changes(&mut self) {
+        self.undo.hold();
+        if let Some(vi) = &mut self.vi {
+            vi.changes = true;
+        }
+    }
+
+    /// In normal mode the cursor is on something, not behind it.
+    fn keep_inside(&mut self) {
+        if !self.is_commanded() {
+            return;
+        }
+        let start = motion::row_start(&self.text, self.cursor);
+        if self.cursor > start && self.cursor == motion::row_end(&self.text, self.cursor) {
+            self.cursor = self.before();
+        }
+    }
+
+    /// Does the last change again.
+    fn again(&mut self) -> Edited {
+        let Some(vi) = &mut self.vi else { return Edited::Nothing };
+        let (keys, times) = (vi.last.clone(), vi.times().min(MOST_AGAIN));
+        vi.forget();
+        vi.typed.clear();
+        if keys.is_empty() || vi.again {
+            return Edited::Nothing;
+        }
+        vi.again = true;
+        for _ in 0..times {
+            for key in &keys {
+                self.vi_key(*key);
+            }
+        }
+        if let Some(vi) = &mut self.vi {
+            vi.again = false;
+            vi.changes = false;
+        }
+        self.settled();
+        Edited::Changed
+    }
+}

@@ -1,0 +1,219 @@
+//! What vi's commands do to the text: delete, change, copy, put, replace.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::super::{Cut, Edited, Editor, LONGEST, motion};
+use super::{Operator, Vi};
+
+impl Editor {
+    /// Does something to the text from `from` to `to`.
+    pub(super) fn operate(&mut self, operator: Operator, from: usize, to: usize) -> Edited {
+        if from == to && operator != Operator::Change {
+            return self.no_command();
+        }
+        self.cut = Cut {
+            text: self.text[from..to].to_owned(),
+            rows: false,
+        };
+        match operator {
+            Operator::Yank => {
+                let edited = self.go(from);
+                self.settled();
+                edited
+            }
+            Operator::Delete => {
+                self.changes();
+                self.delete(from, to);
+                self.settled();
+                Edited::Changed
+            }
+            Operator::Change => {
+                self.changes();
+                self.delete(from, to);
+                self.insert_mode()
+            }
+        }
+    }
+
+    /// Does something to the rows from that of `from` to that of `to`.
+    pub(super) fn operate_on_rows(&mut self, operator: Operator, from: usize, to: usize) -> Edited {
+        let (start, end) = (motion::row_start(&self.text, from), motion::row_end(&self.text, to));
+        self.cut = Cut {
+            text: self.text[start..end].to_owned(),
+            rows: true,
+        };
+        match operator {
+            Operator::Yank => {
+                let edited = self.go(from);
+                self.settled();
+                return edited;
+            }
+            Operator::Change => {
+                self.changes();
+                self.delete(start, end);
+                return self.insert_mode();
+            }
+            Operator::Delete => {}
+        }
+        self.changes();
+        if end < self.text.len() {
+            self.delete(start, end + 1);
+        } else {
+            self.delete(start.saturating_sub(1), end);
+        }
+        self.cursor = motion::row_text(&self.text, self.cursor);
+        self.settled();
+        Edited::Changed
+    }
+
+    /// A command that stands alone.
+    pub(super) fn alone(&mut self, c: char) -> Edited {
+        let (at, times) = (self.cursor, self.vi.as_ref().map_or(1, Vi::times));
+        let (start, end) = (motion::row_start(&self.text, at), motion::row_end(&self.text, at));
+        match c {
+            'i' => self.insert_mode(),
+            'I' => self.insert_at(motion::row_text(&self.text, at)),
+            'a' => self.insert_at(self.after().min(end)),
+            'A' => self.insert_at(end),
+            'o' => self.open_row(end, end + 1),
+            'O' => self.open_row(start, start),
+            'x' => self.operate(Operator::Delete, at, self.graphemes_on(times).min(end)),
+            'X' => self.operate(Operator::Delete, self.graphemes_back(times).max(start), at),
+            's' => self.operate(Operator::Change, at, self.graphemes_on(times).min(end)),
+            'S' => self.operate_on_rows(Operator::Change, at, at),
+            'D' => self.operate(Operator::Delete, at, end),
+            'C' => self.operate(Operator::Change, at, end),
+            'Y' => self.operate_on_rows(Operator::Yank, at, at),
+            'p' => self.put(true, times),
+            'P' => self.put(false, times),
+            '~' => self.other_case(times),
+            'J' => self.join(times),
+            'u' => self.counted(|editor| editor.take_back(false)),
+            '.' => self.again(),
+            '/' => {
+                self.settled();
+                self.begin_search()
+            }
+            'v' => {
+                self.settled();
+                Edited::Elsewhere
+            }
+            _ => {
+                self.settled();
+                Edited::Nothing
+            }
+        }
+    }
+
+    fn graphemes_on(&self, times: usize) -> usize {
+        (0..times).fold(self.cursor, |at, _| motion::after(&self.text, at))
+    }
+
+    fn graphemes_back(&self, times: usize) -> usize {
+        (0..times).fold(self.cursor, |at, _| motion::before(&self.text, at))
+    }
+
+    fn insert_at(&mut self, at: usize) -> Edited {
+        self.go(at);
+        self.insert_mode()
+    }
+
+    /// Begins a row at `at`, and types at `cursor`.
+    fn open_row(&mut self, at: usize, cursor: usize) -> Edited {
+        self.changes();
+        self.change(false);
+        self.cursor = at;
+        self.insert("\n");
+        self.cursor = motion::snapped(&self.text, cursor);
+        self.insert_mode()
+    }
+
+    /// Puts what was cut behind the cursor, or before it; rows below its row, or above.
+    fn put(&mut self, behind: bool, times: usize) -> Edited {
+        let Cut { text, rows } = self.cut.clone();
+        if (text.is_empty() && !rows) || (text.len() + 1) * times > LONGEST {
+            self.settled();
+            return Edited::Nothing;
+        }
+        self.changes();
+        self.change(false);
+        let (start, end) = (
+            motion::row_start(&self.text, self.cursor),
+            motion::row_end(&self.text, self.cursor),
+        );
+        if rows && behind {
+            self.cursor = end;
+            self.insert(&format!("\n{text}").repeat(times));
+            self.cursor = motion::row_text(&self.text, (end + 1).min(self.text.len()));
+        } else if rows {
+            self.cursor = start;
+            self.insert(&format!("{text}\n").repeat(times));
+            self.cursor = motion::row_text(&self.text, start);
+        } else {
+            self.cursor = if behind { self.after().min(end) } else { self.cursor };
+            self.insert(&text.repeat(times));
+            self.cursor = self.before();
+        }
+        self.settled();
+        Edited::Changed
+    }
+
+    /// `r`: other signs in the place of these.
+    pub(super) fn put_over(&mut self, c: char) -> Edited {
+        let times = self.vi.as_ref().map_or(1, Vi::times);
+        let end = motion::row_end(&self.text, self.cursor);
+        let to = self.graphemes_on(times);
+        let there = self.text[self.cursor..to.min(end)].graphemes(true).count();
+        if to > end || there < times {
+            self.settled();
+            return Edited::Nothing;
+        }
+        self.changes();
+        self.change(false);
+        let over = c.to_string().repeat(times);
+        let from = self.cursor;
+        self.text.replace_range(from..to, &over);
+        self.cursor = motion::snapped(&self.text, from + over.len() - c.len_utf8());
+        self.settled();
+        Edited::Changed
+    }
+
+    /// `~`: small letters become large ones, and the other way round.
+    fn other_case(&mut self, times: usize) -> Edited {
+        let end = motion::row_end(&self.text, self.cursor);
+        let to = self.graphemes_on(times).min(end);
+        let turned: String = self.text[self.cursor..to].chars().flat_map(turned).collect();
+        self.changes();
+        self.change(false);
+        let from = self.cursor;
+        self.text.replace_range(from..to, &turned);
+        self.cursor = motion::snapped(&self.text, from + turned.len());
+        self.settled();
+        Edited::Changed
+    }
+
+    /// `J`: the next row goes on in this one.
+    fn join(&mut self, times: usize) -> Edited {
+        self.changes();
+        for _ in 0..times.max(2) - 1 {
+            let end = motion::row_end(&self.text, self.cursor);
+            if end == self.text.len() {
+                break;
+            }
+            let next = motion::row_text(&self.text, end + 1);
+            self.change(false);
+            self.text.replace_range(end..next, " ");
+            self.cursor = motion::snapped(&self.text, end);
+        }
+        self.settled();
+        Edited::Changed
+    }
+}
+
+fn turned(c: char) -> Vec<char> {
+    if c.is_uppercase() {
+        c.to_lowercase().collect()
+    } else {
+        c.to_uppercase().collect()
+    }
+}

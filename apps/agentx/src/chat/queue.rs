@@ -1,0 +1,281 @@
+//! What was said and waits until it is heard. Each of these is a fact in the log already, and so is what becomes of it: that it
+//! is taken back, or heard at once. What stands here follows from the events, in this program and in every other one.
+
+use agentx::runtime::SessionState;
+use agentx::types::{ContentPart, InputMode, MessageId, RunId, RuntimeEvent};
+
+use crate::render::clean::visible;
+use crate::render::conversation::ALONG;
+use crate::render::style::Style;
+use crate::render::table::cut;
+
+/// So many are shown.
+const SHOWN: usize = 5;
+
+/// What waits, in the order in which it will be heard.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    waits: Vec<Waiting>,
+    /// Something waits that is not known here yet.
+    stale: bool,
+}
+
+/// An input that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Waiting {
+    /// Its message; `None` until it is committed.
+    pub(crate) id: Option<MessageId>,
+    /// As it was typed.
+    pub(crate) text: String,
+    /// What goes along with it that is not named in the text.
+    pub(crate) shared: Vec<ContentPart>,
+    /// Whether it joins the run that is under way.
+    pub(crate) joins: bool,
+    /// Whether it was said here, not before this program was there or by somebody else.
+    pub(crate) own: bool,
+}
+
+impl Waiting {
+    /// Something that is said here, and waits.
+    pub(crate) fn own(text: &str, shared: Vec<ContentPart>, joins: bool) -> Self {
+        Self {
+            id: None,
+            text: text.to_owned(),
+            shared,
+            joins,
+            own: true,
+        }
+    }
+
+    /// One that is in the log: its words, and what went along. Files are named in the words.
+    fn of_log(id: &MessageId, whole: &str, joins: bool) -> Self {
+        let end = ALONG.iter().filter_map(|begin| whole.find(begin)).min();
+        let (text, along) = whole.split_at(end.unwrap_or(whole.len()));
+        let ran = along.find(ALONG[1]).map(|at| ContentPart::text(&along[at..]));
+        Self {
+            id: Some(id.clone()),
+            text: text.to_owned(),
+            shared: Vec::from_iter(ran),
+            joins,
+            own: false,
+        }
+    }
+
+    /// The run that it would begin.
+    pub(crate) fn run_id(&self) -> Option<RunId> {
+        let seq = self.id.as_ref()?.as_str().strip_prefix("msg_")?.parse().ok()?;
+        Some(RunId::of_input(seq))
+    }
+}
+
+impl Queue {
+    /// As a session stands that is opened.
+    pub(crate) fn of(state: &SessionState) -> Self {
+        let mut queue = Self::default();
+        queue.stands(state);
+        queue
+    }
+
+    /// Takes over what the session says: what waits that was not known here. What is heard is known from the events.
+    pub(crate) fn stands(&mut self, state: &SessionState) {
+        self.stale = false;
+        for (i, (id, text)) in state.queued.iter().enumerate() {
+            if self.find(id).is_none() {
+                self.put(Waiting::of_log(id, text, i < state.joining));
+            }
+        }
+    }
+
+    /// Whether the session has to be asked what waits.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waits.is_empty()
+    }
+
+    /// What waits.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Waiting> {
+        self.waits.iter()
+    }
+
+    /// One more waits: after those that wait as it does.
+    pub(crate) fn put(&mut self, waiting: Waiting) {
+        let at = if waiting.joins {
+            self.waits.iter().take_while(|before| before.joins).count()
+        } else {
+            self.waits.len()
+        };
+        self.waits.insert(at, waiting);
+    }
+
+    /// What was said last is committed as this message; it waits, or is heard already.
+    pub(crate) fn committed(&mut self, seq: u64) {
+        let last = self.waits.iter_mut().find(|waiting| waiting.id.is_none());
+        if let Some(waiting) = last {
+            waiting.id = Some(MessageId::with_suffix(seq));
+        }
+    }
+
+    /// What was said last could not be committed.
+    pub(crate) fn failed(&mut self) {
+        self.waits.retain(|waiting| waiting.id.is_some());
+    }
+
+    /// Nothing waits.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn find(&self, id: &MessageId) -> Option<usize> {
+        self.waits.iter().position(|waiting| waiting.id.as_ref() == Some(id))
+    }
+
+    /// Takes an event; returns words that join the run under way now, and are not on the screen yet.
+    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
+        match event {
+            RuntimeEvent::ConversationQueued(queued) => {
+                self.stale |= self.find(&queued.message_id).is_none();
+                None
+            }
+            RuntimeEvent::UserMessageAdded(added) => {
+                let heard = self.waits.remove(self.find(&added.message.message_id)?);
+                heard.joins.then_some(heard.text)
+            }
+            _ => None,
+        }
+    }
+
+    /// An input was taken back, or waits otherwise. Returns it as it was, where that is news.
+    pub(crate) fn revised(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<Waiting> {
+        let at = self.find(id)?;
+        let joins = mode.is_some_and(|mode| mode != InputMode::Queue);
+        if mode.is_some() && self.waits[at].joins == joins {
+            return None;
+        }
+        let before = self.waits.remove(at);
+        if mode.is_some() {
+            self.put(Waiting {
+                joins,
+                ..before.clone()
+            });
+        }
+        Some(before)
+    }
+
+    /// What is shown of it, a row each.
+    pub(crate) fn rows(&self, width: usize, style: Style, asked: bool) -> Vec<String> {
+        if self.waits.is_empty() {
+            return Vec::new();
+        }
+        let first = self.waits.len().saturating_sub(SHOWN);
+        let mut rows = Vec::new();
+        if first > 0 {
+            rows.push(style.dim(&format!("  … {first} before")));
+        }
+        for (i, waiting) in self.waits.iter().enumerate().skip(first) {
+            rows.push(style.dim(&cut(&waiting.row(i + 1), width)));
+        }
+        let when = if asked {
+            "said once the question is answered and the run has ended"
+        } else {
+            "Alt-↑ edits the last · Ctrl-S has it heard now · /queue"
+        };
+        rows.push(style.dim(&cut(&format!("    {when}"), width)));
+        rows
+    }
+
+    /// The list, for `/queue`.
+    pub(crate) fn list(&self, width: usize) -> String {
+        let row = |(i, waiting): (usize, &Waiting)| cut(&waiting.row(i + 1), width) + "\n";
+        self.waits.iter().enumerate().map(row).collect()
+    }
+}
+
+impl Waiting {
+    /// Its number and its words, folded to a row.
+    fn row(&self, number: usize) -> String {
+        let text = self.text.trim();
+        let (first, more) = text.split_once('\n').unwrap_or((text, ""));
+        let more = match more.lines().count() {
+            0 => String::new(),
+            lines => format!(" (+{lines} lines)"),
+        };
+        let (sign, when) = if self.joins { ("»", " · heard next") } else { ("›", "") };
+        format!("  {number} {sign} {}{more}{when}", visible(first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{ConversationQueued, Message, Role, UserMessageAdded};
+
+    use super::*;
+
+    fn heard(id: &str) -> RuntimeEvent {
+        let message = Message {
+            message_id: id.into(),
+            role: Role::User,
+            content: vec![ContentPart::text("x")],
+        };
+        UserMessageAdded { message: message.into() }.into()
+    }
+
+    fn texts(queue: &Queue) -> Vec<&str> {
+        queue.iter().map(|waiting| waiting.text.as_str()).collect()
+    }
+
+    #[test]
+    fn what_waits_is_shown_in_the_order_in_which_it_is_heard() {
+        let mut queue = Queue::default();
+        for (seq, (text, joins)) in [("one", false), ("two\nrows\nmore", false), ("now", true)].iter().enumerate() {
+            queue.put(Waiting::own(text, Vec::new(), *joins));
+            queue.committed(seq as u64 + 3);
+        }
+        assert_eq!(
+            queue.rows(60, Style::default(), false),
+            [
+                "  1 » now · heard next",
+                "  2 › one",
+                "  3 › two (+2 lines)",
+                "    Alt-↑ edits the last · Ctrl-S has it heard now · /queue",
+            ]
+        );
+        assert_eq!(queue.event(&heard("msg_5")).as_deref(), Some("now"));
+        assert_eq!(queue.event(&heard("msg_3")), None, "the run says it");
+        assert_eq!(texts(&queue), ["two\nrows\nmore"]);
+        assert_eq!(queue.rows(12, Style::default(), false)[0], "  1 › two (…");
+    }
+
+    #[test]
+    fn what_is_revised_elsewhere_is_so_here_too() {
+        let mut queue = Queue::default();
+        for (seq, text) in ["one", "two"].iter().enumerate() {
+            queue.put(Waiting::own(text, Vec::new(), false));
+            queue.committed(seq as u64 + 3);
+        }
+        assert!(queue.revised(&"msg_4".into(), Some(InputMode::Steer)).is_some());
+        assert!(queue.revised(&"msg_4".into(), Some(InputMode::Steer)).is_none());
+        assert_eq!(texts(&queue), ["two", "one"]);
+        let back = queue.revised(&"msg_3".into(), None).unwrap();
+        assert_eq!(back.run_id(), Some(RunId::of_input(3)));
+        assert!(queue.revised(&"msg_3".into(), None).is_none());
+        assert_eq!(texts(&queue), ["two"]);
+        let queued = ConversationQueued {
+            message_id: "msg_9".into(),
+            position: 1,
+        };
+        queue.event(&queued.into());
+        assert!(queue.is_stale(), "somebody else said something");
+    }
+
+    #[test]
+    fn what_waited_before_has_its_words_and_what_went_along() {
+        let whole = "see @a.txt\n\n<file path=\"a.txt\">\none\n</file>\n\n<ran_by_the_person command=\"ls\">\na.txt\n</ran_by_the_person>";
+        let waiting = Waiting::of_log(&"msg_3".into(), whole, false);
+        assert_eq!(waiting.text, "see @a.txt");
+        assert_eq!(waiting.shared.len(), 1, "the file is named in the words, what was run is not");
+    }
+}
