@@ -39,12 +39,14 @@ pub mod matching;
 pub mod pattern;
 mod react;
 pub mod reading;
+mod recall;
 mod subject;
+mod summary;
 
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, AgentConfig, AgentKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, NanoUsd, RunId,
+    Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, CondensedRange, Envelope, EnvironmentEvent, NanoUsd, RunId,
     Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -55,6 +57,7 @@ pub use course::{Bill, Input, Pending, Record, Run, StopCause};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use react::{AGENTS, DELEGATE, ReactAgent, delegation_tools};
+pub use recall::RECALL;
 
 /// What follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -189,6 +192,16 @@ impl Agent {
             Self::React(agent) => agent.totals(),
             Self::Match(agent) => agent.totals(),
         }
+    }
+
+    /// The summary that it waits for.
+    pub fn condensing(&self) -> Option<&ActionId> {
+        self.react().and_then(ReactAgent::condensing)
+    }
+
+    /// What summaries stand for now, the latest last.
+    pub fn condensed(&self) -> Vec<CondensedRange> {
+        self.react().map(ReactAgent::condensed).unwrap_or_default()
     }
 
     /// The ReAct machine inside, where it is one.

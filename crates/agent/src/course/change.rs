@@ -25,5 +25,6 @@ fn apply(config: &mut AgentConfig, change: &ConfigChange) {
         ConfigChange::Rules(rules) => config.rules = rules,
         ConfigChange::Tools(tools) => config.tools = tools,
         ConfigChange::Instructions(instructions) => config.instructions = instructions,
+        ConfigChange::Condensing(condensing) => config.condensing = condensing,
     }
 }

@@ -3,7 +3,8 @@
 //! Words that stand as they are count before variables: a whole pattern without any, and a pattern that has words where another
 //! has a variable and is the same besides (`play something by [artist]` before `play [title] by [artist]`). A variable takes what
 //! stands in its place where there is one way to read it; where two readings differ, a model has to decide. It has to as well where
-//! a rule tells how to read words (its references) and the variable holds words: `用英语回复我` may have to come to `eng`.
+//! a rule tells how to read words (its references) and the variable holds words: `用英语回复我` may have to come to `eng`; and where
+//! something else seems to be asked for within the words of a variable.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use serde_json::Value;
 use super::answer::{AnswerParser, Finding};
 use super::intent::Intent;
 use super::line::{self, is_placeholder};
+use super::more::{Before, rests};
 use super::narrower::{Reading, Spans, decide};
 use super::template::{Piece, pieces};
 use super::text::{Plain, is_punctuation};
@@ -141,7 +143,31 @@ impl FastPath {
                 Fit::Somehow => return None,
             }
         }
-        decide(readings).map(|intent| vec![intent])
+        let reading = decide(readings).filter(|reading| !self.asks_more(text, reading))?;
+        Some(vec![reading.intent])
+    }
+
+    /// Whether something else is asked for within the words of a variable.
+    fn asks_more(&self, text: &str, reading: &Reading) -> bool {
+        let variables = reading.spans.iter().zip(&reading.kinds);
+        let words = variables.filter(|(_, kind)| **kind == VarKind::String);
+        let mut rests = words.filter_map(|((from, to), _)| text.get(*from..*to)).flat_map(rests);
+        rests.any(|(before, rest)| self.asks(before, rest))
+    }
+
+    fn asks(&self, before: Before, rest: &str) -> bool {
+        if self.whole.contains_key(rest) && before.allows_whole(rest) {
+            return true;
+        }
+        let beginnings = rest
+            .char_indices()
+            .filter_map(|(at, c)| rest.get(..at + c.len_utf8()));
+        let beginnings = beginnings.filter(|words| before.allows(words));
+        let mut templates = self
+            .by_first
+            .among(beginnings)
+            .filter_map(|index| self.templates.get(*index));
+        templates.any(|template| !matches!(template.fit(&Plain::new(rest), rest), Fit::Not))
     }
 
     fn add_whole(&mut self, input: &str, meaning: Option<Vec<Intent>>) {

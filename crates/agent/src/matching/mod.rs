@@ -21,6 +21,7 @@ mod fast;
 mod intent;
 mod line;
 mod machine;
+mod more;
 mod narrower;
 mod prompt;
 mod rule;

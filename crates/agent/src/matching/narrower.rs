@@ -36,13 +36,12 @@ impl Reading {
     }
 }
 
-/// What an input means that can be read in these ways: what all of them say, or what one says that is narrower than all that say
-/// otherwise.
-pub(super) fn decide(readings: Vec<Reading>) -> Option<Intent> {
+/// Which of these ways to read an input counts: what all of them say, or one that is narrower than all that say otherwise.
+pub(super) fn decide(readings: Vec<Reading>) -> Option<Reading> {
     let wins = |one: &Reading| {
         let loses = |other: &Reading| other.intent == one.intent || one.is_narrower(other);
         readings.iter().all(loses)
     };
     let best = readings.iter().position(wins)?;
-    readings.into_iter().nth(best).map(|reading| reading.intent)
+    readings.into_iter().nth(best)
 }

@@ -138,7 +138,7 @@ pub(crate) fn is_punctuation(c: char) -> bool {
 }
 
 /// Whether white space beside the character says nothing.
-fn needs_no_blank(c: char) -> bool {
+pub(super) fn needs_no_blank(c: char) -> bool {
     is_punctuation(c)
         || matches!(c,
             '\u{0E00}'..='\u{0EFF}' // Thai, Lao

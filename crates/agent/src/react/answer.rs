@@ -19,6 +19,9 @@ impl ReactAgent {
             ..
         } = answer;
         let said_something = message.is_some();
+        if reason != StopReason::ContextWindow {
+            self.note_that_it_fits();
+        }
         if let Some(message) = &mut message {
             self.tidy(message, &mut calls, step.seq);
         }
@@ -52,7 +55,12 @@ impl ReactAgent {
             }
             StopReason::ContextWindow => {
                 self.conversation.overflowed();
-                return self.fail("context_window", "the context window of the model is full", step);
+                let message = "the context window of the model is full";
+                let cause = StopCause::error(RunStatus::Failed, "context_window", message);
+                if said_something || !self.condenses_after_overflow(&cause, step) {
+                    self.begin_stop(cause, step);
+                }
+                return;
             }
             StopReason::MaxTokens => Some("the answer reached its longest length"),
             StopReason::Refusal => Some("the model declined to answer"),

@@ -25,7 +25,8 @@ impl ReactAgent {
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
         }
-        let Some(tool) = self.tool(&call.name) else {
+        let recall = self.recall_tool(&call.name);
+        let Some(tool) = recall.as_ref().or_else(|| self.tool(&call.name)) else {
             let names: Vec<&str> = self.config.tools.iter().map(|tool| tool.name.as_str()).collect();
             let text = format!(
                 "There is no tool {:?}. The tools are: {}.",
@@ -121,6 +122,8 @@ impl ReactAgent {
         else {
             return;
         };
+        let call = self.ledger.entries()[index].call.clone();
+        self.note_decision(&call, approval, step);
         if approval.decision == ApprovalDecision::Deny {
             let note = approval
                 .note

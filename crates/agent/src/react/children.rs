@@ -120,6 +120,9 @@ impl ReactAgent {
         call: &RequestedCall,
         step: &mut Step<'_>,
     ) -> Option<Result<CallStage, String>> {
+        if let Some(recalled) = self.recall(call, step) {
+            return Some(recalled);
+        }
         if self.config.agents.is_empty() {
             return None;
         }

@@ -1,11 +1,12 @@
 //! ReAct: think, call tools, continue, end.
 //!
 //! Each kind of fact has its own step in the files beside this one: [`stream`] and [`answer`] for the model, [`calls`] for
-//! tools and approvals, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
+//! tools and approvals, [`condense`] for summaries, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
 
 mod answer;
 mod calls;
 mod children;
+mod condense;
 mod effects;
 mod recover;
 mod stop;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use children::Child;
 pub use children::{AGENTS, DELEGATE, delegation_tools};
+use condense::Condenser;
 
 use crate::Transition;
 use crate::conversation::Conversation;
@@ -35,6 +37,8 @@ pub struct ReactAgent {
     course: Course,
     conversation: Conversation,
     ledger: ToolLedger,
+    #[serde(default)]
+    condenser: Condenser,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Child>,
 }
@@ -48,6 +52,7 @@ impl ReactAgent {
             course: Course::default(),
             conversation: Conversation::default(),
             ledger: ToolLedger::default(),
+            condenser: Condenser::default(),
             children: Vec::new(),
         }
     }
@@ -128,10 +133,11 @@ impl ReactAgent {
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
             E::SessionForked(_) => self.on_forked(&mut step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
-            E::ContextCondensed(range) => {
-                self.conversation
-                    .condense(range.from_seq, range.to_seq, &range.summary)
-            }
+            E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
+            E::CondenseRequested(wish) => self.on_condense_requested(wish.instructions.clone(), &mut step),
+            E::ContextCondensed(condensed) => self.on_condensed(fact, condensed, &mut step),
+            E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, &mut step),
+            E::ContextRestored(restored) => self.on_restored(restored, &mut step),
             E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
             E::AccessChanged(_)
             | E::AgentSpawned(_)
@@ -139,6 +145,8 @@ impl ReactAgent {
             | E::Connected(_)
             | E::Disconnected(_)
             | E::EffectStarted(_)
+            | E::FilesRestoring(_)
+            | E::FilesRestored(_)
             | E::SessionClosed(_)
             | E::SessionOpened(_)
             | E::SessionTitled(_)
@@ -197,6 +205,9 @@ impl ReactAgent {
         for input in self.course.inputs.take_steering() {
             self.say(input.message, step);
         }
+        if self.condenses_first(step) {
+            return;
+        }
         let Some(run) = self.course.active() else { return };
         let request = self
             .conversation
@@ -213,6 +224,8 @@ impl ReactAgent {
             step.state(StateOutput::Closed { reason });
         } else if let Some(input) = self.course.inputs.next() {
             self.start_run(input, step);
+        } else {
+            self.condense_as_wanted(step);
         }
     }
 

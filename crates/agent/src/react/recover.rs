@@ -14,6 +14,7 @@ impl ReactAgent {
     /// A fork goes on from here without what its parent had under way: the run ends as interrupted once a writer has
     /// settled its calls.
     pub(super) fn on_forked(&mut self, step: &mut Step<'_>) {
+        self.forget_condensing();
         let Some(asked_model) = self.course.forked() else {
             return;
         };
@@ -27,7 +28,11 @@ impl ReactAgent {
     /// call that never began or may be repeated is run again, any other is answered as unknown.
     pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
         let max = self.config.limits.max_wall_ms;
-        let Some(run) = self.course.active() else { return };
+        self.recover_condensing();
+        let Some(run) = self.course.active() else {
+            self.condense_as_wanted(step);
+            return;
+        };
         run.taken_over(step.at);
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();

@@ -24,6 +24,10 @@ impl ReactAgent {
             self.cut_off(step);
             if error.code == "context_window" {
                 self.conversation.overflowed();
+                let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();
+                if self.condenses_after_overflow(&cause, step) {
+                    return;
+                }
             }
         }
         let follows = self.course.failed(fact, error, from_model);
@@ -42,6 +46,9 @@ impl ReactAgent {
 
     /// Stops what runs. The first cause counts.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
+        if self.course.active().is_none() {
+            return self.cancel_condensing(step);
+        }
         let Some(run) = self.course.active().filter(|run| run.pending.stop.is_none()) else {
             return;
         };
@@ -49,6 +56,7 @@ impl ReactAgent {
         run.pending.stop = Some(cause);
         let run_id = run.id.clone();
         let mut running = Vec::from_iter(run.pending.model_call.clone());
+        running.extend(self.condensing().cloned());
         if !(on_record && running.is_empty() && self.ledger.is_settled()) {
             self.course.set_status(RunStatus::Stopping, step);
         }
@@ -71,7 +79,7 @@ impl ReactAgent {
     /// Goes on when nothing is open any more: to the report of a stop, to the end, or to the next model call.
     pub(super) fn settle(&mut self, step: &mut Step<'_>) {
         let Some(run) = self.course.active() else { return };
-        if run.pending.model_call.is_some() || !self.ledger.is_settled() {
+        if run.pending.model_call.is_some() || self.condensing().is_some() || !self.ledger.is_settled() {
             return;
         }
         if !self.ledger.is_empty() {

@@ -150,7 +150,7 @@ impl Session {
             ActionBody::AnswerCall(answer) => ToolResult {
                 tool_call_id: answer.tool_call_id.clone(),
                 result: answer.content.clone(),
-                is_error: true,
+                is_error: answer.status != ToolStatus::Success,
                 status: answer.status,
                 details: None,
             }

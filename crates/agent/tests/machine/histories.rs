@@ -216,7 +216,25 @@ fn world(session: &mut Session, a: u8, b: u8) {
     }
     let action = pick(&open, a);
     session.open.retain(|open| open.action_id != action.action_id);
-    if let ActionBody::CallTool(call) = &action.body {
+    if let ActionBody::Condense(condense) = &action.body {
+        let event: Event = match b % 3 {
+            0 => CondensingFailed {
+                code: "overloaded".into(),
+                message: "no".into(),
+                bill: None,
+            }
+            .into(),
+            _ => ContextCondensed {
+                from_seq: condense.from_seq,
+                to_seq: condense.to_seq,
+                summary: "in short".into(),
+                kept: condense.kept.clone(),
+                bill: None,
+            }
+            .into(),
+        };
+        session.fact(Some(&action.action_id), action.run_id.clone(), event);
+    } else if let ActionBody::CallTool(call) = &action.body {
         let status = pick(
             &[
                 ToolStatus::Success,
@@ -258,10 +276,16 @@ fn happen(session: &mut Session, op: Op) {
         }
         26 if !session.timers().is_empty() => session.timer_fires(),
         27 => session.time_passes(i64::from(a) - 40),
+        28 if a.is_multiple_of(4) => session.happens(CondenseRequested { instructions: None }),
+        28 if a % 4 == 1 => {
+            session.undo();
+        }
         28 => session.happens(ContextCondensed {
             from_seq: u64::from(a) % 8,
             to_seq: u64::from(b),
             summary: "in short".into(),
+            kept: Vec::new(),
+            bill: None,
         }),
         29 => session.by_hand = a.is_multiple_of(2),
         30 if a.is_multiple_of(16) => session.happens(AgentClosed {
@@ -372,6 +396,11 @@ fn check_inputs(session: &Session) {
         .map(|input| input.message.message_id.clone());
     let mut heard: Vec<MessageId> = joined.chain(waits).collect();
     let mut said: Vec<MessageId> = said.collect();
+    let taken_back = |id: &MessageId| {
+        let is_it = |event: &Event| matches!(event, Event::InputRevised(revised) if revised.message_id == *id && revised.mode.is_none());
+        session.log.iter().any(|fact| is_it(&fact.event))
+    };
+    said.retain(|id| heard.contains(id) || !taken_back(id));
     heard.sort();
     said.sort();
     assert_eq!(heard, said);
@@ -380,7 +409,10 @@ fn check_inputs(session: &Session) {
 }
 
 fn check_history(ops: &[Op]) {
-    let mut session = Session::with(|config| config.approval = ApprovalMode::Ask);
+    let mut session = Session::with(|config| {
+        config.approval = ApprovalMode::Ask;
+        config.condensing = Some(Box::default());
+    });
     session.say("go");
     for op in ops {
         happen(&mut session, *op);

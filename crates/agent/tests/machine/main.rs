@@ -5,6 +5,10 @@ mod answers;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod condensing;
+#[cfg(test)]
+mod condensing_histories;
+#[cfg(test)]
 mod context;
 #[cfg(test)]
 mod decisions;

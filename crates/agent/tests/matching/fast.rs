@@ -162,6 +162,41 @@ fn words_in_place_of_a_variable_count_before_it() {
 }
 
 #[test]
+fn what_asks_for_something_else_besides_is_left_to_a_model() {
+    let vars = [("x", "x", VarKind::String), ("y", "y", VarKind::String), ("n", "n", VarKind::Int)];
+    let patterns = ["play [x] by [y]", "play [x]", "播放[x]", "来[x]"];
+    let rules = [
+        rule("play", &vars, &patterns),
+        rule("tell", &vars, &["tell me a story about [x]", "讲一个关于[x]的故事"]),
+        rule("volume", &vars, &["volume [n]", "louder", "stop the music", "大声点", "weather"]),
+    ];
+    let path = FastPath::new(&rules);
+    for input in [
+        "tell me a story about cats and play something",
+        "play Clair de lune, tell me a story about cats",
+        "play Clair de lune and volume 20",
+        "play Clair de lune, louder",
+        "play Clair de lune then stop the music",
+        "播放月光，讲一个关于猫的故事",
+        "播放月光然后讲一个关于猫的故事",
+        "播放月光大声点",
+    ] {
+        assert_eq!(path.find(input), None, "{input:?}");
+    }
+    let play = |x: &str| Some(Intent::new("play").with("x", x));
+    check(
+        &rules,
+        &[
+            ("play Stormy Weather", play("Stormy Weather")),
+            ("play a story about cats", play("a story about cats")),
+            ("play the volume up", play("the volume up")),
+            ("播放未来世界", play("未来世界")),
+            ("tell me a story about Playboys", Some(Intent::new("tell").with("x", "Playboys"))),
+        ],
+    );
+}
+
+#[test]
 fn what_only_a_model_can_read_is_left_to_it() {
     let vars = [("title", "曲名", VarKind::String), ("n", "n", VarKind::Int)];
     let patterns = [

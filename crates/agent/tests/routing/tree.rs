@@ -125,7 +125,10 @@ pub(crate) fn consequence(action: &Action) -> Option<Draft<Event>> {
             };
             (&close.agent_state_id, closed.into())
         }
-        ActionBody::CallModel(_) | ActionBody::CallTool(_) | ActionBody::StartTimer(_) => {
+        ActionBody::CallModel(_)
+        | ActionBody::Condense(_)
+        | ActionBody::CallTool(_)
+        | ActionBody::StartTimer(_) => {
             let started = ActionStarted {
                 kind: action.body.kind(),
                 tool_call_id: None,
