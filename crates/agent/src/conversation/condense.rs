@@ -1,0 +1,352 @@
+//! Summaries in the place of what was said. What they stand for stays here, so that each can be taken out again, the latest
+//! first: then the conversation is as if it had never been there.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Conversation, Entry, estimate_message, room};
+
+/// A summary, and what it stands for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Condensed {
+    /// The event that says so.
+    seq: u64,
+    /// Of the message that stands for them.
+    id: MessageId,
+    range: ContextRange,
+    summary: Arc<str>,
+    /// Where the entries stood.
+    start: usize,
+    /// How many of them stay before the summary.
+    kept: usize,
+    /// All of them, as they were.
+    entries: Vec<Entry>,
+    /// The window before and after.
+    window: (usize, usize),
+    pinned: Option<Arc<Message>>,
+}
+
+/// A part of the conversation that a summary could stand for.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) range: ContextRange,
+    /// Messages in it that stay.
+    pub(crate) kept: Vec<MessageId>,
+    /// What the summary is made of.
+    pub(crate) said: Vec<(u64, Arc<Message>)>,
+}
+
+/// Which units a summary stands for.
+struct Cover {
+    units: Vec<(usize, usize)>,
+    start: usize,
+    end: usize,
+}
+
+impl Condensed {
+    /// What it stands for, without the summaries that it stands for.
+    pub(super) fn originals(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| !entry.summary)
+    }
+}
+
+impl Conversation {
+    /// What is to be condensed before the next request, if anything: once the window is full, and unless that was of little
+    /// use and not much has come since.
+    pub(crate) fn due(&mut self, config: &AgentConfig, input: &MessageId) -> Option<Part> {
+        let condensing = config.condensing.as_deref()?;
+        let window = config.model.context_window;
+        if condensing.at_percent == 0 || (self.rests && self.grown.saturating_mul(10) < window.max(1)) {
+            return None;
+        }
+        if !self.is_full(config, u64::from(condensing.at_percent)) {
+            return None;
+        }
+        self.worth_it(config, Some(input))
+    }
+
+    /// Whether so many percent of the window are in use, or the next request would not fit.
+    fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
+        let share = config.model.context_window.saturating_mul(percent) / 100;
+        let room = room(config);
+        let size = self.size(config);
+        self.in_use(config) >= share.min(room) || self.corrected(size) > room
+    }
+
+    /// What can be condensed so that at least a tenth of what is sent may become free.
+    pub(crate) fn worth_it(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> Option<Part> {
+        let tail = config.condensing.as_deref()?.tail;
+        let size = self.size(config);
+        let part = self.part(config, tail, input)?;
+        (part.range.tokens.saturating_mul(10) >= size).then_some(part)
+    }
+
+    /// Everything but the latest exchanges and what has to stay: the first input, that of the run under way, and those that a
+    /// person wants to stay.
+    pub(crate) fn part(&self, config: &AgentConfig, tail: u32, input: Option<&MessageId>) -> Option<Part> {
+        let units = self.units(0);
+        let tail = self.tail(&units, tail, config.model.context_window / 4);
+        let to_seq = self.end_of(&units[..units.len() - tail])?;
+        let first_input = self.entries.iter().find(|entry| is_input(entry));
+        let first_input = first_input.map(|entry| &entry.message.message_id);
+        let stays = |entry: &&Entry| {
+            let id = &entry.message.message_id;
+            is_input(entry) && (Some(id) == first_input || Some(id) == input || self.kept_inputs.contains(id))
+        };
+        let in_range = |entry: &&Entry| entry.seq <= to_seq;
+        let kept: Vec<MessageId> = self
+            .entries
+            .iter()
+            .filter(in_range)
+            .filter(stays)
+            .map(|entry| entry.message.message_id.clone())
+            .collect();
+        let cover = self.cover(0, to_seq, &kept)?;
+        // A summary of a summary alone says nothing new.
+        let is_said = |unit: &(usize, usize)| !self.entries[unit.0].summary;
+        cover.units.iter().find(|unit| is_said(unit))?;
+        let said = cover
+            .units
+            .iter()
+            .flat_map(|unit| &self.entries[unit.0..unit.1])
+            .map(|entry| (entry.seq, entry.message.clone()))
+            .collect();
+        let range = ContextRange {
+            from_seq: self.begin_of(&cover.units)?,
+            to_seq,
+            messages: self.messages_in(&cover),
+            tokens: cover.units.iter().map(|unit| self.tokens(unit.0, unit.1)).sum(),
+            summary_tokens: 0,
+        };
+        Some(Part { range, kept, said })
+    }
+
+    /// How many of the latest units stay: as many as are wanted and fit into `most` tokens, but two, and so that the range
+    /// before them ends with an event of its own.
+    fn tail(&self, units: &[(usize, usize)], wanted: u32, most: u64) -> usize {
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let mut tokens = 0u64;
+        let mut tail = 0;
+        for unit in units.iter().rev() {
+            tokens = tokens.saturating_add(self.tokens(unit.0, unit.1));
+            if tail >= 2 && (tail >= wanted || tokens > most) {
+                break;
+            }
+            tail += 1;
+        }
+        while let Some(first) = units.get(units.len() - tail)
+            && let Some(end) = self.end_of(&units[..units.len() - tail])
+            && self.entries[first.0].seq <= end
+        {
+            tail += 1;
+        }
+        tail
+    }
+
+    fn begin_of(&self, units: &[(usize, usize)]) -> Option<u64> {
+        units.iter().map(|unit| self.entries[unit.0].seq).min()
+    }
+
+    fn end_of(&self, units: &[(usize, usize)]) -> Option<u64> {
+        units.iter().map(|unit| self.entries[unit.1 - 1].seq).max()
+    }
+
+    /// The units of a range of events that a summary can stand for: whole exchanges, without what stays.
+    fn cover(&self, from_seq: u64, to_seq: u64, kept: &[MessageId]) -> Option<Cover> {
+        let covered = |unit: &(usize, usize)| {
+            let first = &self.entries[unit.0];
+            first.seq >= from_seq
+                && self.entries[unit.1 - 1].seq <= to_seq
+                && self.is_whole(*unit)
+                && !(is_input(first) && kept.contains(&first.message.message_id))
+        };
+        let units: Vec<(usize, usize)> = self.units(0).into_iter().filter(covered).collect();
+        let (start, end) = (units.first()?.0, units.last()?.1);
+        Some(Cover { units, start, end })
+    }
+
+    /// How many messages a cover stands for, those counted that its summaries stand for.
+    fn messages_in(&self, cover: &Cover) -> u64 {
+        let entries = cover.units.iter().flat_map(|unit| &self.entries[unit.0..unit.1]);
+        let count = |entry: &Entry| {
+            let is_it = |condensed: &&Condensed| entry.summary && condensed.id == entry.message.message_id;
+            let stands_for = self.condensed.iter().rev().find(is_it);
+            stands_for.map_or(1, |condensed| condensed.range.messages)
+        };
+        entries.map(count).sum()
+    }
+
+    /// Puts a summary where the messages that a range of events completed were; whole exchanges only, and none that is open.
+    /// What stays stands before it. Returns what it stands for; `None` where that is nothing.
+    pub(crate) fn condense(
+        &mut self,
+        seq: u64,
+        fact: &ContextCondensed,
+        decisions: &[String],
+    ) -> Option<ContextRange> {
+        let (from_seq, to_seq) = (fact.from_seq, fact.to_seq);
+        let cover = self.cover(from_seq, to_seq, &fact.kept)?;
+        let messages = self.messages_in(&cover);
+        let id = MessageId::with_suffix(format_args!("condensed_{seq}"));
+        let message = Message {
+            message_id: id.clone(),
+            role: Role::User,
+            content: vec![ContentPart::text(text_of(fact, messages, decisions))],
+        };
+        let summary_tokens = estimate_message(&message);
+        let range = ContextRange {
+            from_seq,
+            to_seq,
+            messages,
+            tokens: cover.units.iter().map(|unit| self.tokens(unit.0, unit.1)).sum(),
+            summary_tokens,
+        };
+        let Cover { units, start, end } = cover;
+        let is_covered = |index: usize| units.iter().any(|unit| (unit.0..unit.1).contains(&index));
+        let stays = (start..end).filter(|index| !is_covered(*index));
+        let mut entries: Vec<Entry> = stays.map(|index| self.entries[index].clone()).collect();
+        let kept = entries.len();
+        entries.push(Entry {
+            seq: self.entries[start].seq,
+            message: Arc::new(message),
+            tokens: summary_tokens,
+            summary: true,
+        });
+        let originals: Vec<Entry> = self.entries.splice(start..end, entries).collect();
+        let before = self.window_start;
+        if before > end {
+            self.window_start = before - (end - start) + kept + 1;
+        } else if before > start {
+            self.window_start = 0;
+        }
+        self.condensed.push(Condensed {
+            seq,
+            id,
+            range,
+            summary: fact.summary.as_str().into(),
+            start,
+            kept,
+            entries: originals,
+            window: (before, self.window_start),
+            pinned: self.pinned.clone(),
+        });
+        if self.window_start == 0 {
+            self.pinned = None;
+        }
+        self.changed();
+        Some(range)
+    }
+
+    /// Takes a summary out again, and those on top of it: what they stood for is as it was. Returns what has come back;
+    /// `None` where there is no such summary.
+    pub(crate) fn restore(&mut self, from_seq: u64, to_seq: u64) -> Option<ContextRange> {
+        let is_it =
+            |condensed: &Condensed| (condensed.range.from_seq, condensed.range.to_seq) == (from_seq, to_seq);
+        let at = self.condensed.iter().rposition(is_it)?;
+        let mut restored = None;
+        while self.condensed.len() > at {
+            let condensed = self.condensed.pop()?;
+            let here = condensed.kept + 1;
+            let back = condensed.entries.len();
+            self.entries
+                .splice(condensed.start..condensed.start + here, condensed.entries);
+            if self.window_start == condensed.window.1 {
+                self.window_start = condensed.window.0;
+                self.pinned = condensed.pinned;
+            } else if self.window_start > condensed.start {
+                self.window_start = (self.window_start + back).saturating_sub(here);
+            }
+            restored = Some(condensed.range);
+        }
+        self.changed();
+        self.rest();
+        restored
+    }
+
+    fn changed(&mut self) {
+        self.counted = None;
+        self.window_tokens.clear();
+        self.call_ids.clear();
+        self.fixed.clear();
+    }
+
+    /// It is of no use to condense until notably more was said.
+    pub(crate) fn rest(&mut self) {
+        self.rests = true;
+        self.grown = 0;
+    }
+
+    /// What a summary has made free says whether another one is of use: not where that was less than a tenth, or where the
+    /// window is full all the same.
+    pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
+        let freed = range.tokens.saturating_sub(range.summary_tokens);
+        let before = self.size(config).saturating_add(freed);
+        let percent = config
+            .condensing
+            .as_ref()
+            .map_or(100, |condensing| condensing.at_percent);
+        self.rests = false;
+        if freed.saturating_mul(10) < before || self.is_full(config, u64::from(percent)) {
+            self.rest();
+        }
+    }
+
+    /// A person wants an input to stay, or no longer.
+    pub(crate) fn keep_input(&mut self, message_id: &MessageId, keep: bool) {
+        if keep {
+            self.kept_inputs.insert(message_id.clone());
+        } else {
+            self.kept_inputs.remove(message_id);
+        }
+    }
+
+    /// Whether summaries stand for anything.
+    pub(crate) fn is_condensed(&self) -> bool {
+        !self.condensed.is_empty()
+    }
+
+    /// The summaries, the latest last.
+    pub(crate) fn condensed(&self) -> Vec<CondensedRange> {
+        let shown = |condensed: &Condensed| CondensedRange {
+            seq: condensed.seq,
+            range: condensed.range,
+            summary: condensed.summary.to_string(),
+        };
+        self.condensed.iter().map(shown).collect()
+    }
+
+    /// What summaries stand for, in order.
+    pub(crate) fn originals(&self) -> Vec<(u64, &Message)> {
+        let all = self.condensed.iter().flat_map(Condensed::originals);
+        let mut all: Vec<(u64, &Message)> = all.map(|entry| (entry.seq, &*entry.message)).collect();
+        all.sort_by_key(|(seq, _)| *seq);
+        all
+    }
+}
+
+/// Whether a person said it.
+fn is_input(entry: &Entry) -> bool {
+    entry.message.role == Role::User && !entry.summary
+}
+
+/// What the model reads.
+fn text_of(fact: &ContextCondensed, messages: u64, decisions: &[String]) -> String {
+    let mut text = format!(
+        "[Events {} to {} of this session are condensed: this summary stands for {messages} messages. `recall` finds what was said there, word for word.]\n\n{}",
+        fact.from_seq,
+        fact.to_seq,
+        fact.summary.trim()
+    );
+    if !decisions.is_empty() {
+        text.push_str("\n\nWhat the person decided about calls of tools in that part, word for word:");
+        for decision in decisions {
+            text.push_str("\n- ");
+            text.push_str(decision);
+        }
+    }
+    text
+}

@@ -1,0 +1,42 @@
+//! How much a conversation weighs: tokens are estimated, and what a provider counts corrects the estimate.
+
+use agentx_types::{AgentConfig, ContentPart, Message};
+
+/// A picture or document is counted as so many tokens.
+const MEDIA_TOKENS: u64 = 1_500;
+
+/// Tokens of a text, estimated: four ASCII characters or one other character each.
+pub fn estimate_text(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii() && (byte & 0xC0) != 0x80)
+        .count();
+    u64::try_from(ascii / 4 + others).unwrap_or(u64::MAX) + 1
+}
+
+pub(crate) fn estimate_message(message: &Message) -> u64 {
+    4 + message.content.iter().map(estimate_part).sum::<u64>()
+}
+
+fn estimate_part(part: &ContentPart) -> u64 {
+    match part {
+        ContentPart::Text(part) => estimate_text(&part.text),
+        ContentPart::Thinking(part) => estimate_text(&part.text),
+        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => MEDIA_TOKENS,
+        ContentPart::ToolCall(part) => estimate_text(&part.name) + estimate_text(&part.input.to_string()),
+        ContentPart::ToolResult(part) => part.content.iter().map(estimate_part).sum(),
+        ContentPart::Opaque(part) => estimate_text(&part.provider.data.to_string()),
+    }
+}
+
+/// How many tokens of a request fit beside the longest answer.
+pub(super) fn room(config: &AgentConfig) -> u64 {
+    let window = config.model.context_window;
+    let answer = config
+        .params
+        .max_output_tokens
+        .unwrap_or(config.model.max_output_tokens)
+        .min(window / 2);
+    window.saturating_sub(answer)
+}

@@ -1,0 +1,321 @@
+//! The conversation, and which part of it fits into the model's window. Whole tool exchanges are never split: an answer
+//! with calls goes together with all of their results. [`condense`] puts summaries in the place of what was said, and takes
+//! them out again.
+
+mod condense;
+mod estimate;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, ToolSpec, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Cache;
+use crate::recall;
+use condense::Condensed;
+pub(crate) use condense::Part;
+pub use estimate::estimate_text;
+use estimate::{estimate_message, room};
+
+/// One message with the event that completed it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    seq: u64,
+    message: Arc<Message>,
+    tokens: u64,
+    /// Whether it stands for others.
+    #[serde(default, skip_serializing_if = "is_false")]
+    summary: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// All messages so far, and where the window begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Conversation {
+    entries: Vec<Entry>,
+    /// Messages before this index are no longer sent. It only moves forward, and in large steps, so that what is sent keeps
+    /// its beginning and the provider can cache it.
+    window_start: usize,
+    /// The input of the run in which the window last moved, where it moved past it: what a model is asked to do must not
+    /// slide out of what it reads.
+    pinned: Option<Arc<Message>>,
+    /// Tokens of the last request, estimated, and how many messages there were.
+    asked_tokens: u64,
+    #[serde(default)]
+    asked_entries: usize,
+    /// What the provider counted in the last request, with as many messages as there were then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<(u64, usize)>,
+    /// By how many percent the provider counts more than the estimate.
+    extra_percent: u64,
+    /// What summaries stand for, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    condensed: Vec<Condensed>,
+    /// Inputs that a person wants to stay when the rest is condensed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    kept_inputs: BTreeSet<MessageId>,
+    /// Whether condensing is of no use until the conversation has grown.
+    #[serde(default, skip_serializing_if = "is_false")]
+    rests: bool,
+    /// Tokens that were added since that became so.
+    #[serde(default)]
+    grown: u64,
+    /// Tokens of the messages in the window, estimated.
+    #[serde(skip)]
+    window_tokens: Cache<u64>,
+    #[serde(skip)]
+    call_ids: Cache<BTreeSet<ToolCallId>>,
+    #[serde(skip)]
+    fixed: Cache<Fixed>,
+}
+
+/// What every request begins with until the configuration changes.
+#[derive(Clone, Debug)]
+struct Fixed {
+    system: Vec<Arc<str>>,
+    tools: Arc<[ToolSpec]>,
+    /// With the tools on offer.
+    tokens: u64,
+}
+
+/// The window is brought down to this many percent of the budget when it is over.
+const KEEP_PERCENT: u64 = 70;
+/// Requests smaller than this say too little about how the provider counts.
+const TELLING_TOKENS: u64 = 2_000;
+/// Estimates are not corrected by more than this.
+const MAX_EXTRA_PERCENT: u64 = 300;
+/// What stands where older messages were.
+const LEFT_OUT: &str = "[Earlier parts of this conversation are left out because they no longer fit.]";
+
+impl Conversation {
+    /// Adds a message that the event `seq` completed.
+    pub(crate) fn push(&mut self, seq: u64, message: Arc<Message>) {
+        let tokens = estimate_message(&message);
+        self.window_tokens.update(|sum| *sum += tokens);
+        self.call_ids.update(|ids| ids.extend(calls_in(&message)));
+        self.grown = self.grown.saturating_add(tokens);
+        self.entries.push(Entry {
+            seq,
+            message,
+            tokens,
+            summary: false,
+        });
+    }
+
+    /// All messages, as they are now: summaries where those stand for others.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.entries.iter().map(|entry| &entry.message)
+    }
+
+    /// Whether a call of this name is in the conversation, or was before it was condensed: it may be there again.
+    pub(crate) fn has_call(&mut self, id: &ToolCallId) -> bool {
+        let calls = || {
+            let originals = self.condensed.iter().flat_map(Condensed::originals);
+            let all = self.entries.iter().chain(originals);
+            all.flat_map(|entry| calls_in(&entry.message)).collect()
+        };
+        self.call_ids.get_or(calls).contains(id)
+    }
+
+    /// The instructions, the tools or the model have changed.
+    pub(crate) fn forget_fixed(&mut self) {
+        self.fixed.clear();
+        self.counted = None;
+    }
+
+    /// Learns from what the provider counted in the last request.
+    pub(crate) fn calibrate(&mut self, usage: &Usage) {
+        let counted = usage.context_tokens().saturating_sub(usage.output_tokens);
+        if counted > 0 {
+            self.counted = Some((counted, self.asked_entries));
+        }
+        if counted > 0 && self.asked_tokens >= TELLING_TOKENS {
+            let percent = counted.saturating_mul(100) / self.asked_tokens;
+            self.extra_percent = percent.saturating_sub(100).min(MAX_EXTRA_PERCENT);
+        }
+    }
+
+    /// Learns that the last request was too long.
+    pub(crate) fn overflowed(&mut self) {
+        self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
+        self.counted = None;
+    }
+
+    /// The whole request for the next model call of the run that answers `input`. Moves the window on where it has become
+    /// too small.
+    /// Without `with_messages` only the window moves, and the request has no messages.
+    pub(crate) fn request(
+        &mut self,
+        config: &AgentConfig,
+        input: &MessageId,
+        with_messages: bool,
+    ) -> ModelRequest {
+        let fixed = self.fixed(config).clone();
+        self.fit(room(config).saturating_sub(fixed.tokens), input);
+        self.asked_tokens = fixed.tokens.saturating_add(self.tokens_in_window());
+        self.asked_entries = self.entries.len();
+        let messages = if with_messages { self.window() } else { Vec::new() };
+        ModelRequest {
+            model: config.model.clone(),
+            params: config.params.clone(),
+            system: fixed.system,
+            messages,
+            tools: fixed.tools,
+        }
+    }
+
+    fn fixed(&mut self, config: &AgentConfig) -> &Fixed {
+        let condensed = !self.condensed.is_empty();
+        self.fixed.get_or(|| Fixed::of(config, condensed))
+    }
+
+    /// Tokens of a request with all that is in the window, estimated.
+    fn size(&mut self, config: &AgentConfig) -> u64 {
+        let fixed = self.fixed(config).tokens;
+        fixed.saturating_add(self.tokens_in_window())
+    }
+
+    /// The same as the provider counts: what it counted last, and what has come since.
+    pub(crate) fn in_use(&mut self, config: &AgentConfig) -> u64 {
+        match self.counted {
+            Some((tokens, entries)) => {
+                let since = self.tokens(entries.min(self.entries.len()), self.entries.len());
+                tokens.saturating_add(self.corrected(since))
+            }
+            None => {
+                let size = self.size(config);
+                self.corrected(size)
+            }
+        }
+    }
+
+    fn corrected(&self, tokens: u64) -> u64 {
+        tokens.saturating_mul(100 + self.extra_percent) / 100
+    }
+
+    /// The messages that are sent.
+    fn window(&self) -> Vec<Arc<Message>> {
+        let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 2);
+        if self.window_start > 0 {
+            messages.push(Arc::new(Message {
+                message_id: MessageId::new("msg_left_out"),
+                role: Role::User,
+                content: vec![ContentPart::text(LEFT_OUT)],
+            }));
+            messages.extend(self.pinned.clone());
+        }
+        messages.extend(
+            self.entries[self.window_start..]
+                .iter()
+                .map(|entry| entry.message.clone()),
+        );
+        messages
+    }
+
+    /// Moves the window on until what is sent is well below `budget`, once it is above.
+    fn fit(&mut self, budget: u64, input: &MessageId) {
+        let mut kept = self.tokens_in_window();
+        if self.corrected(kept) <= budget {
+            return;
+        }
+        let goal = budget.saturating_mul(KEEP_PERCENT) / 100;
+        let units = self.units(self.window_start);
+        let mut window_start = self.window_start;
+        // The last two units stay whatever they weigh: what was done last, and what follows from it.
+        for (start, end) in units.iter().take(units.len().saturating_sub(2)) {
+            if self.corrected(kept) <= goal {
+                break;
+            }
+            kept -= self.tokens(*start, *end);
+            window_start = *end;
+        }
+        self.window_start = window_start;
+        self.window_tokens.clear();
+        self.counted = None;
+        let left_out = self.entries[..window_start].iter().rev();
+        self.pinned = left_out
+            .map(|entry| &entry.message)
+            .find(|message| message.message_id == *input && message.role == Role::User)
+            .cloned();
+    }
+
+    fn tokens_in_window(&mut self) -> u64 {
+        let window = &self.entries[self.window_start..];
+        *self
+            .window_tokens
+            .get_or(|| window.iter().map(|entry| entry.tokens).sum())
+    }
+
+    fn tokens(&self, start: usize, end: usize) -> u64 {
+        self.entries[start..end].iter().map(|entry| entry.tokens).sum()
+    }
+
+    /// Whether every call in a unit has its result.
+    fn is_whole(&self, unit: (usize, usize)) -> bool {
+        calls_in(&self.entries[unit.0].message).count() == unit.1 - unit.0 - 1
+    }
+
+    /// The ranges that must not be split, from `start` on: a message, or an answer with calls and all that follows until
+    /// their results are in.
+    fn units(&self, start: usize) -> Vec<(usize, usize)> {
+        let mut units: Vec<(usize, usize)> = Vec::new();
+        for index in start..self.entries.len() {
+            match units.last_mut() {
+                Some(unit) if self.entries[index].message.role == Role::Tool => unit.1 = index + 1,
+                _ => units.push((index, index + 1)),
+            }
+        }
+        units
+    }
+}
+
+impl Fixed {
+    fn of(config: &AgentConfig, condensed: bool) -> Self {
+        let system = system_parts(config);
+        let recall = recall::offered(config, condensed);
+        let tools: Arc<[ToolSpec]> = match recall {
+            Some(recall) => config.tools.iter().cloned().chain([recall]).collect(),
+            None => config.tools.clone(),
+        };
+        let weight = |tool: &ToolSpec| {
+            estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string())
+        };
+        let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()
+            + tools.iter().map(weight).sum::<u64>();
+        Self {
+            system,
+            tools,
+            tokens,
+        }
+    }
+}
+
+fn calls_in(message: &Message) -> impl Iterator<Item = ToolCallId> {
+    message.content.iter().filter_map(|part| match part {
+        ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),
+        _ => None,
+    })
+}
+
+/// Standing instructions: the same in every call of a session.
+fn system_parts(config: &AgentConfig) -> Vec<Arc<str>> {
+    let mut parts = vec![config.system_prompt.clone()];
+    parts.extend(config.instructions.iter().map(|file| {
+        Arc::from(
+            format!(
+                "Instructions of the workspace, from {}:\n\n{}",
+                file.path, file.text
+            )
+            .as_str(),
+        )
+    }));
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}

@@ -1,0 +1,68 @@
+//! Where in the words of a variable something else may be asked for: `tell me a story about cats and play something by Satie` is
+//! no story about all that. What is found so is for a model; the words of a title that only look so cost a question, no mistake.
+
+use super::text::{is_punctuation, needs_no_blank};
+
+/// How many characters of words without blanks between them are no accident.
+const NO_ACCIDENT: usize = 3;
+
+/// A place within a variable at which words begin, by what stands before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    Punctuation,
+    Blank,
+    /// A character of a script that has no blanks between words.
+    Nothing,
+}
+
+impl Before {
+    /// Whether a request may begin here with `words`, after which a variable stands.
+    pub(super) fn allows(self, words: &str) -> bool {
+        self != Self::Nothing || words.chars().count() >= NO_ACCIDENT
+    }
+
+    /// Whether a request may begin here that is `words` and nothing else: one word after a blank is a word like others.
+    pub(super) fn allows_whole(self, words: &str) -> bool {
+        match self {
+            Self::Punctuation => true,
+            Self::Blank => words.contains(' ') || words.chars().any(needs_no_blank),
+            Self::Nothing => self.allows(words),
+        }
+    }
+}
+
+/// The words that begin at each such place of `words` and go on to their end.
+pub(super) fn rests(words: &str) -> impl Iterator<Item = (Before, &str)> {
+    let before = words.chars();
+    let rests = words.char_indices().skip(1).zip(before);
+    rests.filter_map(|((at, first), before)| {
+        let before = match before {
+            _ if first == ' ' || is_punctuation(first) => return None,
+            c if is_punctuation(c) => Before::Punctuation,
+            ' ' => Before::Blank,
+            c if needs_no_blank(c) || needs_no_blank(first) => Before::Nothing,
+            _ => return None,
+        };
+        Some((before, words.get(at..)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_begin_behind_blanks_and_punctuation_and_anywhere_without_blanks() {
+        let found: Vec<_> = rests("big cats,and放b").collect();
+        let expected = [
+            (Before::Blank, "cats,and放b"),
+            (Before::Punctuation, "and放b"),
+            (Before::Nothing, "放b"),
+            (Before::Nothing, "b"),
+        ];
+        assert_eq!(found, expected);
+        assert!(Before::Blank.allows("play ") && !Before::Nothing.allows("来"));
+        assert!(Before::Blank.allows_whole("stop it") && !Before::Blank.allows_whole("weather"));
+        assert!(Before::Nothing.allows_whole("大声点") && Before::Punctuation.allows_whole("stop"));
+    }
+}

@@ -1,0 +1,333 @@
+//! When the conversation is condensed: before a model call that it is too full for, when a person wants it, and once after a
+//! model has said that its window is full. While a summary is awaited the run waits for it as for a model's answer. Whatever
+//! becomes of it the run goes on; a conversation that could not be condensed stays whole, and its window moves on.
+
+use agentx_types::{
+    ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
+    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, RequestedCall, RunStatus,
+    StateOutput, ToolSpec, ToolStatus,
+};
+use serde::{Deserialize, Serialize};
+
+use super::ReactAgent;
+use crate::conversation::Part;
+use crate::course::{Step, StopCause};
+use crate::ledger::CallStage;
+use crate::{recall, summary};
+
+/// How many of the latest exchanges stay where a person wants the rest condensed.
+const TAIL_WHEN_WANTED: u32 = 2;
+/// How many decisions of persons a summary carries, the latest.
+const DECISIONS: usize = 40;
+/// Characters of each.
+const DECISION_CHARS: usize = 300;
+
+/// What is under way of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Condenser {
+    /// The summary that is awaited.
+    under_way: Option<UnderWay>,
+    /// A person wants it, and nothing could be asked yet.
+    wanted: Option<Wanted>,
+    /// It was done because a model said that its window is full, and none has answered since.
+    after_overflow: bool,
+    /// What persons decided about calls: it holds whatever is condensed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<(u64, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct UnderWay {
+    action_id: ActionId,
+    why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Wanted {
+    instructions: Option<String>,
+}
+
+/// Why a summary was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Why {
+    /// The window is nearly full.
+    Full,
+    /// A person wants it.
+    Wanted(Wanted),
+    /// A model said that the window is full; this ends the run where the summary comes to nothing.
+    Overflow(StopCause),
+}
+
+impl ReactAgent {
+    /// The summary that is awaited.
+    pub fn condensing(&self) -> Option<&ActionId> {
+        self.condenser
+            .under_way
+            .as_ref()
+            .map(|under_way| &under_way.action_id)
+    }
+
+    /// What summaries stand for now, the latest last.
+    pub fn condensed(&self) -> Vec<CondensedRange> {
+        self.conversation.condensed()
+    }
+
+    /// Whether the next model call has to wait for a summary; asks for one where that is due.
+    pub(super) fn condenses_first(&mut self, step: &mut Step<'_>) -> bool {
+        if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
+            return true;
+        }
+        let Some(run) = self.course.active() else {
+            return false;
+        };
+        let input = run.input_id.clone();
+        match self.conversation.due(&self.config, &input) {
+            Some(part) => {
+                self.ask_for_summary(&part, Why::Full, step);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Does what a person wants, if that still has to be done. `false` where nothing was asked.
+    pub(super) fn condense_as_wanted(&mut self, step: &mut Step<'_>) -> bool {
+        if self.condenser.under_way.is_some() {
+            return false;
+        }
+        let Some(wanted) = self.condenser.wanted.take() else {
+            return false;
+        };
+        let input = self.course.active().map(|run| run.input_id.clone());
+        let part = self
+            .conversation
+            .part(&self.config, TAIL_WHEN_WANTED, input.as_ref());
+        match part {
+            Some(part) => {
+                self.ask_for_summary(&part, Why::Wanted(wanted), step);
+                true
+            }
+            None => {
+                let message = "there is nothing yet that a summary could stand for: the latest exchanges stay as they are";
+                failed("nothing_to_condense", message, step);
+                false
+            }
+        }
+    }
+
+    pub(super) fn on_condense_requested(&mut self, instructions: Option<String>, step: &mut Step<'_>) {
+        if self.condenser.under_way.is_some() {
+            return;
+        }
+        self.condenser.wanted = Some(Wanted { instructions });
+        if self.course.is_free() {
+            self.condense_as_wanted(step);
+        }
+    }
+
+    fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut Step<'_>) {
+        let instructions = match &why {
+            Why::Wanted(wanted) => wanted.instructions.as_deref(),
+            Why::Full | Why::Overflow(_) => None,
+        };
+        let body = ActionBody::Condense(Condense {
+            from_seq: part.range.from_seq,
+            to_seq: part.range.to_seq,
+            kept: part.kept.clone(),
+            request: summary::request(&self.config, part, instructions).into(),
+            tokens: part.range.tokens,
+        });
+        let run_id = self.course.active().map(|run| run.id.clone());
+        let action_id = step.act_in(run_id, body);
+        self.condenser.under_way = Some(UnderWay { action_id, why });
+        let change = ContextChange::Condensing(part.range);
+        step.state(StateOutput::Context { change });
+    }
+
+    /// A summary is there. One that answers an action that is not awaited any more comes too late.
+    pub(super) fn on_condensed(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        condensed: &ContextCondensed,
+        step: &mut Step<'_>,
+    ) {
+        let awaited = self.take_under_way(fact);
+        if fact.cause.is_some() && awaited.is_none() {
+            return;
+        }
+        if let Some(bill) = &condensed.bill {
+            self.course.pay_for_tool(bill, step);
+        }
+        let in_range = |seq: &u64| (condensed.from_seq..=condensed.to_seq).contains(seq);
+        let decisions = self.condenser.decisions.iter().filter(|(seq, _)| in_range(seq));
+        let mut decisions: Vec<String> = decisions.map(|(_, decision)| decision.clone()).collect();
+        decisions.drain(..decisions.len().saturating_sub(DECISIONS));
+        match self.conversation.condense(step.seq, condensed, &decisions) {
+            Some(range) => {
+                self.conversation.weigh(&range, &self.config);
+                self.note_context();
+                let change = ContextChange::Condensed(range);
+                step.state(StateOutput::Context { change });
+            }
+            None => self.conversation.rest(),
+        }
+        if awaited.is_some() {
+            self.go_on_after_condensing(step);
+        }
+    }
+
+    /// No summary: the conversation stays whole. It is not tried again until much has come to it.
+    pub(super) fn on_condensing_failed(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        failure: &CondensingFailed,
+        step: &mut Step<'_>,
+    ) {
+        let Some(under_way) = self.take_under_way(fact) else {
+            return;
+        };
+        if let Some(bill) = &failure.bill {
+            self.course.pay_for_tool(bill, step);
+        }
+        self.conversation.rest();
+        failed(&failure.code, &failure.message, step);
+        match under_way.why {
+            Why::Overflow(cause) if self.course.active().is_some_and(|run| run.pending.stop.is_none()) => {
+                self.begin_stop(cause, step);
+            }
+            _ => self.go_on_after_condensing(step),
+        }
+    }
+
+    fn take_under_way(&mut self, fact: &Envelope<EnvironmentEvent>) -> Option<UnderWay> {
+        let cause = fact.cause.as_ref()?;
+        self.condenser
+            .under_way
+            .take_if(|under_way| under_way.action_id == *cause)
+    }
+
+    /// The run that waited goes on: to its end where it is being stopped or has used up what it may, else to the model.
+    fn go_on_after_condensing(&mut self, step: &mut Step<'_>) {
+        let Some(run) = self.course.active() else {
+            // What is wanted by now was wanted while the summary was written.
+            self.condense_as_wanted(step);
+            return;
+        };
+        if run.pending.stop.is_some() || run.pending.model_call.is_some() || !self.ledger.is_empty() {
+            return self.settle(step);
+        }
+        match self.course.used_up(&self.config.limits) {
+            Some(cause) => self.begin_stop(cause, step),
+            None => self.call_model(step),
+        }
+    }
+
+    pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut Step<'_>) {
+        if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
+            self.note_context();
+            let change = ContextChange::Restored(range);
+            step.state(StateOutput::Context { change });
+        }
+    }
+
+    /// How full the window is changes without a model call.
+    fn note_context(&mut self) {
+        self.course.totals.context_tokens = self.conversation.in_use(&self.config);
+    }
+
+    /// The model said that its window is full: a summary may help, once. `false` where the run has to end with `cause`.
+    pub(super) fn condenses_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+        let Some(run) = self.course.active() else {
+            return false;
+        };
+        let input = run.input_id.clone();
+        if run.pending.stop.is_some()
+            || self.condenser.after_overflow
+            || self.condenser.under_way.is_some()
+            || !self.ledger.is_empty()
+        {
+            return false;
+        }
+        let Some(part) = self.conversation.worth_it(&self.config, Some(&input)) else {
+            return false;
+        };
+        self.condenser.after_overflow = true;
+        self.course.set_status(RunStatus::BuildingContext, step);
+        self.ask_for_summary(&part, Why::Overflow(cause.clone()), step);
+        true
+    }
+
+    /// A model has answered: what it read did fit.
+    pub(super) fn note_that_it_fits(&mut self) {
+        self.condenser.after_overflow = false;
+    }
+
+    /// Whoever wrote the summary is gone: it is asked for again when it is next needed.
+    pub(super) fn recover_condensing(&mut self) {
+        match self.condenser.under_way.take().map(|under_way| under_way.why) {
+            Some(Why::Wanted(wanted)) => self.condenser.wanted = Some(wanted),
+            Some(Why::Overflow(_)) => self.condenser.wanted = Some(Wanted { instructions: None }),
+            Some(Why::Full) | None => {}
+        }
+    }
+
+    /// A fork goes on without what its parent had under way.
+    pub(super) fn forget_condensing(&mut self) {
+        self.condenser.under_way = None;
+        self.condenser.wanted = None;
+    }
+
+    /// Stops the summary that is awaited while nothing else runs.
+    pub(super) fn cancel_condensing(&mut self, step: &mut Step<'_>) {
+        self.condenser.wanted = None;
+        if let Some(under_way) = &self.condenser.under_way {
+            let action_id = under_way.action_id.clone();
+            step.act_in(None, ActionBody::Cancel(Cancel { action_id }));
+        }
+    }
+
+    /// What a person decided about a call stays word for word whatever is condensed: refusals, words, and rules.
+    pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &Step<'_>) {
+        let decided = match approval.decision {
+            ApprovalDecision::Deny => "refused",
+            ApprovalDecision::Session => "allowed, and the like for the rest of the session:",
+            ApprovalDecision::Always => "allowed, and the like from now on:",
+            ApprovalDecision::Once if approval.note.is_some() => "allowed once:",
+            ApprovalDecision::Once => return,
+        };
+        let mut line = format!("{decided} {} {}", call.name, call.input);
+        if let Some((end, _)) = line.char_indices().nth(DECISION_CHARS) {
+            line.truncate(end);
+            line.push('…');
+        }
+        if let Some(note) = &approval.note {
+            line.push_str(&format!(" — they said: {note}"));
+        }
+        self.condenser.decisions.push((step.seq, line));
+    }
+
+    /// `recall`, where the call is of that and it is on offer.
+    pub(super) fn recall_tool(&self, name: &str) -> Option<ToolSpec> {
+        recall::offered(&self.config, self.conversation.is_condensed()).filter(|tool| tool.name == name)
+    }
+
+    /// A call of `recall`, where that is on offer.
+    pub(super) fn recall(
+        &self,
+        call: &RequestedCall,
+        step: &mut Step<'_>,
+    ) -> Option<Result<CallStage, String>> {
+        self.recall_tool(&call.name)?;
+        let found = recall::answer(&self.conversation.originals(), &call.input);
+        Some(found.map(|text| self.answer_now(call, ToolStatus::Success, text, step)))
+    }
+}
+
+fn failed(code: &str, message: &str, step: &mut Step<'_>) {
+    let change = ContextChange::Failed {
+        code: code.to_owned(),
+        message: message.to_owned(),
+    };
+    step.state(StateOutput::Context { change });
+}

@@ -1,0 +1,261 @@
+//! `recall`: what was said in a part of the conversation that is condensed. The machine has it still, so it answers by itself,
+//! and only of its own conversation.
+
+use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec};
+use serde_json::{Value, json};
+
+/// The tool by which an agent finds what a summary stands for.
+pub const RECALL: &str = "recall";
+/// How many places a search shows.
+const PLACES: usize = 12;
+/// Characters of each, around the words.
+const AROUND: usize = 400;
+/// Characters that are read at once.
+const PAGE: usize = 12_000;
+
+/// The tool, where it is on offer: once something is condensed, and where the agent has no other of this name.
+///
+/// It comes and goes with the summaries: what is sent changes there anyway, from the first message on, so that a provider's
+/// cache loses no more than the instructions; and an agent that never condenses is told of nothing that it cannot use.
+pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec> {
+    (condensed && !config.tools.iter().any(|tool| tool.name == RECALL)).then(tool)
+}
+
+fn tool() -> ToolSpec {
+    ToolSpec {
+        name: RECALL.to_owned(),
+        description: "Finds what was said and done in the parts of this conversation that are condensed, word for word. \
+                      Give `words` to search: it shows places with the number of their event. Give `from` (and `to`) to read \
+                      what those events said in full."
+            .to_owned(),
+        input_schema: json!({
+            "type": "object",
+            "properties": {
+                "words": {"type": "string", "description": "What to search for; places that have all words come first."},
+                "from": {"type": "integer", "minimum": 0, "description": "The first event to read."},
+                "to": {"type": "integer", "minimum": 0, "description": "The last event to read; `from` when left out."},
+                "offset": {"type": "integer", "minimum": 0, "description": "How many characters to pass over, to read on."},
+            },
+            "additionalProperties": false,
+        }),
+        access: Access::Internal,
+        path_argument: None,
+        command_argument: None,
+        idempotent: true,
+        quit: false,
+    }
+}
+
+/// What the agent is told. An `Err` says what is wrong with the arguments.
+pub(crate) fn answer(originals: &[(u64, &Message)], input: &Value) -> Result<String, String> {
+    let number = |key: &str| match input.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value
+            .as_u64()
+            .map(Some)
+            .ok_or_else(|| format!("`{key}` is the number of an event: {value} is none.")),
+    };
+    let words = input
+        .get("words")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .trim();
+    match (number("from")?, words.is_empty()) {
+        (Some(from), _) => {
+            let offset = number("offset")?.unwrap_or_default();
+            Ok(read(originals, (from, number("to")?.unwrap_or(from)), offset))
+        }
+        (None, false) => Ok(search(originals, words)),
+        (None, true) => Err("Give `words` to search for, or `from` to read what an event said.".to_owned()),
+    }
+}
+
+/// The places with the most of the words, the latest first among equals.
+fn search(originals: &[(u64, &Message)], wanted: &str) -> String {
+    let wanted: Vec<Vec<char>> = wanted.split_whitespace().map(folded).collect();
+    let mut found: Vec<(usize, u64, String)> = Vec::new();
+    for (seq, message) in originals {
+        let text = text_of(message);
+        let chars = folded(&text);
+        let places: Vec<usize> = wanted.iter().filter_map(|word| position(&chars, word)).collect();
+        if let Some(first) = places.iter().min() {
+            found.push((places.len(), *seq, excerpt(&text, *first)));
+        }
+    }
+    found.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)));
+    let all = found.len();
+    if all == 0 {
+        return "Nothing condensed has any of these words.".to_owned();
+    }
+    found.truncate(PLACES);
+    let mut out = format!("{all} places have these words; `from` with the number of one reads it in full.");
+    if all > PLACES {
+        out.push_str(&format!(" These are {PLACES} of them."));
+    }
+    for (_, seq, excerpt) in found {
+        out.push_str(&format!("\n\n[{seq}] {excerpt}"));
+    }
+    out
+}
+
+/// What these events said, from a place in it on, as much as fits.
+fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64) -> String {
+    let in_range = originals.iter().filter(|(seq, _)| (from..=to).contains(seq));
+    let pieces: Vec<String> = in_range
+        .map(|(seq, message)| format!("[{seq}] {}", text_of(message)))
+        .collect();
+    if pieces.is_empty() {
+        let (first, last) = (originals.first(), originals.last());
+        return match (first, last) {
+            (Some((first, _)), Some((last, _))) => {
+                format!(
+                    "Nothing condensed was said by these events; what is condensed lies in events {first} to {last}."
+                )
+            }
+            _ => "Nothing is condensed.".to_owned(),
+        };
+    }
+    let text = pieces.join("\n\n");
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    let count = text.chars().count();
+    let page: String = text.chars().skip(offset).take(PAGE).collect();
+    let next = offset.saturating_add(PAGE);
+    if next < count {
+        format!(
+            "{page}\n\n[{} characters more: the same with `offset` {next}]",
+            count - next
+        )
+    } else {
+        page
+    }
+}
+
+/// A message in words: who, and all that they said.
+fn text_of(message: &Message) -> String {
+    let mut out = match message.role {
+        Role::User | Role::System => "person:",
+        Role::Assistant => "you:",
+        Role::Tool => "tool:",
+    }
+    .to_owned();
+    for part in &message.content {
+        let said = match part {
+            ContentPart::Text(part) => part.text.clone(),
+            ContentPart::Thinking(_) | ContentPart::Opaque(_) => continue,
+            ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => "(no text)".to_owned(),
+            ContentPart::ToolCall(call) => format!("call of {} {}", call.name, call.input),
+            ContentPart::ToolResult(result) => {
+                let text: Vec<&str> = result.content.iter().filter_map(ContentPart::as_text).collect();
+                format!("{} answers: {}", result.name, text.join("\n"))
+            }
+        };
+        out.push(' ');
+        out.push_str(&said);
+    }
+    out
+}
+
+/// A text to compare: each character in lower case, one for one, so that places in it are places in the text.
+fn folded(text: &str) -> Vec<char> {
+    text.chars()
+        .map(|c| {
+            let mut lower = c.to_lowercase();
+            match (lower.next(), lower.next()) {
+                (Some(lower), None) => lower,
+                _ => c,
+            }
+        })
+        .collect()
+}
+
+fn position(text: &[char], word: &[char]) -> Option<usize> {
+    text.windows(word.len().max(1)).position(|window| window == word)
+}
+
+/// What stands around a place, on one line.
+fn excerpt(text: &str, place: usize) -> String {
+    let begin = place.saturating_sub(AROUND / 4);
+    let shown: String = text.chars().skip(begin).take(AROUND).collect();
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let more = text.chars().nth(begin.saturating_add(AROUND)).is_some();
+    match (begin > 0, more) {
+        (false, false) => shown,
+        (true, false) => format!("…{shown}"),
+        (false, true) => format!("{shown}…"),
+        (true, true) => format!("…{shown}…"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::MessageId;
+
+    use super::*;
+
+    fn said(text: &str) -> Message {
+        Message {
+            message_id: MessageId::new("m"),
+            role: Role::User,
+            content: vec![ContentPart::text(text)],
+        }
+    }
+
+    fn recall(texts: &[&str], input: Value) -> Result<String, String> {
+        let messages: Vec<Message> = texts.iter().map(|text| said(text)).collect();
+        let originals: Vec<(u64, &Message)> = (1u64..).map(|n| n * 10).zip(&messages).collect();
+        answer(&originals, &input)
+    }
+
+    #[test]
+    fn places_with_all_words_come_first_whatever_their_case() {
+        let texts = ["the Port is 8080", "the HOST is here", "host and port", "nothing"];
+        let found = recall(&texts, json!({"words": "PORT host"}));
+        assert_eq!(
+            found.as_deref(),
+            Ok(
+                "3 places have these words; `from` with the number of one reads it in full.\n\n\
+                [30] person: host and port\n\n[20] person: the HOST is here\n\n[10] person: the Port is 8080"
+            )
+        );
+    }
+
+    #[test]
+    fn words_of_scripts_without_spaces_are_found() {
+        let found = recall(&["明天下午去上海开会", "今天"], json!({"words": "上海"}));
+        assert!(found.is_ok_and(|found| found.contains("[10] person: 明天下午去上海开会")));
+    }
+
+    #[test]
+    fn excerpts_and_pages_are_bounded() {
+        let long = format!("{}needle{}", "å ".repeat(9_000), " x".repeat(9_000));
+        let texts = vec![&*long; 40];
+        let found = recall(&texts, json!({"words": "needle"})).unwrap_or_default();
+        assert!(found.contains("40 places") && found.contains("needle"));
+        assert!(found.chars().count() < PLACES * (AROUND + 20) + 200);
+        let mut offset = 0;
+        let mut read = String::new();
+        loop {
+            let page = recall(&[&long], json!({"from": 10, "offset": offset})).unwrap_or_default();
+            match page.split_once("\n\n[") {
+                Some((page, _)) => read.push_str(page),
+                None => {
+                    read.push_str(&page);
+                    break;
+                }
+            }
+            offset += PAGE;
+        }
+        assert_eq!(read, format!("[10] person: {long}"));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        let wrong = |input| recall(&["a"], input);
+        assert!(wrong(json!({})).is_err_and(|told| told.contains("Give `words`")));
+        assert!(wrong(json!({"from": -1})).is_err_and(|told| told.contains("`from`")));
+        assert!(wrong(json!({"words": "zebra"})).is_ok_and(|told| told.contains("Nothing condensed has")));
+        assert!(wrong(json!({"from": 700, "to": 900})).is_ok_and(|told| told.contains("events 10 to 10")));
+        let nothing = answer(&[], &json!({"from": 1}));
+        assert_eq!(nothing.as_deref(), Ok("Nothing is condensed."));
+    }
+}

@@ -1,0 +1,419 @@
+//! Condensing: when it is asked for, what stays, what becomes of a summary, of none, and of one that is taken out again.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+
+/// A window of 3,000 tokens of which 2,400 are to be used, and two exchanges that stay.
+pub(crate) fn small(config: &mut AgentConfig) {
+    config.model.context_window = 3_000;
+    config.model.max_output_tokens = 500;
+    config.condensing = Some(Box::new(Condensing {
+        tail: 2,
+        ..Condensing::default()
+    }));
+}
+
+impl Session {
+    /// The summary that is asked for, which is at most one.
+    pub(crate) fn condense(&self) -> Option<(Action, Condense)> {
+        let mut asked = self.open.iter().filter_map(|action| match &action.body {
+            ActionBody::Condense(condense) => Some((action.clone(), condense.clone())),
+            _ => None,
+        });
+        let first = asked.next();
+        assert!(asked.next().is_none(), "two summaries are asked for");
+        first
+    }
+
+    /// The summary that is asked for comes.
+    pub(crate) fn summary(&mut self, text: &str) {
+        let (action, condense) = self.condense().expect("a summary is asked for");
+        self.open.retain(|open| open.action_id != action.action_id);
+        let bill = EffectBill {
+            model: "fixture-1".into(),
+            usage: Usage {
+                input_tokens: 100,
+                output_tokens: 10,
+                ..Usage::default()
+            },
+            cost: NanoUsd(150_000),
+        };
+        let condensed = ContextCondensed {
+            from_seq: condense.from_seq,
+            to_seq: condense.to_seq,
+            summary: text.into(),
+            kept: condense.kept,
+            bill: Some(Box::new(bill)),
+        };
+        self.fact(Some(&action.action_id), action.run_id, condensed);
+    }
+
+    /// The summary that is asked for comes to nothing.
+    pub(crate) fn no_summary(&mut self, code: &str) {
+        let (action, _) = self.condense().expect("a summary is asked for");
+        self.open.retain(|open| open.action_id != action.action_id);
+        let failed = CondensingFailed {
+            code: code.into(),
+            message: "no".into(),
+            bill: None,
+        };
+        self.fact(Some(&action.action_id), action.run_id, failed);
+    }
+
+    /// A round of one call, of which much comes.
+    pub(crate) fn round(&mut self, id: &str, words: usize) {
+        self.looks(id);
+        self.result(id, &"word ".repeat(words));
+    }
+
+    /// Rounds until a summary is asked for.
+    pub(crate) fn fill(&mut self, name: &str) {
+        for round in 0..100 {
+            if self.condense().is_some() {
+                return;
+            }
+            self.round(&format!("{name}{round}"), 100);
+        }
+        panic!("it was never full");
+    }
+
+    pub(crate) fn wants(&mut self, instructions: Option<&str>) {
+        self.happens(CondenseRequested {
+            instructions: instructions.map(str::to_owned),
+        });
+    }
+
+    pub(crate) fn undo(&mut self) -> bool {
+        let Some(latest) = self.react().condensed().pop() else {
+            return false;
+        };
+        self.happens(ContextRestored {
+            from_seq: latest.range.from_seq,
+            to_seq: latest.range.to_seq,
+        });
+        true
+    }
+
+    /// What was said of the context, by its kind.
+    pub(crate) fn changes(&self) -> Vec<&'static str> {
+        let kind = |state: &StateOutput| match state {
+            StateOutput::Context { change } => Some(match change {
+                ContextChange::Condensing(_) => "condensing",
+                ContextChange::Condensed(_) => "condensed",
+                ContextChange::Failed { .. } => "failed",
+                ContextChange::Restored(_) => "restored",
+            }),
+            _ => None,
+        };
+        self.states().filter_map(kind).collect()
+    }
+}
+
+#[test]
+fn a_window_that_fills_is_condensed_before_the_next_call() {
+    let mut session = Session::started(small);
+    session.fill("c");
+    let (_, condense) = session.condense().unwrap();
+    assert!(session.asked().is_none(), "the call waits for the summary");
+    assert_eq!(session.status(), RunStatus::BuildingContext);
+    assert_eq!(condense.kept, [MessageId::with_suffix("go")]);
+    assert!(condense.request.tools.is_empty());
+    let asked = condense.request.messages[0].text();
+    assert!(
+        asked.contains("agent: calls look") && !asked.contains("person: go"),
+        "{asked}"
+    );
+    let before = session.conversation();
+    session.summary("Looked at a.");
+    let sent = session.sent();
+    assert_eq!(sent[0], "user: go");
+    assert!(sent[1].starts_with("user: [Events "), "{}", sent[1]);
+    assert!(sent[1].ends_with("\n\nLooked at a."), "{}", sent[1]);
+    assert_eq!(
+        sent[2..],
+        before[before.len() - 4..],
+        "two exchanges stay as they were"
+    );
+    assert_eq!(session.changes(), ["condensing", "condensed"]);
+    session.answer("done");
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    session.check_replay();
+}
+
+#[test]
+fn what_a_provider_counts_fills_the_window() {
+    let mut session = Session::started(small);
+    let calls = |n: u32| [usage(2_500, 10), call(&format!("c{n}"), "look", json!({}))];
+    for n in 0..4 {
+        session.model(stream(calls(n), StopReason::ToolUse));
+        session.result(&format!("c{n}"), &"word ".repeat(40));
+        if session.condense().is_some() {
+            return;
+        }
+    }
+    panic!("the provider says that the window is full");
+}
+
+#[test]
+fn without_settings_nothing_is_condensed_by_itself() {
+    let off = |config: &mut AgentConfig| {
+        small(config);
+        config.condensing = Some(Box::new(Condensing {
+            at_percent: 0,
+            ..Condensing::default()
+        }));
+    };
+    for change in [off, |config: &mut AgentConfig| {
+        small(config);
+        config.condensing = None;
+    }] {
+        let mut session = Session::started(change);
+        session.copies = false;
+        (0..40).for_each(|n| session.round(&format!("c{n}"), 100));
+        assert!(session.changes().is_empty());
+        assert!(session.sent()[0].contains("left out"));
+    }
+}
+
+#[test]
+fn goals_pins_and_decisions_stay_word_for_word() {
+    let mut session = Session::started(|config| {
+        small(config);
+        config.approval = ApprovalMode::Ask;
+    });
+    session.calls(&[("w1", "change", json!({"path": "/etc/x"}))]);
+    session.happens(Approval {
+        tool_call_id: "w1".into(),
+        decision: ApprovalDecision::Deny,
+        note: Some("use the other file".into()),
+        rule: None,
+        by: None,
+    });
+    session.answer("as you like");
+    session.say("remember this");
+    session.happens(InputPinned {
+        message_id: MessageId::with_suffix("remember this"),
+        pinned: true,
+    });
+    session.answer("I will");
+    session.say("forget this");
+    session.answer("I will");
+    session.say("the task of now");
+    session.fill("c");
+    session.summary("In short.");
+    let sent = session.sent();
+    assert_eq!(
+        sent[..3],
+        ["user: go", "user: remember this", "user: the task of now"]
+    );
+    assert!(!sent.iter().any(|line| line.contains("forget this")));
+    let decided = "- refused change {\"path\":\"/etc/x\"} — they said: use the other file";
+    assert!(sent[3].contains(decided), "{}", sent[3]);
+    session.check_replay();
+}
+
+#[test]
+fn a_summary_that_fails_leaves_the_context_whole_and_is_told_once() {
+    let mut session = Session::started(small);
+    session.fill("c");
+    let before = session.conversation();
+    session.no_summary("overloaded");
+    assert_eq!(session.conversation(), before);
+    assert!(session.asked().is_some(), "the run goes on without");
+    session.round("d0", 20);
+    session.round("d1", 20);
+    assert_eq!(session.changes(), ["condensing", "failed"]);
+    session.fill("e");
+    session.summary("In short.");
+    assert_eq!(
+        session.changes(),
+        ["condensing", "failed", "condensing", "condensed"]
+    );
+    session.check_replay();
+}
+
+#[test]
+fn one_that_frees_less_than_a_tenth_is_not_repeated_at_once() {
+    let mut session = Session::started(small);
+    session.fill("c");
+    let long = "a long summary ".repeat(500);
+    session.summary(&long);
+    assert!(session.asked().is_some());
+    session.round("d0", 20);
+    session.round("d1", 20);
+    assert_eq!(session.changes(), ["condensing", "condensed"]);
+    session.check_replay();
+}
+
+#[test]
+fn a_window_of_nothing_does_not_go_round_in_circles() {
+    let mut session = Session::started(small);
+    (0..4).for_each(|n| session.round(&format!("c{n}"), 20));
+    let mut model = session.react().config().model.clone();
+    model.context_window = 0;
+    session.change(ConfigChange::Model(Box::new(model)));
+    session.round("d0", 20);
+    session.no_summary("overloaded");
+    assert!(session.asked().is_some());
+}
+
+#[test]
+fn where_nothing_can_become_free_nobody_is_asked() {
+    let mut session = Session::with(small);
+    session.say(&"a long task ".repeat(1_000));
+    session.round("c0", 10);
+    session.round("c1", 10);
+    session.round("c2", 10);
+    assert!(session.changes().is_empty());
+}
+
+#[test]
+fn after_an_overflow_it_is_condensed_and_tried_once_more() {
+    for by_error in [true, false] {
+        let mut session = Session::started(|config| {
+            small(config);
+            config.model.context_window = 100_000;
+        });
+        (0..8).for_each(|n| session.round(&format!("c{n}"), 100));
+        let overflows = |session: &mut Session| {
+            session.model(if by_error {
+                vec![error_event("context_window", "prompt is too long")]
+            } else {
+                stream([], StopReason::ContextWindow)
+            });
+        };
+        overflows(&mut session);
+        assert!(session.asked().is_none());
+        session.summary("In short.");
+        assert!(session.sent()[1].ends_with("In short."));
+        overflows(&mut session);
+        let ends = session.ends_of_runs();
+        assert_eq!(ends[0].0, RunStatus::Failed, "{ends:?}");
+        assert_eq!(session.changes(), ["condensing", "condensed"]);
+        session.check_replay();
+    }
+}
+
+#[test]
+fn an_overflow_without_a_summary_ends_the_run_with_its_own_words() {
+    let mut session = Session::started(small);
+    (0..8).for_each(|n| session.round(&format!("c{n}"), 50));
+    session.model(vec![error_event("context_window", "prompt is too long")]);
+    session.no_summary("overloaded");
+    let reason = Some("prompt is too long".to_owned());
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Failed, reason)]);
+    session.check_replay();
+}
+
+#[test]
+fn a_person_may_want_it_now_or_while_something_runs() {
+    let mut session = Session::with(|config| config.condensing = None);
+    session.wants(None);
+    assert_eq!(session.changes(), ["failed"], "there is nothing yet");
+    session.say("go");
+    (0..4).for_each(|n| session.round(&format!("c{n}"), 50));
+    session.looks("c9");
+    session.wants(Some("keep the names"));
+    assert!(session.condense().is_none(), "the call is not over");
+    session.result("c9", "ok");
+    let (_, condense) = session.condense().unwrap();
+    assert!(condense.request.messages[0].text().contains("keep the names"));
+    session.summary("In short.");
+    session.answer("done");
+    session.wants(None);
+    assert!(session.condense().is_some(), "nothing runs: at once");
+    session.say("next");
+    assert!(session.asked().is_none(), "the next run waits for it");
+    session.summary("Shorter.");
+    assert!(session.sent().iter().any(|line| line == "user: next"));
+    session.check_replay();
+}
+
+#[test]
+fn it_stops_with_the_run_and_by_itself() {
+    let mut session = Session::started(small);
+    session.fill("c");
+    let (action, _) = session.condense().unwrap();
+    session.interrupt();
+    assert_eq!(session.cancelled, [action.action_id]);
+    assert_eq!(session.status(), RunStatus::Stopping);
+    session.no_summary("interrupted");
+    assert_eq!(session.ends_of_runs()[0].0, RunStatus::Interrupted);
+    session.wants(None);
+    session.interrupt();
+    assert_eq!(session.cancelled.len(), 2);
+    session.no_summary("interrupted");
+    session.say("again");
+    assert!(session.asked().is_some() || session.condense().is_some());
+    session.check_replay();
+}
+
+#[test]
+fn its_cost_is_the_runs() {
+    let mut session = Session::started(|config| {
+        small(config);
+        config.limits.max_tokens = Some(90);
+    });
+    session.fill("c");
+    session.summary("In short.");
+    assert_eq!(session.ends_of_runs()[0].0, RunStatus::TimedOut);
+    let (usage, cost, _) = session.react().totals();
+    assert_eq!((usage.context_tokens(), cost), (110, NanoUsd(150_000)));
+    session.check_replay();
+}
+
+#[test]
+fn another_process_asks_again_and_a_fork_does_not() {
+    let mut session = Session::started(small);
+    session.fill("c");
+    session.restart();
+    session.summary("In short.");
+    session.answer("done");
+    session.wants(None);
+    session.restart();
+    assert!(session.condense().is_some(), "what was wanted is wanted still");
+    session.fork();
+    assert!(session.condense().is_none());
+    session.check_replay();
+}
+
+#[test]
+fn what_is_taken_out_is_as_it_was_the_latest_first() {
+    let mut session = Session::started(small);
+    session.fill("c");
+    let first = session.conversation();
+    session.summary("One.");
+    session.fill("d");
+    let second = session.conversation();
+    session.summary("Two.");
+    assert_eq!(session.react().condensed().len(), 2);
+    assert!(session.request().tools.iter().any(|tool| tool.name == "recall"));
+    assert!(session.undo());
+    assert_eq!(session.conversation(), second);
+    assert!(session.undo());
+    assert_eq!(session.conversation()[..first.len()], first);
+    assert!(!session.undo());
+    session.round("x", 1);
+    assert!(!session.request().tools.iter().any(|tool| tool.name == "recall"));
+    session.check_replay();
+}
+
+#[test]
+fn recall_finds_what_a_summary_stands_for() {
+    let mut session = Session::started(small);
+    session.looks("c0");
+    session.result("c0", "the port is 8472");
+    session.fill("c1");
+    session.summary("Looked at ports.");
+    session.calls(&[("r1", "recall", json!({"words": "PORT"}))]);
+    let found = session.sent().pop().unwrap();
+    assert!(found.contains("look answers: the port is 8472"), "{found}");
+    session.calls(&[("r2", "recall", json!({}))]);
+    assert!(session.sent().pop().unwrap().contains("Give `words`"));
+    session.undo();
+    session.calls(&[("r3", "recall", json!({"words": "port"}))]);
+    assert!(session.sent().pop().unwrap().contains("There is no tool"));
+    session.check_replay();
+}
