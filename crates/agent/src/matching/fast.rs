@@ -151,7 +151,9 @@ impl FastPath {
     fn asks_more(&self, text: &str, reading: &Reading) -> bool {
         let variables = reading.spans.iter().zip(&reading.kinds);
         let words = variables.filter(|(_, kind)| **kind == VarKind::String);
-        let mut rests = words.filter_map(|((from, to), _)| text.get(*from..*to)).flat_map(rests);
+        let mut rests = words
+            .filter_map(|((from, to), _)| text.get(*from..*to))
+            .flat_map(rests);
         rests.any(|(before, rest)| self.asks(before, rest))
     }
 

@@ -163,12 +163,24 @@ fn words_in_place_of_a_variable_count_before_it() {
 
 #[test]
 fn what_asks_for_something_else_besides_is_left_to_a_model() {
-    let vars = [("x", "x", VarKind::String), ("y", "y", VarKind::String), ("n", "n", VarKind::Int)];
+    let vars = [
+        ("x", "x", VarKind::String),
+        ("y", "y", VarKind::String),
+        ("n", "n", VarKind::Int),
+    ];
     let patterns = ["play [x] by [y]", "play [x]", "播放[x]", "来[x]"];
     let rules = [
         rule("play", &vars, &patterns),
-        rule("tell", &vars, &["tell me a story about [x]", "讲一个关于[x]的故事"]),
-        rule("volume", &vars, &["volume [n]", "louder", "stop the music", "大声点", "weather"]),
+        rule(
+            "tell",
+            &vars,
+            &["tell me a story about [x]", "讲一个关于[x]的故事"],
+        ),
+        rule(
+            "volume",
+            &vars,
+            &["volume [n]", "louder", "stop the music", "大声点", "weather"],
+        ),
     ];
     let path = FastPath::new(&rules);
     for input in [
@@ -191,7 +203,10 @@ fn what_asks_for_something_else_besides_is_left_to_a_model() {
             ("play a story about cats", play("a story about cats")),
             ("play the volume up", play("the volume up")),
             ("播放未来世界", play("未来世界")),
-            ("tell me a story about Playboys", Some(Intent::new("tell").with("x", "Playboys"))),
+            (
+                "tell me a story about Playboys",
+                Some(Intent::new("tell").with("x", "Playboys")),
+            ),
         ],
     );
 }
