@@ -466,6 +466,8 @@ export type EnvironmentEvent =
   | { event: "session_titled"; payload: SessionTitled }
   | { event: "wheel_changed"; payload: WheelChanged }
   | { event: "access_changed"; payload: AccessChanged }
+  | { event: "files_restoring"; payload: FilesRestoring }
+  | { event: "files_restored"; payload: FilesRestored }
   | { event: "session_closed"; payload: SessionClosed }
   | { event: "config_changed"; payload: ConfigChanged }
   | { event: "agent_spawned"; payload: AgentSpawned }
@@ -1008,6 +1010,48 @@ export interface AccessChanged {
   person: OwnerId;
   /** What they may do from now on; `None` for nothing. */
   role?: SessionRole | null;
+}
+
+/** A person has files put back. */
+export interface FilesRestoring {
+  /** Files are to be as they were before this event. */
+  to_seq: number;
+  /** Which, each with what it is before and after. */
+  files: FileReplaced[];
+}
+
+/** A file that is put back. */
+export interface FileReplaced {
+  /** Where it is: absolute, without links. */
+  path: string;
+  /** As it is before; absent where there is none. */
+  was?: FileImage | null;
+  /** As it is to be; absent where it is removed. */
+  becomes?: FileImage | null;
+}
+
+/** A file as it was at some time. Its bytes are a blob. */
+export interface FileImage {
+  /** What was in it. */
+  blob: BlobId;
+  /** Its permissions, as Unix numbers them, where they are known. */
+  mode?: number | null;
+}
+
+/** Files were put back, all but those that are named. */
+export interface FilesRestored {
+  /** The `files_restoring` that this ends. */
+  restoring: number;
+  /** What stayed as it was. */
+  failed?: FileFailed[];
+}
+
+/** A file that could not be put back. */
+export interface FileFailed {
+  /** Where it is. */
+  path: string;
+  /** Why not. */
+  what: string;
 }
 
 /** The session is over. */

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentInfo, BoxFuture, ContextView, LogError, ModelInfo, NamedAgent, OpenRequest, ReplayReport, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription,
-    UsageQuery, UsageRow, VerifyReport, View, has_blob, import, retitle, watch_log,
+    AgentInfo, BoxFuture, ContextView, Jotter, LogError, ModelInfo, NamedAgent, OpenRequest, Record as _,
+    ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit, Session,
+    SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport,
+    View, has_blob, import, watch_log,
 };
-use agentx_types::{AgentConfig, BlobId, OwnerId, SessionId, ToolSpec};
+use agentx_types::{AgentConfig, BlobId, OwnerId, SessionId, SessionTitled, ToolSpec};
 
 use crate::node::NodeRuntime;
 use crate::replay;
@@ -86,7 +87,8 @@ impl Runtime for NodeRuntime {
         let session = session.clone();
         Box::pin(async move {
             self.owned(&session).await?;
-            Ok(retitle(self.log(), &session, title, self.driver.clock.now()).await?)
+            let jotter = Jotter::attach(self.shared_log(), &session, self.driver.clock.clone()).await?;
+            jotter.record(SessionTitled { title }.into()).await.map(drop)
         })
     }
 
@@ -99,6 +101,25 @@ impl Runtime for NodeRuntime {
             }
             Ok(self.log().get_blob(&blob, 0..u64::MAX).await?)
         })
+    }
+
+    fn plan_restore(
+        &self,
+        session: &SessionId,
+        to_seq: u64,
+    ) -> BoxFuture<'_, Result<RestorePlan, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.plan_files(&session, to_seq).await })
+    }
+
+    fn restore(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        wish: RestoreWish,
+    ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.restore_files(&session, open, &wish).await })
     }
 
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {

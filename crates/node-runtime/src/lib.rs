@@ -11,6 +11,7 @@ mod look;
 mod model_router;
 mod node;
 mod replay;
+mod rewind;
 mod serve;
 mod tool_effector;
 mod try_tool;

@@ -147,6 +147,10 @@ impl RemoteSession {
                 let args = json!({ "person": access.person, "role": access.role });
                 self.command("share", args).await
             }
+            // Who has the files says what became of them.
+            Note::Restoring(_) | Note::Restored(_) => Err(RuntimeError::not_offered(
+                "puts on record itself what became of its files",
+            )),
             Note::Wheel(wheel) => {
                 self.check_open()?;
                 let wish = wheel.seat.map_or(WheelWish::Release, WheelWish::Hand);

@@ -10,7 +10,7 @@ use agentx_types::{BlobId, ContentPart, EnvironmentEvent, MediaSource, SessionId
 use crate::{BlobStore, BoxFuture, LogError, SessionLog};
 
 /// Where the details of a tool's outcome name blobs.
-const DETAILS: [&str; 2] = ["blob", "pre_image"];
+const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 
 /// Whether a session has a blob: the first of its facts that names it is one that was made with it.
 ///
@@ -39,6 +39,10 @@ pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
             let details = result.details.as_ref();
             let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
             found.extend(DETAILS.iter().filter_map(named));
+        }
+        EnvironmentEvent::FilesRestoring(restoring) => {
+            let images = restoring.files.iter().flat_map(|file| [&file.was, &file.becomes]);
+            found.extend(images.flatten().map(|image| image.blob.clone()));
         }
         _ => {}
     }

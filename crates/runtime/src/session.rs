@@ -154,6 +154,8 @@ impl Session for LocalSession {
         let event: EnvironmentEvent = match note {
             Note::Wheel(changed) => changed.into(),
             Note::Access(changed) => changed.into(),
+            Note::Restoring(restoring) => restoring.into(),
+            Note::Restored(restored) => restored.into(),
         };
         Box::pin(self.append(event, Check::Always))
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use agentx_types::{AccessChanged, EnvironmentEvent, OwnerId, Seat, SessionRole, WheelChanged};
+use agentx_types::{
+    AccessChanged, EnvironmentEvent, FilesRestored, FilesRestoring, OwnerId, Seat, SessionRole, WheelChanged,
+};
 use serde::{Deserialize, Serialize};
 
 /// Who drives a session, and who may do what in it besides its owner.
@@ -17,13 +19,17 @@ pub struct Sharing {
     pub roles: BTreeMap<OwnerId, SessionRole>,
 }
 
-/// What is put on record about the people of a session.
+/// What is put on record about the people of a session and about what they do beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
     /// Another one drives.
     Wheel(WheelChanged),
     /// Somebody may do more or less.
     Access(AccessChanged),
+    /// Files are about to be put back.
+    Restoring(FilesRestoring),
+    /// Files were put back.
+    Restored(FilesRestored),
 }
 
 impl Sharing {

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ConfigChange, ContentPart,
-    EffectBill, EffectOutcome, InputMode, InvalidInput, MessageId, OutputChannel, OwnerId, Rule, SessionId,
-    StopReason, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
+    EffectBill, EffectOutcome, FilesRestored, FilesRestoring, InputMode, InvalidInput, MessageId,
+    OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -76,6 +76,10 @@ vocabulary! {
         WheelChanged = "wheel_changed",
         /// A person may do more or less than before.
         AccessChanged = "access_changed",
+        /// Files are about to be put back: written before any of them is touched.
+        FilesRestoring = "files_restoring",
+        /// Files were put back.
+        FilesRestored = "files_restored",
         /// The session is over.
         SessionClosed = "session_closed",
         /// The agent's configuration changes.

@@ -44,6 +44,8 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::SessionTitled(_)
         | E::WheelChanged(_)
         | E::AccessChanged(_)
+        | E::FilesRestoring(_)
+        | E::FilesRestored(_)
         | E::SessionClosed(_) => "sessions.lifecycle",
         E::ConfigChanged(_) | E::ContextCondensed(_) => "context.changed",
         E::AgentSpawned(_) | E::AgentClosed(_) => "agents.lifecycle",

@@ -147,6 +147,8 @@ impl ReactAgent {
             | E::EffectStarted(_)
             | E::FilesRestoring(_)
             | E::FilesRestored(_)
+            | E::FilesRestoring(_)
+            | E::FilesRestored(_)
             | E::SessionClosed(_)
             | E::SessionOpened(_)
             | E::SessionTitled(_)

@@ -12,14 +12,17 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, BlobId, ConfigChange, InputMode, MessageId, OwnerId, SessionId, ToolSpec};
 
 use crate::{
-    BoxFuture, Note, SearchHit, SessionExport, SessionInfo, SessionQuery, StoredSize, UsageQuery, UsageRow,
-    VerifyReport,
+    BoxFuture, Note, RestorePlan, RestoreReport, RestoreWish, SearchHit, SessionExport, SessionInfo,
+    SessionQuery, StoredSize, UsageQuery, UsageRow, VerifyReport,
 };
 
 pub use agents::*;
 pub use answers::*;
 pub use error::RuntimeError;
 pub use wishes::*;
+
+/// What a runtime says that has the facts and not the files.
+const NO_FILES: &str = "puts no files back for those who are elsewhere; conversations go back all the same";
 
 /// What a front end can ask of a runtime. The local and the remote one are the same to it.
 pub trait Runtime: Send + Sync {
@@ -97,6 +100,34 @@ pub trait Runtime: Send + Sync {
     /// # Errors
     /// Where the session has no such blob.
     fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>>;
+
+    /// What putting files back to how they were before an event of a session would do, as they are now.
+    ///
+    /// # Errors
+    /// Where the session cannot be read, or its files are not within reach.
+    fn plan_restore(
+        &self,
+        session: &SessionId,
+        to_seq: u64,
+    ) -> BoxFuture<'_, Result<RestorePlan, RuntimeError>> {
+        let _ = (session, to_seq);
+        Box::pin(ready(Err(RuntimeError::not_offered(NO_FILES))))
+    }
+
+    /// Puts files back to how they were before an event, and puts that on record in the session, so that it can be taken back.
+    /// `open` is the session where it is open in this program.
+    ///
+    /// # Errors
+    /// Where another process writes the session, what is replaced cannot be kept, or nothing can be put on record.
+    fn restore(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        wish: RestoreWish,
+    ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
+        let _ = (session, open, wish);
+        Box::pin(ready(Err(RuntimeError::not_offered(NO_FILES))))
+    }
 
     /// Takes in a session that was exported elsewhere: the facts as they were, under the same id, checked.
     ///

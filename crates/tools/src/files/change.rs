@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +36,8 @@ pub(crate) struct Before {
 pub(crate) struct Change {
     pub(crate) before: Before,
     pub(crate) after: Vec<u8>,
-    pub(crate) pre_image: Option<BlobId>,
+    pre_image: Option<BlobId>,
+    post_image: BlobId,
 }
 
 impl Changes {
@@ -86,20 +87,29 @@ impl Before {
             metadata: Some(metadata),
         })
     }
-
-    /// Keeps the file as it is, so that a rewind can bring it back.
-    pub(crate) async fn keep(&self, context: &ToolContext) -> Result<Option<BlobId>, ToolFailure> {
-        let Some(bytes) = &self.bytes else { return Ok(None) };
-        let kept = context.blobs.put_blob(bytes.clone()).await;
-        kept.map(Some).map_err(|error| {
-            ToolFailure::failed(format!(
-                "Nothing was changed: the file as it is could not be kept: {error}"
-            ))
-        })
-    }
 }
 
 impl Change {
+    /// Decides a change. The file as it is and as it will be are kept, so that a rewind can bring the one back, knows the other
+    /// again, and can be rewound itself.
+    pub(crate) async fn of(
+        before: Before,
+        after: Vec<u8>,
+        context: &ToolContext,
+    ) -> Result<Self, ToolFailure> {
+        let pre_image = match &before.bytes {
+            Some(bytes) => Some(keep(bytes, context).await?),
+            None => None,
+        };
+        let post_image = keep(&after, context).await?;
+        Ok(Self {
+            before,
+            after,
+            pre_image,
+            post_image,
+        })
+    }
+
     /// Puts the new state in place and says what changed. Owns the turn, so that it is not given on before the work is done.
     pub(crate) async fn make(
         self,
@@ -151,11 +161,17 @@ impl Change {
     fn details(&self, diff_bytes: usize) -> Value {
         let before = self.before.bytes.as_deref().unwrap_or_default();
         let (diff, added, removed) = unified_diff(before, &self.after, diff_bytes);
+        // Where it cannot be asked for any more, nobody will know.
+        let mode = fs::metadata(&self.before.real)
+            .ok()
+            .map(|now| now.permissions().mode() & 0o7777);
         json!({
             "path": self.before.real.to_string_lossy(),
             "created": self.before.bytes.is_none(),
             "bytes": self.after.len(),
             "pre_image": self.pre_image,
+            "post_image": self.post_image,
+            "mode": mode,
             "added": added,
             "removed": removed,
             "diff": diff,
@@ -163,8 +179,17 @@ impl Change {
     }
 }
 
+async fn keep(bytes: &[u8], context: &ToolContext) -> Result<BlobId, ToolFailure> {
+    let kept = context.blobs.put_blob(bytes.to_vec()).await;
+    kept.map_err(|error| {
+        ToolFailure::failed(format!(
+            "Nothing was changed: the file as it is could not be kept: {error}"
+        ))
+    })
+}
+
 /// The diff as text, cut to `most` bytes, and how many lines came and went. Empty for what is not text.
-fn unified_diff(before: &[u8], after: &[u8], most: usize) -> (String, usize, usize) {
+pub(crate) fn unified_diff(before: &[u8], after: &[u8], most: usize) -> (String, usize, usize) {
     const PATIENCE: Duration = Duration::from_millis(200);
     if memchr::memchr(0, before).or(memchr::memchr(0, after)).is_some() {
         return (String::new(), 0, 0);

@@ -74,12 +74,7 @@ impl TypedTool for Edit {
         })
         .await?;
         let said = edited.describe(&path);
-        let pre_image = before.keep(&context).await?;
-        let change = Change {
-            before,
-            after: edited.bytes,
-            pre_image,
-        };
+        let change = Change::of(before, edited.bytes, &context).await?;
         let details = change.make(turn, self.options.diff_bytes).await?;
         Ok(ToolOutcome::success(said).with_details(details))
     }

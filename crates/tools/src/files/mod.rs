@@ -8,7 +8,7 @@ mod pager;
 mod read;
 mod write;
 
-pub(crate) use change::Changes;
+pub(crate) use change::{Changes, unified_diff};
 pub(crate) use edit::Edit;
 pub(crate) use read::Read;
 pub(crate) use write::Write;

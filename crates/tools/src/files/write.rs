@@ -65,12 +65,7 @@ impl TypedTool for Write {
             input.path,
             text::size(input.content.len() as u64)
         );
-        let pre_image = before.keep(&context).await?;
-        let change = Change {
-            before,
-            after: input.content.into_bytes(),
-            pre_image,
-        };
+        let change = Change::of(before, input.content.into_bytes(), &context).await?;
         let details = change.make(turn, self.options.diff_bytes).await?;
         Ok(ToolOutcome::success(said).with_details(details))
     }

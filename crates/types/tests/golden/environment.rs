@@ -14,6 +14,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         steps(),
         system(),
         sharing(),
+        files(),
         every_change(),
         small_forms(),
         small_facts(),
@@ -259,6 +260,47 @@ fn sharing() -> Vec<EnvironmentEvent> {
         AccessChanged {
             person: "own_2".into(),
             role: None,
+        }
+        .into(),
+    ]
+}
+
+/// Files that are put back.
+fn files() -> Vec<EnvironmentEvent> {
+    let image = |blob: &str, mode| FileImage {
+        blob: blob.into(),
+        mode,
+    };
+    let file = |path: &str, was, becomes| FileReplaced {
+        path: path.into(),
+        was,
+        becomes,
+    };
+    vec![
+        FilesRestoring {
+            to_seq: 7,
+            files: vec![
+                file(
+                    "/w/a",
+                    Some(image("b3_0a", Some(0o644))),
+                    Some(image("b3_0b", Some(0o755))),
+                ),
+                file("/w/b", Some(image("b3_0c", None)), None),
+                file("/w/c", None, Some(image("b3_0d", None))),
+            ],
+        }
+        .into(),
+        FilesRestored {
+            restoring: 31,
+            failed: vec![FileFailed {
+                path: "/w/b".into(),
+                what: "permission denied".into(),
+            }],
+        }
+        .into(),
+        FilesRestored {
+            restoring: 31,
+            failed: vec![],
         }
         .into(),
     ]

@@ -1,0 +1,59 @@
+//! Putting files back: the facts of the session, the disk of this machine, and a place to write down what happened.
+
+use std::sync::Arc;
+
+use agentx_runtime::{
+    BoxFuture, Jotter, Note, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError, Session,
+    SessionBlobs, history_of,
+};
+use agentx_tools::{plan_restore, restore};
+use agentx_types::{EnvironmentEvent, SessionId};
+
+use crate::node::NodeRuntime;
+
+/// A session that is open in this program.
+struct Open(Arc<dyn Session>);
+
+impl Record for Open {
+    fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        match event {
+            EnvironmentEvent::FilesRestoring(restoring) => self.0.note(Note::Restoring(restoring)),
+            EnvironmentEvent::FilesRestored(restored) => self.0.note(Note::Restored(restored)),
+            _ => Box::pin(std::future::ready(Err(RuntimeError::Refused(
+                "only what became of files is put on record so".into(),
+            )))),
+        }
+    }
+}
+
+impl NodeRuntime {
+    pub(crate) async fn plan_files(
+        &self,
+        session: &SessionId,
+        to_seq: u64,
+    ) -> Result<RestorePlan, RuntimeError> {
+        self.owned(session).await?;
+        let history = history_of(self, session).await?;
+        plan_restore(session, &history, to_seq, &self.blobs_of(session)).await
+    }
+
+    pub(crate) async fn restore_files(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        wish: &RestoreWish,
+    ) -> Result<RestoreReport, RuntimeError> {
+        self.owned(session).await?;
+        let record: Box<dyn Record> = match open {
+            Some(open) if open.id() == session => Box::new(Open(open)),
+            // Before anything is read: nobody else writes the session from here on.
+            _ => Box::new(Jotter::attach(self.shared_log(), session, self.driver.clock.clone()).await?),
+        };
+        let history = history_of(self, session).await?;
+        restore(&history, wish, &self.blobs_of(session), &*record).await
+    }
+
+    fn blobs_of(&self, session: &SessionId) -> SessionBlobs {
+        SessionBlobs::new(self.shared_log(), session.clone())
+    }
+}

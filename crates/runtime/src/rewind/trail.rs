@@ -1,0 +1,108 @@
+//! What is known of one file: each change that the session made of it, with what was there before and after.
+
+use agentx_types::{BlobId, FileImage, Timestamp};
+
+/// What was at a path at some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// Nothing.
+    Absent,
+    /// This file.
+    File(FileImage),
+    /// Something that no fact tells.
+    Unknown,
+}
+
+impl Image {
+    /// The bytes that were there, by their hash; `None` where there was no file or it is not known.
+    pub fn blob(&self) -> Option<&BlobId> {
+        match self {
+            Self::File(image) => Some(&image.blob),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+
+    /// Whether this is what is at the path: nothing, or a file with these bytes. What is not known is nothing's equal.
+    pub fn is(&self, present: Option<&BlobId>) -> bool {
+        match self {
+            Self::Absent => present.is_none(),
+            Self::File(image) => present == Some(&image.blob),
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// One change of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileChange {
+    /// The event that tells of it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// The tool that made it, or `rewind`.
+    pub by: String,
+    /// What was there.
+    pub before: Image,
+    /// What it left there.
+    pub after: Image,
+    /// Whether it is known to have happened; else what is there may also be what was before.
+    pub settled: bool,
+}
+
+/// All changes of a file, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileTrail {
+    pub(super) changes: Vec<FileChange>,
+}
+
+impl FileTrail {
+    /// Its changes, in order.
+    pub fn changes(&self) -> &[FileChange] {
+        &self.changes
+    }
+
+    /// Whether the session changed it at this event or later.
+    pub fn is_touched_since(&self, seq: u64) -> bool {
+        self.changes.last().is_some_and(|last| last.seq >= seq)
+    }
+
+    /// What was there before this event, as far as the session knows.
+    pub fn before(&self, seq: u64) -> &Image {
+        match self.changes.iter().find(|change| change.seq >= seq) {
+            Some(change) => &change.before,
+            None => self.end(),
+        }
+    }
+
+    /// What the session left there.
+    pub fn end(&self) -> &Image {
+        self.changes.last().map_or(&Image::Unknown, |last| &last.after)
+    }
+
+    /// Whether `present` is what the session left, as far as that is known.
+    pub fn left(&self, present: Option<&BlobId>) -> bool {
+        self.changes
+            .last()
+            .is_some_and(|last| last.after.is(present) || !last.settled && last.before.is(present))
+    }
+
+    /// The first change since this event that found another file than the one before it had left: somebody else changed it
+    /// in between.
+    pub fn foreign_since(&self, seq: u64) -> Option<&FileChange> {
+        let pairs = self.changes.windows(2);
+        pairs
+            .filter(|pair| pair[0].seq >= seq)
+            .find(|pair| {
+                let (one, next) = (&pair[0], &pair[1]);
+                let expected = one.after == Image::Unknown || next.before == Image::Unknown;
+                let same = match &next.before {
+                    Image::Absent => one.after == Image::Absent,
+                    Image::File(image) => one.after.is(Some(&image.blob)),
+                    Image::Unknown => true,
+                };
+                let undone = !one.settled && one.before.blob() == next.before.blob();
+                !(expected || same || undone)
+            })
+            .map(|pair| &pair[1])
+    }
+}

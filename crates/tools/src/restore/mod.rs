@@ -1,0 +1,339 @@
+//! Files as they were: what a rewind would do to them, and doing it. What the session knows of each file is in its facts
+//! ([`SessionHistory`]); here that is compared with the disk.
+//!
+//! Nothing that anybody else made is lost without a word: a file that is not what the session left is a question to the
+//! person; what is replaced is kept as a blob first, and both are on record before any file is touched.
+
+mod spot;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use agentx_runtime::{
+    Beyond, BlobStore, Doubt, FileTrail, Image, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish,
+    RuntimeError, SessionHistory, WhatHappens,
+};
+use agentx_types::{
+    BlobId, FileFailed, FileImage, FileReplaced, FilesRestored, FilesRestoring, SessionId, Timestamp,
+};
+
+use crate::files::unified_diff;
+use spot::{Present, Spot};
+
+/// The longest diff of a file that is told.
+const DIFF_BYTES: usize = 256 * 1024;
+
+/// A file as it stands, and as it is to be.
+struct Standing {
+    present: Option<Present>,
+    /// The hash of what is there.
+    seen: Option<BlobId>,
+    blocked: Option<String>,
+}
+
+impl Standing {
+    fn of(path: &str) -> Self {
+        match look(path) {
+            Ok(present) => Self {
+                seen: present.as_ref().map(|present| id_of(&present.bytes)),
+                present,
+                blocked: None,
+            },
+            Err(why) => Self {
+                present: None,
+                seen: None,
+                blocked: Some(why),
+            },
+        }
+    }
+}
+
+/// What putting files back to how they were before an event would do.
+///
+/// # Errors
+/// Where a blob cannot be read for another reason than that it is not there.
+pub async fn plan_restore(
+    session: &SessionId,
+    history: &SessionHistory,
+    to_seq: u64,
+    blobs: &dyn BlobStore,
+) -> Result<RestorePlan, RuntimeError> {
+    let mut files = Vec::new();
+    for (path, trail) in history.files() {
+        if trail.is_touched_since(to_seq)
+            && let Some(planned) = planned(history, path, trail, to_seq, blobs).await
+        {
+            files.push(planned);
+        }
+    }
+    Ok(RestorePlan {
+        session_id: session.clone(),
+        to_seq,
+        files,
+    })
+}
+
+/// What would happen to one file; `None` where it is as it was.
+async fn planned(
+    history: &SessionHistory,
+    path: &str,
+    trail: &FileTrail,
+    to_seq: u64,
+    blobs: &dyn BlobStore,
+) -> Option<PlannedFile> {
+    let target = trail.before(to_seq);
+    let Standing {
+        present,
+        seen,
+        mut blocked,
+    } = on_disk(path).await;
+    if blocked.is_none() && target.is(seen.as_ref()) {
+        return None;
+    }
+    let becomes = match bytes_of(target, blobs).await {
+        Ok(bytes) => bytes,
+        Err(why) => {
+            blocked.get_or_insert(why);
+            None
+        }
+    };
+    let doubt = doubt(history, trail, to_seq, path, present.as_ref(), seen.as_ref());
+    let (diff, added, removed) = match &blocked {
+        Some(_) => (String::new(), 0, 0),
+        None => {
+            let now = present.as_ref().map(|present| present.bytes.as_slice());
+            unified_diff(
+                now.unwrap_or_default(),
+                becomes.as_deref().unwrap_or_default(),
+                DIFF_BYTES,
+            )
+        }
+    };
+    Some(PlannedFile {
+        path: path.to_owned(),
+        shown: history.show(path).to_owned(),
+        happens: match (target, &present) {
+            (Image::Absent, _) => WhatHappens::Removed,
+            (_, None) => WhatHappens::BroughtBack,
+            (_, Some(_)) => WhatHappens::Changed,
+        },
+        seen,
+        doubt,
+        blocked,
+        added,
+        removed,
+        diff,
+    })
+}
+
+/// Why a person has to be asked about a file.
+fn doubt(
+    history: &SessionHistory,
+    trail: &FileTrail,
+    to_seq: u64,
+    path: &str,
+    present: Option<&Present>,
+    seen: Option<&BlobId>,
+) -> Option<Doubt> {
+    if !trail.left(seen) {
+        if *trail.end() == Image::Unknown {
+            return Some(Doubt::NotKnown);
+        }
+        let at = present.map(|present| changed_at(&present.metadata));
+        return Some(Doubt::ChangedSince {
+            during: at.and_then(|at| during(history, trail, at)),
+            at,
+        });
+    }
+    if let Some(change) = trail.foreign_since(to_seq) {
+        return Some(Doubt::ChangedBetween { seq: change.seq });
+    }
+    // As it is written in the log: a workspace that is reached through a link has another name there.
+    let root = std::fs::canonicalize(history.workspace());
+    let inside = root.is_ok_and(|root| Path::new(path).starts_with(root));
+    (!inside).then_some(Doubt::Outside)
+}
+
+fn changed_at(metadata: &std::fs::Metadata) -> Timestamp {
+    let seconds = metadata.mtime().saturating_mul(1_000_000);
+    Timestamp(seconds.saturating_add(metadata.mtime_nsec() / 1_000))
+}
+
+/// The call of the session that ran when the file was changed. File systems tell the time in steps: a little before its start
+/// is in it.
+fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<String> {
+    const STEP_US: i64 = 10_000;
+    let last = trail.changes().last().map_or(0, |last| last.seq);
+    let ran = |done: &&Beyond| done.from.0 - STEP_US <= at.0 && at.0 <= done.until.0;
+    let done = history.beyond(last).find(ran)?;
+    let said = done.input.get("command").and_then(serde_json::Value::as_str);
+    Some(match said {
+        Some(command) => format!("{}: {command}", done.tool),
+        None => done.tool.clone(),
+    })
+}
+
+/// Puts files back: keeps what is there, puts on record what is about to happen, does it, and puts on record what did not.
+///
+/// # Errors
+/// Where the files as they are cannot be kept, or nothing can be put on record; then none was touched. Where only the end cannot
+/// be put on record, the files are as they were wished, and the session tells that it is not sure.
+pub async fn restore(
+    history: &SessionHistory,
+    wish: &RestoreWish,
+    blobs: &dyn BlobStore,
+    record: &dyn Record,
+) -> Result<RestoreReport, RuntimeError> {
+    let mut report = RestoreReport::default();
+    let mut work = BTreeMap::new();
+    for file in &wish.files {
+        let fail = |what: String| FileFailed {
+            path: file.path.clone(),
+            what,
+        };
+        let Some(trail) = history.files().get(&file.path) else {
+            report.failed.push(fail("this session never changed it".into()));
+            continue;
+        };
+        let target = trail.before(wish.to_seq).clone();
+        let standing = on_disk(&file.path).await;
+        if let Some(why) = standing.blocked {
+            report.failed.push(fail(why));
+            continue;
+        }
+        if standing.seen != file.seen {
+            report.failed.push(fail(CHANGED_MEANWHILE.into()));
+            continue;
+        }
+        if target.is(standing.seen.as_ref()) {
+            report.restored.push(file.path.clone());
+            continue;
+        }
+        match bytes_of(&target, blobs).await {
+            Ok(bytes) => {
+                let replaced = kept(&file.path, standing.present, &target, blobs).await?;
+                work.insert(file.path.clone(), (replaced, bytes));
+            }
+            Err(why) => report.failed.push(fail(why)),
+        }
+    }
+    if work.is_empty() {
+        return Ok(report);
+    }
+    let begun = FilesRestoring {
+        to_seq: wish.to_seq,
+        files: work.values().map(|(replaced, _)| replaced.clone()).collect(),
+    };
+    let seq = record.record(begun.into()).await?;
+    report.seq = Some(seq);
+    let mut failed = Vec::new();
+    for (path, (replaced, bytes)) in work {
+        match put(replaced, bytes).await {
+            Ok(()) => report.restored.push(path),
+            Err(what) => failed.push(FileFailed { path, what }),
+        }
+    }
+    report.failed.extend(failed.iter().cloned());
+    let ended = FilesRestored {
+        restoring: seq,
+        failed,
+    };
+    record.record(ended.into()).await?;
+    Ok(report)
+}
+
+const CHANGED_MEANWHILE: &str = "it has changed since it was looked at";
+
+/// Keeps a file as it is.
+async fn kept(
+    path: &str,
+    present: Option<Present>,
+    target: &Image,
+    blobs: &dyn BlobStore,
+) -> Result<FileReplaced, RuntimeError> {
+    let was = match present {
+        Some(present) => Some(FileImage {
+            mode: Some(present.metadata.permissions().mode() & 0o7777),
+            blob: blobs.put_blob(present.bytes).await?,
+        }),
+        None => None,
+    };
+    Ok(FileReplaced {
+        path: path.to_owned(),
+        was,
+        becomes: match target {
+            Image::File(image) => Some(image.clone()),
+            Image::Absent | Image::Unknown => None,
+        },
+    })
+}
+
+/// Puts one file back, unless it is not what is on record any more.
+async fn put(replaced: FileReplaced, bytes: Option<Vec<u8>>) -> Result<(), String> {
+    blocking(move || {
+        let path = Path::new(&replaced.path);
+        let Some(spot) = Spot::reach(path, bytes.is_some())? else {
+            return Ok(());
+        };
+        let there = spot.look()?;
+        let seen = there.as_ref().map(|present| id_of(&present.bytes));
+        if seen != replaced.was.map(|was| was.blob) {
+            return Err(CHANGED_MEANWHILE.into());
+        }
+        match bytes {
+            Some(bytes) => {
+                let mode = replaced.becomes.and_then(|image| image.mode);
+                spot.put(&bytes, mode, there.as_ref().map(|present| &present.metadata))
+            }
+            None => spot.remove(),
+        }
+    })
+    .await
+}
+
+/// The bytes that are to be in a file; `None` where there is to be none.
+async fn bytes_of(image: &Image, blobs: &dyn BlobStore) -> Result<Option<Vec<u8>>, String> {
+    match image {
+        Image::Absent => Ok(None),
+        Image::Unknown => Err("the session does not tell how it was".into()),
+        Image::File(image) => match blobs.get_blob(&image.blob, 0..u64::MAX).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) => Err(format!("how it was cannot be read: {error}")),
+        },
+    }
+}
+
+async fn on_disk(path: &str) -> Standing {
+    let path = path.to_owned();
+    match blocking(move || Ok(Standing::of(&path))).await {
+        Ok(standing) => standing,
+        Err(why) => Standing {
+            present: None,
+            seen: None,
+            blocked: Some(why),
+        },
+    }
+}
+
+fn look(path: &str) -> Result<Option<Present>, String> {
+    if !spot::is_a_path(path) {
+        return Err("its path is not a plain one".into());
+    }
+    match Spot::reach(Path::new(path), false)? {
+        Some(spot) => spot.look(),
+        None => Ok(None),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(format!("it broke: {error}")))
+}
+
+/// The id that a blob of these bytes has.
+fn id_of(bytes: &[u8]) -> BlobId {
+    BlobId::with_suffix(blake3::hash(bytes).to_hex())
+}

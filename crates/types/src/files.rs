@@ -1,0 +1,59 @@
+//! Files that are put back to how they were: what a log says about it, before and after.
+
+use serde::{Deserialize, Serialize};
+
+use crate::BlobId;
+use crate::vocabulary::payloads;
+
+/// A file as it was at some time. Its bytes are a blob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileImage {
+    /// What was in it.
+    pub blob: BlobId,
+    /// Its permissions, as Unix numbers them, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+}
+
+/// A file that is put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileReplaced {
+    /// Where it is: absolute, without links.
+    pub path: String,
+    /// As it is before; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<FileImage>,
+    /// As it is to be; absent where it is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub becomes: Option<FileImage>,
+}
+
+/// A file that could not be put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileFailed {
+    /// Where it is.
+    pub path: String,
+    /// Why not.
+    pub what: String,
+}
+
+payloads! {
+    /// A person has files put back.
+    FilesRestoring {
+        /// Files are to be as they were before this event.
+        to_seq: u64,
+        /// Which, each with what it is before and after.
+        files: Vec<FileReplaced>,
+    }
+    /// Files were put back, all but those that are named.
+    FilesRestored {
+        /// The `files_restoring` that this ends.
+        restoring: u64,
+        /// What stayed as it was.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failed: Vec<FileFailed>,
+    }
+}
