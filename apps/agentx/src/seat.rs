@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentx::config::{ModelOffer, Origin, Settings, nearest};
-use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery};
-use agentx::types::{Api, ConfigChange, Limits, ModelSpec, SessionId};
+use agentx::runtime::{ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery};
+use agentx::types::{Api, ConfigChange, ModelSpec, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
@@ -93,7 +93,13 @@ pub(crate) async fn resume(
     let runtime = place.runtime();
     let id = if fork { runtime.fork(&id, None).await? } else { id };
     let changes = changes(place, settings, agent)?;
-    Ok(runtime.open(OpenRequest::Resume(id, changes)).await?)
+    let session = runtime.open(OpenRequest::Resume(id, changes)).await?;
+    let limits = limits(settings, agent);
+    if limits != NamedLimits::default() {
+        let before = session.state().await?.config.limits;
+        session.change(ConfigChange::Limits(limits.over(before))).await?;
+    }
+    Ok(session)
 }
 
 /// How long leaving a session of a server may take: it goes on there anyway.
@@ -127,7 +133,7 @@ pub(crate) async fn new_agent(
     if let Some(system) = &agent.system {
         config.system_prompt = Arc::from(system.as_str());
     }
-    config.limits = limits(config.limits, settings, agent);
+    config.limits = limits(settings, agent).over(config.limits);
     if agent.approve.is_some() || agent.yes {
         config.approval = settings.approval;
     }
@@ -149,7 +155,7 @@ async fn of_file(
         named.model = is_named.then(|| format!("{}/{}", model.provider, model.id));
     }
     named.system_prompt.clone_from(&agent.system);
-    named.limits = limits(Limits::default(), settings, agent);
+    named.limits = limits(settings, agent);
     if is_here || agent.approve.is_some() || agent.yes {
         named.approval = Some(settings.approval);
     }
@@ -158,20 +164,15 @@ async fn of_file(
     Ok(NewAgent::of_file(config, named))
 }
 
-/// The limits that flags name, the others as they were.
-fn limits(before: Limits, settings: &Settings, agent: &AgentArgs) -> Limits {
+/// The limits that flags name.
+fn limits(settings: &Settings, agent: &AgentArgs) -> NamedLimits {
     let given = &settings.limits;
-    let mut limits = before;
-    if agent.max_iterations.is_some() {
-        limits.max_iterations = given.max_iterations;
+    NamedLimits {
+        max_iterations: agent.max_iterations.as_ref().map(|_| given.max_iterations),
+        max_cost: agent.max_cost.as_ref().map(|_| given.max_cost),
+        max_wall_ms: agent.timeout.as_ref().map(|_| given.max_wall_ms),
+        ..NamedLimits::default()
     }
-    if agent.max_cost.is_some() {
-        limits.max_cost = given.max_cost;
-    }
-    if agent.timeout.is_some() {
-        limits.max_wall_ms = given.max_wall_ms;
-    }
-    limits
 }
 
 /// The model to ask: the one that is named here, else that of the settings.
@@ -263,14 +264,11 @@ fn is_there(info: &ModelInfo) -> Result<(), CliError> {
     }
 }
 
-/// What flags change about a session that exists; what they do not name stays as it was.
+/// What flags change about a session that exists, but for its limits; what they do not name stays as it was.
 fn changes(place: &Place, settings: &Settings, agent: &AgentArgs) -> Result<Vec<ConfigChange>, CliError> {
     let mut changes = Vec::new();
     if agent.model.is_some() {
         changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
-    }
-    if agent.max_iterations.is_some() || agent.max_cost.is_some() || agent.timeout.is_some() {
-        changes.push(ConfigChange::Limits(settings.limits));
     }
     if agent.approve.is_some() || agent.yes {
         changes.push(ConfigChange::Approval(settings.approval));

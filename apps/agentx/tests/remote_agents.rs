@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use common::Sandbox;
-use serde_json::Value;
+use serde_json::{Value, json};
 use serving::Serving;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -151,6 +151,27 @@ fn what_a_server_has_not_is_said_with_what_it_has() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.contains(told), "{words:?}: {said}");
+    }
+    server.stop();
+}
+
+#[test]
+fn limits_of_a_servers_agent_are_what_flags_name_and_none_is_none() {
+    let sandbox = sandbox_of("router");
+    let server = Serving::start(&sandbox);
+    for (flags, limits) in [
+        (&[][..], json!({"max_iterations": 50})),
+        (&["--max-iterations", "none"], json!({})),
+        (&["--timeout", "5m"], json!({"max_iterations": 50, "max_wall_ms": 300_000})),
+    ] {
+        let words = ["run", "--agent", "chat", "--output-format", "stream-json", "hello"];
+        let words: Vec<&str> = words.iter().chain(flags).copied().collect();
+        let ran = printed(&there(&sandbox, &server, &words).output().unwrap());
+        let first: Value = serde_json::from_str(ran.lines().next().unwrap()).unwrap();
+        let session = first["session_id"].as_str().unwrap();
+        let export = ["sessions", "export", session, "--format", "json"];
+        let kept: Value = serde_json::from_str(&printed(&sandbox.command(&export).output().unwrap())).unwrap();
+        assert_eq!(kept["facts"][0]["payload"]["config"]["limits"], limits, "{flags:?}");
     }
     server.stop();
 }

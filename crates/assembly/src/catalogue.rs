@@ -8,7 +8,7 @@ use agentx_agent_files::{Library, Origin};
 use agentx_config::{ModelOffer, SCRIPTED_MODEL, Settings, nearest};
 use agentx_flows::Known;
 use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, RuntimeError};
-use agentx_types::{AgentConfig, AgentKind, Limits, ModelSpec, ToolSpec};
+use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
 use crate::{Assembly, AssemblyError, Variables};
 
@@ -123,7 +123,7 @@ impl Agents for Catalogue {
 
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError> {
         let mut base = self.base(self.model_for(wanted)?);
-        base.limits = over(wanted.limits, base.limits);
+        base.limits = wanted.limits.over(base.limits);
         base.approval = wanted.approval.unwrap_or(base.approval);
         if let Some(workspace) = &wanted.workspace {
             base.workspace.clone_from(workspace);
@@ -166,14 +166,4 @@ fn in_one_line(agent: &AgentDefinition) -> String {
     let about = agent.description.as_ref().or(agent.prompt.as_ref());
     let first = about.and_then(|text| text.trim().lines().next());
     first.unwrap_or_default().to_owned()
-}
-
-/// The limits that are wanted, the others as they were.
-fn over(wanted: Limits, before: Limits) -> Limits {
-    Limits {
-        max_iterations: wanted.max_iterations.or(before.max_iterations),
-        max_tokens: wanted.max_tokens.or(before.max_tokens),
-        max_cost: wanted.max_cost.or(before.max_cost),
-        max_wall_ms: wanted.max_wall_ms.or(before.max_wall_ms),
-    }
 }

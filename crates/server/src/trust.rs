@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_config::{ModelOffer, Settings};
-use agentx_runtime::{ModelInfo, NamedAgent, Runtime as _, RuntimeError};
+use agentx_runtime::{
+    ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
+};
 use agentx_types::{
     AgentConfig, ApprovalMode, ConfigChange, Limits, ModelSpec, Route, Routing, Rule, RuleEffect,
     SessionRole, ToolSpec,
@@ -45,16 +47,16 @@ pub(crate) fn of_server(
     let runtime = state.runtime_of(&caller.person);
     let settings = state.settings();
     let model = known_model(settings, &runtime.models(), &config.model)?;
+    // What it may make is bounded as it is itself; how deep they lie in each other, JSON bounds.
+    let agents = config.agents.into_iter();
+    let agents: Vec<AgentConfig> = agents
+        .map(|agent| of_server(state, caller, agent))
+        .collect::<Result<_, _>>()?;
     let config = AgentConfig {
         model,
-        tools: own_tools(settings, &runtime.tools(), &config.tools),
+        tools: own_tools(settings, &runtime.tools(), &config.tools, &agents),
         workspace: workspace(settings, caller, &config.workspace),
-        // What it may make is bounded as it is itself; how deep they lie in each other, JSON bounds.
-        agents: config
-            .agents
-            .into_iter()
-            .map(|agent| of_server(state, caller, agent))
-            .collect::<Result<_, _>>()?,
+        agents,
         routing: config
             .routing
             .map(|routing| routing_of_server(state, caller, *routing))
@@ -108,7 +110,7 @@ pub(crate) fn named_of_server(
     };
     if !caller.operator {
         check_approval(settings, wanted.approval)?;
-        wanted.limits = within_limits(settings, wanted.limits);
+        wanted.limits = within_named(settings, wanted.limits);
     }
     state.runtime_of(&caller.person).resolve_agent(&wanted)
 }
@@ -126,11 +128,17 @@ fn known_model(
     }
 }
 
-/// The server's tools of the names that the client wants.
-fn own_tools(settings: &Settings, own: &[ToolSpec], wanted: &[ToolSpec]) -> Arc<[ToolSpec]> {
-    let is_wanted = |tool: &&ToolSpec| wanted.iter().any(|wanted| wanted.name == tool.name);
+/// The server's tools of the names that the client wants, and those that follow from the agents that it may make.
+fn own_tools(
+    settings: &Settings,
+    own: &[ToolSpec],
+    wanted: &[ToolSpec],
+    agents: &[AgentConfig],
+) -> Arc<[ToolSpec]> {
     let offered = own.iter().filter(|tool| settings.tools.offers(&tool.name));
-    offered.filter(is_wanted).cloned().collect()
+    let mut tools = as_offered(wanted, &offered.cloned().collect::<Vec<_>>());
+    tools.extend(delegation_tools(agents));
+    tools.into()
 }
 
 /// Where the agent works: where the operator says, if that is a directory here; else where the server does.
@@ -171,6 +179,17 @@ fn within_limits(settings: &Settings, limits: Limits) -> Limits {
         max_tokens: least(limits.max_tokens, most.max_tokens),
         max_cost: least(limits.max_cost, most.max_cost),
         max_wall_ms: least(limits.max_wall_ms, most.max_wall_ms),
+    }
+}
+
+/// What a member names may not go beyond the server's.
+fn within_named(settings: &Settings, limits: NamedLimits) -> NamedLimits {
+    let most = &settings.limits;
+    NamedLimits {
+        max_iterations: limits.max_iterations.map(|own| least(own, most.max_iterations)),
+        max_tokens: limits.max_tokens.map(|own| least(own, most.max_tokens)),
+        max_cost: limits.max_cost.map(|own| least(own, most.max_cost)),
+        max_wall_ms: limits.max_wall_ms.map(|own| least(own, most.max_wall_ms)),
     }
 }
 

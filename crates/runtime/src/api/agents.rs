@@ -1,7 +1,7 @@
 //! Agents that files describe: what lists show of them, and how one of them is asked for by its name.
 
-use agentx_types::{AgentConfig, AgentKind, ApprovalMode, Limits};
-use serde::{Deserialize, Serialize};
+use agentx_types::{AgentConfig, AgentKind, ApprovalMode, Limits, NanoUsd};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::RuntimeError;
 
@@ -48,7 +48,7 @@ pub struct NamedAgent {
     pub approval: Option<ApprovalMode>,
     /// Limits of a run; those that are not named stay as they are.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: NamedLimits,
     /// The directory that it works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
@@ -60,6 +60,46 @@ impl NamedAgent {
         Self {
             agent: name.into(),
             ..Self::default()
+        }
+    }
+}
+
+/// Limits of which some are named: `Some(None)`, in JSON `null`, is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct NamedLimits {
+    /// How many times in one run the model may be answered with tool results.
+    #[serde(deserialize_with = "named", skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<Option<u32>>,
+    /// Tokens in one run, read and written.
+    #[serde(deserialize_with = "named", skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<Option<u64>>,
+    /// Money in one run.
+    #[serde(deserialize_with = "named", skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<Option<NanoUsd>>,
+    /// Milliseconds from the start of a run to its end.
+    #[serde(deserialize_with = "named", skip_serializing_if = "Option::is_none")]
+    pub max_wall_ms: Option<Option<u64>>,
+}
+
+/// What stands there is named, `null` too.
+fn named<'de, T, D>(from: D) -> Result<Option<Option<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(from).map(Some)
+}
+
+impl NamedLimits {
+    /// Those that are named, the others as they were.
+    pub fn over(self, before: Limits) -> Limits {
+        Limits {
+            max_iterations: self.max_iterations.unwrap_or(before.max_iterations),
+            max_tokens: self.max_tokens.unwrap_or(before.max_tokens),
+            max_cost: self.max_cost.unwrap_or(before.max_cost),
+            max_wall_ms: self.max_wall_ms.unwrap_or(before.max_wall_ms),
         }
     }
 }
@@ -91,5 +131,31 @@ impl Agents for NoAgents {
             agent: wanted.agent.clone(),
             nearest: Vec::new(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_named_as_null_is_none() {
+        let json = r#"{"agent":"a","limits":{"max_iterations":null,"max_tokens":5}}"#;
+        let wanted: NamedAgent = serde_json::from_str(json).unwrap();
+        let before = Limits {
+            max_iterations: Some(50),
+            max_wall_ms: Some(1),
+            ..Limits::default()
+        };
+        let after = wanted.limits.over(before);
+        let expected = Limits {
+            max_tokens: Some(5),
+            max_wall_ms: Some(1),
+            ..Limits::default()
+        };
+        assert_eq!(after, expected);
+        assert_eq!(serde_json::to_string(&wanted).unwrap(), json);
     }
 }

@@ -16,6 +16,7 @@ use crate::follow::Live;
 use crate::session::LocalSession;
 use crate::{
     Derived, DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer,
+    as_offered,
 };
 
 /// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
@@ -175,16 +176,15 @@ fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Opti
     fold.tools_with_steps().find(|tool| !is_here(tool))
 }
 
-/// What shapes a decision is in the log before it: the session's tools as this program has them, where they differ.
+/// What shapes a decision is in the log before it: the session's tools as this program has them, where they differ. Those that
+/// the machine answers itself no program offers.
 fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
     let kept = &fold.root_agent()?.config().tools;
-    let is_kept = |tool: &&ToolSpec| kept.iter().any(|kept| kept.name == tool.name);
-    // Those that the machine answers itself no program offers.
-    let own = kept
-        .iter()
-        .filter(|tool| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str()));
-    let current: Arc<[ToolSpec]> = offered.iter().filter(is_kept).chain(own).cloned().collect();
-    (current != *kept).then_some(current)
+    let is_own =
+        |tool: &&ToolSpec| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str());
+    let mut current = as_offered(kept, offered);
+    current.extend(kept.iter().filter(is_own).cloned());
+    (*current != **kept).then(|| Arc::from(current))
 }
 
 /// The fold of a session's facts up to and including `last`.

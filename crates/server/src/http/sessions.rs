@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use agentx_runtime::{NamedAgent, Runtime as _, SessionInfo, SessionQuery, SessionState};
-use agentx_types::{AgentConfig, ApprovalMode, Limits, SessionId, SessionRole, Timestamp};
+use agentx_runtime::{NamedAgent, NamedLimits, Runtime as _, SessionInfo, SessionQuery, SessionState};
+use agentx_types::{AgentConfig, ApprovalMode, SessionId, SessionRole, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,9 +58,9 @@ pub(crate) struct CreateRequest {
     /// Who decides about its calls; where its file is stricter, that counts.
     #[serde(default)]
     approval: Option<ApprovalMode>,
-    /// Limits of its runs; where its file is stricter, that counts.
+    /// Limits of its runs, `null` for none; where its file is stricter, that counts.
     #[serde(default)]
-    limits: Limits,
+    limits: NamedLimits,
     /// The directory that it works in, for operators.
     #[serde(default)]
     workspace: Option<String>,

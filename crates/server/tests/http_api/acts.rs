@@ -95,6 +95,41 @@ async fn what_is_asked_for_twice_is_done_once() {
 }
 
 #[tokio::test]
+async fn an_agent_that_is_posted_whole_keeps_what_makes_it_work() {
+    let desk = Desk::new().await;
+    let tool = |name: &str, quit: bool| {
+        json!({"name": name, "description": "", "input_schema": {}, "access": "internal", "quit": quit})
+    };
+    let mut helper = desk.agent().await;
+    helper["name"] = json!("helper");
+    helper["tools"] = json!([tool("read", false)]);
+    let mut config = desk.agent().await;
+    config["tools"] = json!([tool("grep", true), tool("glob", false), tool("delegate", false)]);
+    config["agents"] = json!([helper]);
+    let ask = desk.post("/v1/sessions", &json!({"config": config}));
+    let made = ask.by(&desk.ann).send().await.ok();
+    let path = format!("{}/state", made.header("location"));
+    let state = desk.get(&path).by(&desk.ann).send().await.ok().json();
+    let kept = |agent: &Value| -> Vec<(String, bool)> {
+        let tools = agent["tools"].as_array().unwrap().iter();
+        let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        tools.map(|tool| (name(tool), tool["quit"] == true)).collect()
+    };
+    let expected = [("grep", true), ("glob", false), ("delegate", false), ("agents", false)];
+    assert_eq!(
+        kept(&state["config"]),
+        expected.map(|(name, quit)| (name.to_owned(), quit))
+    );
+    let delegate = &state["config"]["tools"][2];
+    assert_eq!(
+        delegate["input_schema"]["properties"]["agent"]["enum"],
+        json!(["helper"])
+    );
+    let helper = &state["config"]["agents"][0];
+    assert_eq!(kept(helper), [("read".to_owned(), false)]);
+}
+
+#[tokio::test]
 async fn tools_and_trust_are_the_servers() {
     let desk = Desk::new().await;
     let own = desk.agent().await;
