@@ -12,8 +12,8 @@ use std::path::PathBuf;
 pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
-pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs};
-pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, StatsArgs};
+pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs, WatchArgs};
+pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{CompletionsArgs, DoctorArgs, UsageArgs};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -161,8 +161,12 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// Copy a session, whole or up to an event, to try another way
     Fork(ForkArgs),
+    /// Look at a session that somebody else drives, as it happens
+    Watch(WatchArgs),
     /// List, show, search, name, move, count, check and delete sessions
     #[command(subcommand)]
+    /// Show what was said in a session, or go through it event by event
+    Show(ShowArgs),
     Sessions(SessionsCommand),
     /// Tell what was spent: tokens and money
     Usage(UsageArgs),
@@ -273,7 +277,7 @@ pub(crate) enum ViewArg {
 /// `agentx resume`
 #[derive(Args, Debug)]
 pub(crate) struct ResumeArgs {
-    /// Its id, or the beginning of it; without it the latest of this directory
+    /// Its id, or the beginning of it; without it you choose one
     pub(crate) id: Option<String>,
     /// The latest of this directory
     #[arg(long, conflicts_with = "id")]

@@ -128,7 +128,7 @@ fn name_of(error: &CliError) -> &'static str {
         CliError::Runtime(error) => name_there(error),
         CliError::UnknownModel { .. } => "unknown_model",
         CliError::MissingKey { .. } => "missing_key",
-        CliError::NoSession { .. } => "no_session",
+        CliError::NoSession { .. } | CliError::NobodyDrives => "no_session",
         CliError::Run { .. } => "run",
         CliError::Damaged { .. } => "damaged",
         CliError::Diverged { .. } => "diverged",

@@ -42,6 +42,8 @@ pub(crate) enum CliError {
     },
     /// There is no session to go on with.
     NoSession { workspace: String },
+    /// There is no session that somebody drives.
+    NobodyDrives,
     /// A run that ended otherwise than it should; what the model or the runtime said.
     Run {
         exit: Exit,
@@ -97,7 +99,7 @@ impl CliError {
             Self::Runtime(error) => runtime_kind(error),
             Self::UnknownModel { .. } => "unknown_model",
             Self::MissingKey { .. } => "missing_key",
-            Self::NoSession { .. } => "no_session",
+            Self::NoSession { .. } | Self::NobodyDrives => "no_session",
             Self::Run { code, .. } => code,
             Self::Damaged { .. } => "damaged",
             Self::Diverged { .. } => "diverged",
@@ -125,7 +127,7 @@ impl CliError {
             } => Exit::Usage,
             Self::UnknownModel { .. } => Exit::Config,
             Self::MissingKey { .. } => Exit::Credentials,
-            Self::NoSession { .. } => Exit::Session,
+            Self::NoSession { .. } | Self::NobodyDrives => Exit::Session,
             Self::Run { exit, .. } => *exit,
             Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
             Self::File { .. } | Self::Listen { .. } => Exit::Failed,
@@ -154,6 +156,9 @@ impl CliError {
                 "set {variable}, or name another variable as `api_key_env` of the provider in {}",
                 user_file.display()
             )),
+            Self::NobodyDrives => {
+                Some("`agentx watch ID` waits for somebody to drive it; `agentx resume` drives one".into())
+            }
             Self::NoSession { .. } => Some(
                 "`agentx sessions list` shows those of all directories; `agentx` begins a new one".into(),
             ),
@@ -215,6 +220,7 @@ impl fmt::Display for CliError {
             Self::MissingKey { model, variable, .. } => {
                 write!(f, "model {model} needs a key, and {variable} is not set")
             }
+            Self::NobodyDrives => f.write_str("there is no session that somebody drives"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to go on with"),
             Self::Run { message, .. } => f.write_str(message),
             Self::Damaged {

@@ -22,6 +22,7 @@ mod keys;
 mod link;
 mod logging;
 mod new_agent;
+mod picker;
 mod render;
 mod runtime_error;
 mod seat;

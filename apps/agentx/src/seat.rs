@@ -20,6 +20,8 @@ pub(crate) enum Target {
     Id(String),
     /// The latest of this directory.
     Last,
+    /// The one that the person chooses; the latest of this directory where nobody can be asked.
+    Chosen,
 }
 
 impl Target {
@@ -48,7 +50,7 @@ pub(crate) async fn find(
     match target {
         Target::New => Ok(None),
         Target::Id(prefix) => Ok(Some(place.runtime().resolve(prefix).await?)),
-        Target::Last => latest(place, settings).await.map(Some),
+        Target::Last | Target::Chosen => latest(place, settings).await.map(Some),
     }
 }
 

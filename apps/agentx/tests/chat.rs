@@ -254,7 +254,7 @@ fn pasted_lines_are_one_text_and_old_ones_come_back() {
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
-    let mut chat = Pty::start(&sandbox, &["resume"], 80, 40);
+    let mut chat = Pty::start(&sandbox, &["resume", "--last"], 80, 40);
     chat.wait_for_last("›");
     chat.keys("\u{1b}[A");
     chat.wait_for_last("  two");

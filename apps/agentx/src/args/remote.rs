@@ -96,6 +96,23 @@ pub(crate) struct MirrorArgs {
     pub(crate) output_format: OutputFormat,
 }
 
+/// `agentx watch`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "It only reads, and ends when whoever drives the session leaves it. Ctrl-C, Esc or q end it before. With \
+                  --connect it watches a session of the server, until Ctrl-C."
+)]
+pub(crate) struct WatchArgs {
+    /// Its id, or the beginning of it; without it the latest that somebody drives
+    pub(crate) id: Option<String>,
+    /// Begin after this event, at the `start`, or with what comes now (`live`); else with the last turns
+    #[arg(long, value_name = "SEQ|start|live")]
+    pub(crate) from: Option<From>,
+    /// What standard output gets
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = mirror_format())]
+    pub(crate) output_format: OutputFormat,
+}
+
 /// Where a mirror begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {

@@ -19,7 +19,7 @@ pub(crate) enum SessionsCommand {
         limit: usize,
     },
     /// Show a session and what was said in it
-    Show(IdArgs),
+    Show(ShowArgs),
     /// Search in what was said in all sessions
     Search {
         /// What to look for
@@ -51,6 +51,19 @@ pub(crate) enum SessionsCommand {
     Gc,
     /// Say what another person may do in a session
     Share(ShareArgs),
+}
+
+/// `agentx sessions show`, `agentx show`
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// Its id, or the beginning of it
+    pub(crate) id: String,
+    /// Only what was said around this event, as `agentx sessions search` names it
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) at: Option<u64>,
+    /// Go through it event by event, with the state and the context after each; with SEQ print that step
+    #[arg(long, value_name = "SEQ", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) step: Option<String>,
 }
 
 /// `agentx sessions rename`

@@ -103,6 +103,7 @@ fn keys() -> Vec<CliError> {
         CliError::NoSession {
             workspace: "/ws".into(),
         },
+        CliError::NobodyDrives,
     ]
 }
 

@@ -21,6 +21,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::logging;
 use crate::new_agent::NewAgent;
+use crate::picker::{self, Picked};
 use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
@@ -36,6 +37,18 @@ pub(crate) fn run(
     let mut loaded = start::settings_aloud(global, agent, console)?;
     logging::start(&loaded.settings, console.terminal.output)?;
     let (again, exit) = block_on(async {
+    let (again, exit) = block_on(async {
+        let mut typed = None;
+        let target = match target {
+            Target::Chosen if console.terminal.input && console.terminal.output => {
+                let inputs = typed.insert(inputs(console));
+                match choose(global, &loaded.settings, inputs, console).await? {
+                    Picked::Session(id) => Target::Id(id.to_string()),
+                    Picked::Nothing(exit) => return Ok((None, exit)),
+                }
+            }
+            target => target,
+        };
     standing::settle(&loaded.settings.chat, console);
         let place = place_of(global, agent, &mut loaded, &target, console).await?;
         let ends = (target, typed);
@@ -49,6 +62,18 @@ pub(crate) fn run(
     }
     Ok(exit)
 }
+/// The session that the person chooses.
+async fn choose(
+    global: &Global,
+    settings: &Settings,
+    inputs: &mut mpsc::Receiver<Input>,
+    console: &mut Console,
+) -> Result<Picked, CliError> {
+    let place = Place::of(settings, global.cwd.as_deref()).await?;
+    let has_keys = console.terminal.capable;
+    picker::pick(&place, settings, console, inputs, has_keys).await
+}
+
 
 async fn chat(
     place: &Place,
@@ -60,7 +85,7 @@ async fn chat(
 ) -> Result<(Option<String>, Exit), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    let session = match seat::find(place, settings, target).await? {
+    let session = match seat::find(place, settings, &target).await? {
         Some(id) => Some(seat::resume(place, settings, agent, id, fork).await?),
         None => None,
     };

@@ -3,10 +3,11 @@
 use agentx::config::Settings;
 use agentx::remote::{Endpoint, Keeping};
 use agentx::runtime::{Delivery, Runtime as _, View};
-use agentx::types::{Envelope, RuntimeEvent, SessionId};
+use agentx::types::SessionId;
 
 use crate::args::{AgentArgs, From, Global, MirrorArgs, OutputFormat};
 use crate::cmd::block_on;
+use crate::cmd::spectator::{Spectator, Stage};
 use crate::compose::{Place, begin_keeping};
 use crate::console::Console;
 use crate::error::CliError;
@@ -14,9 +15,6 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::link::Link;
 use crate::logging;
-use crate::render::cast::Cast;
-use crate::render::transcript::Transcript;
-use crate::render::{approval, conversation};
 use crate::signals::Signals;
 use crate::start;
 
@@ -49,8 +47,12 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
         (From::Live, None) => 0,
     };
     let events = Follower::watching(place.shared(), id.clone(), after, View::Runtime).await?;
-    let mut view = MirrorView::new(args, console);
-    let end = view.follow(events, &place, &mut keeping, signals, console).await;
+    let stage = match args.output_format {
+        OutputFormat::StreamJson => Stage::Events,
+        OutputFormat::Text | OutputFormat::Json => Stage::Lines,
+    };
+    let spectator = Spectator::new(stage, console);
+    let end = follow(events, spectator, &place, &mut keeping, signals, console).await;
     if let Some(keeping) = keeping {
         say_kept(keeping, settings, &id, console).await?;
     }
@@ -86,107 +88,50 @@ async fn say_kept(
     Ok(())
 }
 
-/// What a mirror shows.
-struct MirrorView {
-    json: bool,
-    transcript: Transcript,
-    cast: Cast,
+/// Follows until the person has seen enough.
+async fn follow(
+    mut events: Follower,
+    mut spectator: Spectator,
+    place: &Place,
+    keeping: &mut Option<Keeping>,
+    mut signals: Signals,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let mut link = Link::of(place);
+    loop {
+        tokio::select! {
+            delivery = events.next() => {
+                let Some(delivery) = delivery? else {
+                    spectator.end(console)?;
+                    return Ok(Exit::Ok);
+                };
+                take(&mut spectator, &delivery, console)?;
+                while let Some(delivery) = events.ready() {
+                    take(&mut spectator, &delivery, console)?;
+                }
+                spectator.print(console)?;
+            }
+            news = link.news() => {
+                let style = console.err_style();
+                spectator.say(&style.warn(&format!("· {news}")), console)?;
+            }
+            broken = broken(keeping) => return Err(broken),
+            exit = signals.next() => {
+                spectator.end(console)?;
+                // To be told that it is enough is how a mirror ends.
+                return Ok(if exit == Exit::Interrupted { Exit::Ok } else { exit });
+            }
+        }
+    }
 }
 
-impl MirrorView {
-    fn new(args: &MirrorArgs, console: &Console) -> Self {
-        Self {
-            json: args.output_format == OutputFormat::StreamJson,
-            transcript: Transcript::new(console.out_style(), console.terminal.width).with_costs(),
-            cast: Cast::new(console.out_style(), console.terminal.width),
-        }
+fn take(spectator: &mut Spectator, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+    if let Delivery::CaughtUp(seq) = delivery {
+        spectator.print(console)?;
+        let note = format!("· up to event {seq}; what comes follows, Ctrl-C ends it");
+        return spectator.say(&console.err_style().dim(&note), console);
     }
-
-    async fn follow(
-        &mut self,
-        mut events: Follower,
-        place: &Place,
-        keeping: &mut Option<Keeping>,
-        mut signals: Signals,
-        console: &mut Console,
-    ) -> Result<Exit, CliError> {
-        let mut link = Link::of(place);
-        loop {
-            tokio::select! {
-                delivery = events.next() => {
-                    let Some(delivery) = delivery? else {
-                        self.end(console)?;
-                        return Ok(Exit::Ok);
-                    };
-                    self.delivery(&delivery, console)?;
-                    while let Some(delivery) = events.ready() {
-                        self.delivery(&delivery, console)?;
-                    }
-                    self.print(console)?;
-                }
-                news = link.news() => {
-                    let style = console.err_style();
-                    self.say(&style.warn(&format!("· {news}")), console)?;
-                }
-                broken = broken(keeping) => return Err(broken),
-                exit = signals.next() => {
-                    self.end(console)?;
-                    // To be told that it is enough is how a mirror ends.
-                    return Ok(if exit == Exit::Interrupted { Exit::Ok } else { exit });
-                }
-            }
-        }
-    }
-
-    fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
-        match delivery {
-            Delivery::Runtime(envelope) if self.json => console.out_json(&**envelope)?,
-            Delivery::Runtime(envelope) => self.tell(envelope, console),
-            Delivery::CaughtUp(seq) => {
-                self.print(console)?;
-                let note = format!("· up to event {seq}; what comes follows, Ctrl-C ends it");
-                self.say(&console.err_style().dim(&note), console)?;
-            }
-            Delivery::Environment(_) | Delivery::CutOff(_) => {}
-        }
-        Ok(())
-    }
-
-    fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
-        match &envelope.event {
-            RuntimeEvent::UserMessageAdded(added) => {
-                let said = conversation::said(&conversation::words(&added.message), console.out_style());
-                self.transcript.aside(&said);
-            }
-            RuntimeEvent::ApprovalRequested(request) => {
-                let question = approval::question(request, None, console.out_style());
-                self.transcript.aside(&question);
-            }
-            _ => self.cast.event(&mut self.transcript, envelope),
-        }
-    }
-
-    /// Says something beside what is shown; where both are on one screen, in a line of its own.
-    fn say(&mut self, text: &str, console: &mut Console) -> Result<(), CliError> {
-        if console.terminal.output && console.terminal.error {
-            self.transcript.end_line();
-            self.print(console)?;
-        }
-        console.say(&format!("{text}\n"));
-        Ok(())
-    }
-
-    fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
-        let pieces = self.transcript.take();
-        let text: String = pieces.into_iter().map(|piece| piece.text).collect();
-        console.out(&text)?;
-        console.flush()
-    }
-
-    fn end(&mut self, console: &mut Console) -> Result<(), CliError> {
-        self.transcript.end_line();
-        self.print(console)
-    }
+    spectator.delivery(delivery, console)
 }
 
 /// Waits until a copy cannot be kept any longer; for ever, where none is.

@@ -19,9 +19,12 @@ pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod spending;
 pub(crate) mod tools;
+pub(crate) mod show;
+pub(crate) mod spectator;
 pub(crate) mod usage;
 
 use std::future::Future;
+pub(crate) mod watch;
 
 use agentx::config::Loaded;
 
@@ -66,10 +69,10 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
                 resume: args.id,
                 ..SessionArgs::default()
             };
-            let target = if args.last || session.resume.is_none() {
-                Target::Last
-            } else {
-                Target::of(&session)?
+            let target = match (args.last, &session.resume) {
+                (true, _) => Target::Last,
+                (false, None) => Target::Chosen,
+                (false, Some(_)) => Target::of(&session)?,
             };
             chat::run(&global, &args.agent.or(agent), target, false, console)
         }
@@ -125,6 +128,12 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }),
         Command::Context(args) => with_runtime(global, console, async |place, _, console| {
             context::run(place.runtime(), &args, json, console).await
+        Command::Show(args) => with_runtime(global, console, async |place, _, console| {
+            show::run(place.runtime(), &args, json, console).await
+        }),
+        Command::Watch(args) => with_runtime(global, console, async |place, _, console| {
+            watch::run(place, &args, global, console).await
+        }),
         }),
         Command::Models => with_runtime(global, console, async |place, loaded, console| {
             models::run(place, loaded, json, console).await

@@ -7,17 +7,18 @@ mod stats;
 use std::io::BufRead as _;
 
 use agentx::config::Loaded;
-use agentx::runtime::{Delivery, Runtime, SessionInfo, SessionQuery, View};
+use agentx::runtime::{Runtime, SessionInfo, SessionQuery};
 use agentx::types::SessionId;
 use serde_json::json;
 
 use crate::args::SessionsCommand;
+use crate::cmd::show;
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::{clean, visible};
-use crate::render::{conversation, table::table, units};
+use crate::render::{table::table, units};
 use crate::seat;
 
 /// Runs one of the commands.
@@ -49,7 +50,7 @@ pub(crate) async fn run(
             }
         }
         SessionsCommand::Show(args) => {
-            show(runtime, &runtime.resolve(&args.id).await?, json, console).await?
+            return show::run(runtime, args, json, console).await;
         }
         SessionsCommand::Search { words, limit } => {
             search(runtime, &words.join(" "), *limit, json, console).await?
@@ -105,18 +106,10 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
             true => String::new(),
             false => format!("(of {}) ", visible(info.owner.as_str())),
         };
-        let status = match (&info.writer, info.status) {
-            (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
-            (Some(_), None) if on_server => "new".to_owned(),
-            (Some(writer), _) => format!("open in {}", writer.process),
-            (None, Some(status)) => status_word(status).to_owned(),
-            (None, None) if info.parent.is_some() => "fork".to_owned(),
-            (None, None) => "new".to_owned(),
-        };
         rows.push(vec![
             info.session_id.to_string(),
             units::ago(info.updated_at, now),
-            status,
+            status_of(info, on_server),
             info.messages.to_string(),
             units::money(info.cost),
             visible(&info.model),
@@ -124,6 +117,23 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
         ]);
     }
     table(&rows, width)
+}
+
+/// How a session stands, in a word or two.
+pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
+    match (&info.writer, info.status) {
+        (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
+        (Some(_), None) if on_server => "new".to_owned(),
+        (Some(writer), _) => format!("open in {}", writer.process),
+        (None, Some(status)) => status_word(status).to_owned(),
+        (None, None) if info.parent.is_some() => "fork".to_owned(),
+        (None, None) => "new".to_owned(),
+    }
+}
+
+/// Where a run stands, in a word.
+pub(crate) fn run_word(status: agentx::types::RunStatus) -> &'static str {
+    live_word(status)
 }
 
 fn status_word(status: agentx::types::RunStatus) -> &'static str {
@@ -145,36 +155,6 @@ fn live_word(status: agentx::types::RunStatus) -> &'static str {
         S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "works",
         status => status_word(status),
     }
-}
-
-async fn show(
-    runtime: &dyn Runtime,
-    id: &SessionId,
-    json: bool,
-    console: &mut Console,
-) -> Result<(), CliError> {
-    let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
-    let (style, width) = (console.out_style(), console.terminal.width);
-    while let Some(delivery) = subscription.next().await {
-        match delivery {
-            Delivery::Runtime(envelope) if json => console.out_json(&*envelope)?,
-            Delivery::Runtime(envelope) => {
-                if let Some(text) = conversation::message(&envelope.event, style, width) {
-                    console.out(&text)?;
-                }
-            }
-            Delivery::CutOff(message) => {
-                return Err(CliError::Run {
-                    exit: Exit::Storage,
-                    code: "cut_off".into(),
-                    message,
-                });
-            }
-            Delivery::CaughtUp(_) => break,
-            Delivery::Environment(_) => {}
-        }
-    }
-    console.flush()
 }
 
 async fn search(
@@ -202,7 +182,13 @@ async fn search(
             snippet,
         ]);
     }
-    console.out(&table(&rows, console.terminal.width))
+    console.out(&table(&rows, console.terminal.width))?;
+    if let (Some(hit), true) = (hits.first(), console.terminal.output) {
+        let place = format!("agentx show {} --at {}", hit.session_id, hit.seq);
+        let hint = console.err_style().dim(&format!("hint: {place} shows the place\n"));
+        console.say(&hint);
+    }
+    Ok(())
 }
 
 async fn rename(

@@ -146,7 +146,7 @@ fn pictures_of(content: &[ContentPart], named: &mut Vec<BlobId>) {
 }
 
 /// A point in time as `2026-11-21 16:30:12`, UTC.
-pub(crate) fn time_of(at: Timestamp) -> String {
+pub fn time_of(at: Timestamp) -> String {
     let seconds = at.0.div_euclid(1_000_000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = date_of(days);

@@ -1,0 +1,234 @@
+//! What is shown of one step: the event whole, how the session stood after it, and what the model would be given then. As lines
+//! for a screen, and as a value for programs.
+
+use agentx::runtime::SessionFold;
+use agentx::runtime::transcript::time_of;
+use agentx::types::{ContentPart, Envelope, EnvironmentEvent, Message, Role, Vocabulary as _};
+use agentx_terminal::{Line, Style, Theme};
+use serde_json::{Value, json};
+
+use super::words::words;
+use crate::cmd::sessions::run_word;
+use crate::render::clean::{clean, visible};
+use crate::render::tool::describe;
+use crate::render::units;
+
+/// Which of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pane {
+    /// The event.
+    #[default]
+    Event,
+    /// How the session stood after it.
+    State,
+    /// What the model would be given.
+    Context,
+}
+
+impl Pane {
+    /// All, in order.
+    pub(super) const ALL: [Self; 3] = [Self::Event, Self::State, Self::Context];
+
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::State => "state",
+            Self::Context => "context",
+        }
+    }
+
+    /// The one after it.
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::Event => Self::State,
+            Self::State => Self::Context,
+            Self::Context => Self::Event,
+        }
+    }
+}
+
+/// The lines of one of them.
+pub(super) fn lines(
+    pane: Pane,
+    fact: &Envelope<EnvironmentEvent>,
+    fold: &SessionFold,
+    theme: &Theme,
+) -> Vec<Line> {
+    match pane {
+        Pane::Event => event(fact, theme),
+        Pane::State => state(fold, theme),
+        Pane::Context => context(fold, theme),
+    }
+}
+
+fn event(fact: &Envelope<EnvironmentEvent>, theme: &Theme) -> Vec<Line> {
+    let mut lines = vec![
+        Line::new(&words(&fact.event), Style::default()),
+        Line::default(),
+    ];
+    let source = format!("{:?}", fact.source).to_lowercase();
+    let mut about = vec![
+        ("kind", visible(fact.event.tag())),
+        ("time", format!("{} UTC", precise(fact.at))),
+        ("source", source),
+    ];
+    about.extend(fact.agent_state_id.as_ref().map(|id| ("agent", id.to_string())));
+    about.extend(fact.run_id.as_ref().map(|id| ("run", id.to_string())));
+    about.extend(fact.cause.as_ref().map(|id| ("answers", id.to_string())));
+    lines.extend(about.iter().map(|(name, value)| named(name, value, theme)));
+    lines.push(Line::default());
+    let payload: Value = serde_json::from_slice(&fact.event.payload_json()).unwrap_or_default();
+    let payload = serde_json::to_string_pretty(&payload).unwrap_or_default();
+    lines.extend(payload.lines().map(|line| {
+        let mut line = Line::new(&visible(line), theme.faint);
+        line.verbatim = true;
+        line
+    }));
+    lines
+}
+
+fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
+    let Some(state) = fold.state() else {
+        return vec![Line::new("the session has not begun", theme.faint)];
+    };
+    let run = match &state.run {
+        Some(run) => format!(
+            "{} · {} · {} rounds of tools",
+            run.run_id,
+            run_word(run.status),
+            run.iterations
+        ),
+        None => "none yet".into(),
+    };
+    let mut lines = vec![
+        named("run", &run, theme),
+        named("model", &visible(&state.config.model.id), theme),
+        named("tokens", &units::usage(&state.usage), theme),
+        named("cost", &units::money(state.cost), theme),
+        named(
+            "window",
+            &format!(
+                "{} of {}",
+                units::count(state.context_tokens),
+                units::count(state.config.model.context_window)
+            ),
+            theme,
+        ),
+        named("decides", &format!("{:?}", state.config.approval).to_lowercase(), theme),
+        named("rules", &state.config.rules.len().to_string(), theme),
+        named("tools", &state.config.tools.len().to_string(), theme),
+    ];
+    if let Some(agent) = fold.root_agent() {
+        for entry in agent.calls() {
+            let call = format!("{}  {}", visible(&entry.call.name), describe(&entry.call.input));
+            lines.push(named("call", &call, theme));
+        }
+    }
+    for asked in &state.pending_approvals {
+        let call = format!("{}  {}", visible(&asked.name), describe(&asked.input));
+        lines.push(named("asks", &call, theme));
+    }
+    for (_, text) in &state.queued {
+        lines.push(named("queued", &visible(text), theme));
+    }
+    lines
+}
+
+fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
+    let Some(agent) = fold.root_agent() else {
+        return vec![Line::new("the session has not begun", theme.faint)];
+    };
+    let config = agent.config();
+    let mut lines = Vec::new();
+    let mut part = |title: String, text: &str| {
+        lines.push(Line::new(&title, theme.heading));
+        lines.extend(clean(text).lines().map(|line| Line::new(line, Style::default())));
+        lines.push(Line::default());
+    };
+    part("system".into(), &config.system_prompt);
+    for file in &config.instructions {
+        part(format!("instructions from {}", visible(&file.path)), &file.text);
+    }
+    let names: Vec<String> = config.tools.iter().map(|tool| visible(&tool.name)).collect();
+    part("tools".into(), &names.join(", "));
+    let Some(react) = agent.react() else {
+        part("messages".into(), "an agent that matches patterns asks no model");
+        return lines;
+    };
+    for message in react.messages() {
+        part(role(message.role).into(), &said(message));
+    }
+    lines
+}
+
+/// The messages that a model would be given, for programs.
+pub(super) fn value(fact: &Envelope<EnvironmentEvent>, fold: &SessionFold) -> Value {
+    let agent = fold.root_agent();
+    let context = agent.map(|agent| {
+        let config = agent.config();
+        let messages: Vec<&Message> = agent
+            .react()
+            .into_iter()
+            .flat_map(|react| react.messages().map(|message| &**message))
+            .collect();
+        let tools: Vec<&str> = config.tools.iter().map(|tool| tool.name.as_str()).collect();
+        json!({
+            "system": config.system_prompt,
+            "instructions": config.instructions,
+            "tools": tools,
+            "messages": messages,
+        })
+    });
+    json!({
+        "seq": fact.seq,
+        "words": words(&fact.event),
+        "event": fact,
+        "state": fold.state(),
+        "context": context,
+    })
+}
+
+fn said(message: &Message) -> String {
+    let mut text = String::new();
+    for part in &message.content {
+        match part {
+            ContentPart::Text(part) => text.push_str(&part.text),
+            ContentPart::Thinking(part) => text.push_str(&format!("(thinks) {}", part.text)),
+            ContentPart::ToolCall(call) => {
+                text.push_str(&format!("● {}  {}", visible(&call.name), describe(&call.input)));
+            }
+            ContentPart::ToolResult(result) => {
+                let texts: String = result.content.iter().filter_map(ContentPart::as_text).collect();
+                text.push_str(&texts);
+            }
+            ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+                text.push_str(&format!("[{}]", media.name.as_ref().unwrap_or(&media.media_type)));
+            }
+            ContentPart::Opaque(_) => {}
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+        Role::System => "system",
+    }
+}
+
+fn named(name: &str, value: &str, theme: &Theme) -> Line {
+    let mut line = Line::new(value, Style::default());
+    line.first = agentx_terminal::Row::new(&format!("{name:<9}"), theme.faint);
+    line.rest = agentx_terminal::Row::new("         ", theme.faint);
+    line
+}
+
+/// A point in time, to the millisecond.
+pub(super) fn precise(at: agentx::types::Timestamp) -> String {
+    format!("{}.{:03}", time_of(at), at.0.rem_euclid(1_000_000) / 1_000)
+}

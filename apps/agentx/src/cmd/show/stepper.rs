@@ -1,0 +1,191 @@
+//! Where one is in a session, and what keys do about it. Pure.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use agentx::types::{EnvironmentEvent, Vocabulary as _};
+
+use super::panes::Pane;
+use super::timeline::{Fact, Timeline};
+use super::words::words;
+
+/// Events that PageUp and PageDown go.
+const PAGE: usize = 10;
+
+/// What is being typed into the last row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Words to look for.
+    Words(String),
+    /// The number of an event.
+    Number(String),
+}
+
+/// Whether one goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// One does.
+    Stay,
+    /// One has seen enough.
+    Leave,
+}
+
+/// A place in a session.
+pub(crate) struct Stepper {
+    pub(super) timeline: Timeline,
+    /// The place of the event that is looked at.
+    pub(super) at: usize,
+    pub(super) pane: Pane,
+    /// Rows of the pane that are above what is seen.
+    pub(super) scrolled: usize,
+    pub(super) asked: Option<Asked>,
+    pub(super) help: bool,
+    /// Said once, in the last row.
+    pub(super) note: Option<String>,
+    /// What was looked for last.
+    wanted: String,
+}
+
+impl Stepper {
+    /// At the event of this number, or the last one.
+    pub(super) fn new(timeline: Timeline, seq: Option<u64>) -> Self {
+        let at = timeline.place_of(seq.unwrap_or(u64::MAX));
+        Self {
+            timeline,
+            at,
+            pane: Pane::default(),
+            scrolled: 0,
+            asked: None,
+            help: false,
+            note: None,
+            wanted: String::new(),
+        }
+    }
+
+    /// The event that is looked at.
+    pub(super) fn fact(&self) -> Option<&Fact> {
+        self.timeline.facts().get(self.at)
+    }
+
+    /// Takes a key.
+    pub(super) fn key(&mut self, key: KeyEvent) -> Step {
+        if key.kind == KeyEventKind::Release {
+            return Step::Stay;
+        }
+        self.note = None;
+        if std::mem::take(&mut self.help) {
+            return Step::Stay;
+        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if let Some(asked) = self.asked.take() {
+            self.answer(asked, key.code, control);
+            return Step::Stay;
+        }
+        match key.code {
+            KeyCode::Esc | KeyCode::Char('q') => return Step::Leave,
+            KeyCode::Char('c' | 'd') if control => return Step::Leave,
+            KeyCode::Left | KeyCode::Char('h') => self.go(self.at.saturating_sub(1)),
+            KeyCode::Right | KeyCode::Char('l' | ' ') => self.go(self.at + 1),
+            KeyCode::PageUp => self.go(self.at.saturating_sub(PAGE)),
+            KeyCode::PageDown => self.go(self.at + PAGE),
+            KeyCode::Home => self.go(0),
+            KeyCode::End | KeyCode::Char('G') => self.go(usize::MAX),
+            KeyCode::Char('[') => self.to_input(false),
+            KeyCode::Char(']') => self.to_input(true),
+            KeyCode::Up | KeyCode::Char('k') => self.scrolled = self.scrolled.saturating_sub(1),
+            KeyCode::Down | KeyCode::Char('j') => self.scrolled += 1,
+            KeyCode::Tab => self.turn(self.pane.next()),
+            KeyCode::BackTab => self.turn(self.pane.next().next()),
+            KeyCode::Char('/') => self.asked = Some(Asked::Words(String::new())),
+            KeyCode::Char('g') => self.asked = Some(Asked::Number(String::new())),
+            KeyCode::Char('n') => self.look(true),
+            KeyCode::Char('N') => self.look(false),
+            KeyCode::Char('?') | KeyCode::F(1) => self.help = true,
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    /// Takes a text that was pasted.
+    pub(super) fn paste(&mut self, text: &str) {
+        let line = text.lines().next().unwrap_or_default();
+        if let Some(Asked::Words(into) | Asked::Number(into)) = &mut self.asked {
+            into.extend(line.chars().filter(|c| !c.is_control()));
+        }
+    }
+
+    fn answer(&mut self, mut asked: Asked, code: KeyCode, control: bool) {
+        let (Asked::Words(text) | Asked::Number(text)) = &mut asked;
+        match code {
+            KeyCode::Esc => return,
+            KeyCode::Char('c' | 'd' | 'g') if control => return,
+            KeyCode::Enter => return self.answered(asked),
+            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Char('u') if control => text.clear(),
+            KeyCode::Char(c) if !control => text.push(c),
+            _ => {}
+        }
+        self.asked = Some(asked);
+    }
+
+    fn answered(&mut self, asked: Asked) {
+        match asked {
+            Asked::Words(words) => {
+                if !words.trim().is_empty() {
+                    self.wanted = words.trim().to_lowercase();
+                }
+                self.look(true);
+            }
+            Asked::Number(number) => match number.trim().parse::<u64>() {
+                Ok(seq) => {
+                    let place = self.timeline.place_of(seq);
+                    self.go(place);
+                }
+                Err(_) => self.note = Some(format!("`{number}` is no number of an event")),
+            },
+        }
+    }
+
+    fn go(&mut self, place: usize) {
+        self.at = place.min(self.timeline.facts().len().saturating_sub(1));
+        self.scrolled = 0;
+    }
+
+    fn turn(&mut self, pane: Pane) {
+        self.pane = pane;
+        self.scrolled = 0;
+    }
+
+    /// Goes to the next event whose words or kind have what is wanted; after the last one the first one comes.
+    fn look(&mut self, onward: bool) {
+        if self.wanted.is_empty() {
+            self.note = Some("`/` asks what to look for".into());
+            return;
+        }
+        let wanted = &self.wanted;
+        let fits = |fact: &Fact| {
+            fact.event.tag().contains(wanted.as_str()) || words(&fact.event).to_lowercase().contains(wanted)
+        };
+        match self.find(onward, fits) {
+            Some(place) => self.go(place),
+            None => self.note = Some(format!("`{}` is nowhere", self.wanted)),
+        }
+    }
+
+    /// Goes to what a person said before or after this.
+    fn to_input(&mut self, onward: bool) {
+        let found = self.find(onward, |fact| matches!(fact.event, EnvironmentEvent::UserMessage(_)));
+        if let Some(place) = found {
+            self.go(place);
+        }
+    }
+
+    fn find(&self, onward: bool, fits: impl Fn(&Fact) -> bool) -> Option<usize> {
+        let facts = self.timeline.facts();
+        let count = facts.len();
+        let mut places = (1..=count).map(|step| match onward {
+            true => (self.at + step) % count,
+            false => (self.at + count - step) % count,
+        });
+        places.find(|place| fits(&facts[*place]))
+    }
+}

@@ -1,0 +1,93 @@
+//! The events of a session, and how it stood after each. A fold that was made is kept here and there, so that going anywhere costs
+//! no more than the events since the last one that was kept, and going on by one costs that one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx::runtime::{Delivery, Derived, Runtime, RuntimeError, SessionFold, View};
+use agentx::types::{Envelope, EnvironmentEvent, SessionId};
+
+/// A fact.
+pub(super) type Fact = Arc<Envelope<EnvironmentEvent>>;
+
+/// A fold is kept each time so many events have passed.
+const STRIDE: usize = 1_024;
+
+/// All events of a session, and the way to its state after any of them.
+pub(crate) struct Timeline {
+    session: SessionId,
+    facts: Vec<Fact>,
+    /// By how many events they have seen; always a multiple of [`STRIDE`].
+    kept: BTreeMap<usize, SessionFold>,
+    /// The fold that was asked for last.
+    current: (usize, SessionFold),
+}
+
+impl Timeline {
+    /// Of these events, from the first on.
+    pub(crate) fn new(session: SessionId, facts: Vec<Fact>) -> Self {
+        Self {
+            current: (0, SessionFold::new(session.clone())),
+            session,
+            facts,
+            kept: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the whole session, as it is now.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub(crate) async fn read(runtime: &dyn Runtime, session: &SessionId) -> Result<Self, RuntimeError> {
+        let mut subscription = runtime.watch(session, 0, View::Environment, false).await?;
+        let mut facts = Vec::new();
+        while let Some(delivery) = subscription.next().await {
+            match delivery {
+                Delivery::Environment(fact) => facts.push(fact),
+                Delivery::CaughtUp(_) => break,
+                Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+                Delivery::Runtime(_) => {}
+            }
+        }
+        Ok(Self::new(session.clone(), facts))
+    }
+
+    /// Which session.
+    pub(super) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// All events.
+    pub(super) fn facts(&self) -> &[Fact] {
+        &self.facts
+    }
+
+    /// The place of an event among all; where there is none of this number, the nearest one.
+    pub(super) fn place_of(&self, seq: u64) -> usize {
+        let at = self.facts.partition_point(|fact| fact.seq < seq);
+        at.min(self.facts.len().saturating_sub(1))
+    }
+
+    /// How the session stood after the event at this place.
+    pub(super) fn after(&mut self, place: usize) -> &SessionFold {
+        let wanted = (place + 1).min(self.facts.len());
+        let (seen, _) = self.current;
+        let kept = self.kept.range(..=wanted).next_back();
+        let nearest = kept.filter(|(at, _)| seen > wanted || **at > seen);
+        if let Some((at, fold)) = nearest {
+            self.current = (*at, fold.clone());
+        } else if seen > wanted {
+            self.current = (0, SessionFold::new(self.session.clone()));
+        }
+        let (seen, fold) = &mut self.current;
+        let mut derived = Derived::state_only();
+        while *seen < wanted {
+            fold.apply(&self.facts[*seen], &mut derived);
+            *seen += 1;
+            if seen.is_multiple_of(STRIDE) {
+                self.kept.entry(*seen).or_insert_with(|| fold.clone());
+            }
+        }
+        fold
+    }
+}

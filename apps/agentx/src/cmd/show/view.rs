@@ -1,0 +1,169 @@
+//! A step as rows of a terminal: the events around it, where it is in the whole, and one of its panes. Pure.
+
+use agentx::types::Vocabulary as _;
+use agentx_terminal::{Line, Row, Style, Theme, width};
+
+use super::panes::{self, Pane, precise};
+use super::stepper::{Asked, Stepper};
+use super::words::words;
+use crate::render::units;
+
+/// The part of the height that the list of events gets.
+const LIST_SHARE: usize = 3;
+/// Rows of the list at most.
+const MOST_LISTED: usize = 9;
+/// Rows that are neither list nor pane.
+const AROUND: usize = 4;
+
+const HELP: &[(&str, &str)] = &[
+    ("← →", "one event back or on; PageUp and PageDown ten; Home and End to the ends"),
+    ("[ ]", "to what a person said before or after this"),
+    ("Tab", "the event, how the session stood after it, what the model would be given"),
+    ("↑ ↓", "moves what is below, where it is longer than the screen"),
+    ("/", "looks for words; n and N for the next and the one before"),
+    ("g", "goes to the event of a number"),
+    ("q", "leaves"),
+];
+
+/// The rows, and where the cursor stands.
+pub(super) fn rows(
+    stepper: &mut Stepper,
+    columns: usize,
+    rows: usize,
+    theme: &Theme,
+) -> (Vec<Row>, Option<(usize, usize)>) {
+    let height = rows.saturating_sub(1).max(1);
+    let mut shown = vec![head(stepper, columns, theme)];
+    if stepper.help {
+        shown.extend(help(columns, theme));
+        shown.truncate(height);
+        return (shown, Some((0, 0)));
+    }
+    let free = height.saturating_sub(AROUND);
+    let listed = (free / LIST_SHARE).clamp(1, MOST_LISTED);
+    shown.extend(list(stepper, columns, listed, theme));
+    shown.push(slider(stepper, columns, theme));
+    shown.push(tabs(stepper.pane, columns, theme));
+    let room = height.saturating_sub(shown.len() + 1);
+    shown.extend(pane(stepper, columns, room, theme));
+    shown.truncate(height.saturating_sub(1));
+    let (last, column) = foot(stepper, columns, theme);
+    let cursor = column.map(|column| (shown.len(), column));
+    shown.push(last);
+    (shown, cursor.or(Some((0, 0))))
+}
+
+fn head(stepper: &Stepper, columns: usize, theme: &Theme) -> Row {
+    let facts = stepper.timeline.facts();
+    let last = facts.last().map_or(0, |fact| fact.seq);
+    let mut row = Row::new(stepper.timeline.session().as_str(), theme.heading);
+    if let Some(fact) = stepper.fact() {
+        let begun = facts.first().map_or(fact.at, |first| first.at);
+        let since = units::duration(fact.at.millis_since(begun));
+        let place = format!("  {} of {last} · +{since} · {} UTC", fact.seq, precise(fact.at));
+        row.push(&place, Style::default());
+    }
+    row.cut(columns)
+}
+
+/// The events around the one that is looked at.
+fn list(stepper: &Stepper, columns: usize, height: usize, theme: &Theme) -> Vec<Row> {
+    let facts = stepper.timeline.facts();
+    let first = stepper.at.saturating_sub(height / 2);
+    let first = first.min(facts.len().saturating_sub(height));
+    let digits = facts.last().map_or(1, |fact| fact.seq.to_string().len());
+    let shown = facts.iter().enumerate().skip(first).take(height);
+    shown
+        .map(|(place, fact)| {
+            let is_here = place == stepper.at;
+            let before = place.checked_sub(1).and_then(|before| facts.get(before));
+            let since = before.map_or(0, |before| fact.at.millis_since(before.at));
+            let mut row = Row::new(if is_here { "› " } else { "  " }, theme.heading);
+            row.push(&format!("{:>digits$}  ", fact.seq), theme.faint);
+            if columns >= 60 {
+                row.push(&format!("+{:<7} {:<18} ", units::duration(since), fact.event.tag()), theme.faint);
+            }
+            let look = if is_here { theme.strong } else { Style::default() };
+            row.push(&words(&fact.event), look);
+            row.cut(columns)
+        })
+        .collect()
+}
+
+/// Where the event is in the whole.
+fn slider(stepper: &Stepper, columns: usize, theme: &Theme) -> Row {
+    let count = stepper.timeline.facts().len().max(1);
+    let track = columns.saturating_sub(2).max(1);
+    let place = if count == 1 { 0 } else { stepper.at * (track - 1) / (count - 1) };
+    let mut row = Row::new("├", theme.faint);
+    row.push(&"─".repeat(place), theme.faint);
+    row.push("●", theme.heading);
+    row.push(&"─".repeat(track - 1 - place), theme.faint);
+    row.push("┤", theme.faint);
+    row.cut(columns)
+}
+
+fn tabs(pane: Pane, columns: usize, theme: &Theme) -> Row {
+    let mut row = Row::default();
+    for each in Pane::ALL {
+        let (text, look) = match each == pane {
+            true => (format!("[{}]", each.name()), theme.strong),
+            false => (format!(" {} ", each.name()), theme.faint),
+        };
+        row.push(&text, look);
+        row.push(" ", Style::default());
+    }
+    row.cut(columns)
+}
+
+fn pane(stepper: &mut Stepper, columns: usize, room: usize, theme: &Theme) -> Vec<Row> {
+    let Some(fact) = stepper.fact().cloned() else {
+        return vec![Row::new("nothing has happened yet", theme.faint)];
+    };
+    let lines = panes::lines(stepper.pane, &fact, stepper.timeline.after(stepper.at), theme);
+    let mut rows: Vec<Row> = lines.iter().flat_map(|line: &Line| line.rows(columns)).collect();
+    let hidden = rows.len().saturating_sub(room);
+    // Of what the model would be given the end is what changed.
+    if stepper.pane == Pane::Context {
+        stepper.scrolled = stepper.scrolled.min(hidden);
+        let first = hidden - stepper.scrolled;
+        return rows.drain(first..first + room.min(rows.len())).collect();
+    }
+    stepper.scrolled = stepper.scrolled.min(hidden);
+    let first = stepper.scrolled;
+    rows.drain(first..first + room.min(rows.len())).collect()
+}
+
+fn foot(stepper: &Stepper, columns: usize, theme: &Theme) -> (Row, Option<usize>) {
+    if let Some(asked) = &stepper.asked {
+        let (prompt, text) = match asked {
+            Asked::Words(text) => ("look for › ", text),
+            Asked::Number(text) => ("go to event › ", text),
+        };
+        let mut row = Row::new(prompt, theme.heading);
+        row.push(text, Style::default());
+        let column = row.width();
+        return (row.cut(columns), Some(column));
+    }
+    if let Some(note) = &stepper.note {
+        return (Row::new(note, theme.removed).cut(columns), None);
+    }
+    let keys = match columns {
+        0..60 => "← → Tab · / · g · ? help · q",
+        _ => "← → one · PgUp PgDn ten · Tab pane · / look · g go · ? help · q leaves",
+    };
+    (Row::new(keys, theme.faint).cut(columns), None)
+}
+
+fn help(columns: usize, theme: &Theme) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (key, does) in HELP {
+        let mut line = Line::new(does, Style::default());
+        let pad = " ".repeat(6usize.saturating_sub(width(key)));
+        line.first = Row::new(&format!("  {key}{pad}"), theme.strong);
+        line.rest = Row::new("        ", Style::default());
+        rows.extend(line.rows(columns));
+    }
+    rows.push(Row::new("any key goes back", theme.faint));
+    rows
+}

@@ -1,0 +1,125 @@
+//! An event in words, on one line.
+
+use agentx::types::{
+    ActionKind, ApprovalDecision, ConfigChange, ContentPart, EffectOutcome, EnvironmentEvent, Vocabulary as _,
+};
+
+use crate::render::clean::visible;
+use crate::render::tool::describe;
+use crate::render::units;
+
+/// Of an event that has no words of its own so much is shown as it is.
+const MOST: usize = 400;
+
+/// What an event says.
+pub(super) fn words(event: &EnvironmentEvent) -> String {
+    use EnvironmentEvent as E;
+    match event {
+        E::UserMessage(message) => format!("a person says: {}", text_in(&message.content)),
+        E::InterruptRequested(_) => "a person wants what runs to stop".into(),
+        E::Approval(approval) => format!("a person decides about a call: {}", decision(approval.decision)),
+        E::StreamStart(start) if start.attempt > 1 => {
+            format!("{} begins to answer, attempt {}", visible(&start.model), start.attempt)
+        }
+        E::StreamStart(start) => format!("{} begins to answer", visible(&start.model)),
+        E::TextChunk(chunk) => short(&chunk.text),
+        E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
+        E::PartEnd(_) => "the part ends".into(),
+        E::ToolCallStart(call) => format!("the model begins to ask for {}", visible(&call.name)),
+        E::ToolCallChunk(chunk) => short(&chunk.json),
+        E::ToolCall(call) => format!("the model asks for {}  {}", visible(&call.name), describe(&call.input)),
+        E::UsageReport(report) => units::usage(&report.usage),
+        E::StreamEnd(_) => "the answer ends".into(),
+        E::AttemptFailed(failed) => {
+            let again = failed
+                .retry_in_ms
+                .map(|ms| format!("; again in {}", units::duration(ms)));
+            let again = again.unwrap_or_default();
+            format!("attempt {} failed: {}{again}", failed.attempt, short(&failed.message))
+        }
+        E::ActionStarted(started) => format!("about to {}", action(started.kind)),
+        E::ToolOutputChunk(chunk) => format!("output: {}", short(&chunk.text)),
+        E::EffectStarted(effect) => format!("step {} begins: {}", effect.step, visible(&effect.kind)),
+        E::EffectEnded(effect) => {
+            let how = match &*effect.outcome {
+                EffectOutcome::Done(_) => "is done".to_owned(),
+                EffectOutcome::Failed(failure) => format!("failed: {}", short(&failure.message)),
+            };
+            format!("step {} ({}) {how}", effect.step, visible(&effect.kind))
+        }
+        E::ToolResult(result) => {
+            let sign = if result.is_error { "✗" } else { "✓" };
+            format!("{sign} the tool answers: {}", text_in(&result.result))
+        }
+        E::SessionOpened(opened) => format!(
+            "the session begins, with {} in {}",
+            visible(&opened.config.model.id),
+            visible(&opened.config.workspace)
+        ),
+        E::WriterAttached(attached) => format!(
+            "process {} writes from here on ({})",
+            attached.process,
+            visible(&attached.program)
+        ),
+        E::SessionForked(forked) => format!("a copy of {} from its event {} on", forked.parent, forked.at_seq),
+        E::SessionTitled(titled) => format!("it is called: {}", short(&titled.title)),
+        E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
+        E::ConfigChanged(changed) => config(&changed.change),
+        E::AgentSpawned(spawned) => format!("an agent comes: {}", spawned.agent_state_id),
+        E::AgentClosed(closed) => format!("an agent goes: {}", short(&closed.reason)),
+        E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
+        E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
+        other => short(&String::from_utf8_lossy(&other.payload_json())),
+    }
+}
+
+fn decision(decision: ApprovalDecision) -> &'static str {
+    match decision {
+        ApprovalDecision::Once => "yes, once",
+        ApprovalDecision::Session => "yes, and the like in this session",
+        ApprovalDecision::Always => "yes, and the like always",
+        ApprovalDecision::Deny => "no",
+    }
+}
+
+fn action(kind: ActionKind) -> &'static str {
+    match kind {
+        ActionKind::CallModel => "ask the model",
+        ActionKind::CallTool => "run a tool",
+        ActionKind::AnswerCall => "answer a call without running it",
+        ActionKind::StartTimer => "wait for a time",
+        ActionKind::Cancel => "stop what runs",
+        _ => "do something",
+    }
+}
+
+fn config(change: &ConfigChange) -> String {
+    match change {
+        ConfigChange::Model(model) => format!("another model from here on: {}", visible(&model.id)),
+        ConfigChange::Limits(_) => "other limits from here on".into(),
+        ConfigChange::Approval(mode) => format!("who decides: {mode:?}").to_lowercase(),
+        ConfigChange::RuleAdded(rule) => format!("one rule more, for {}", visible(&rule.tool)),
+        ConfigChange::Tools(tools) => format!("other tools from here on: {}", tools.len()),
+        _ => "the configuration changes".into(),
+    }
+}
+
+/// The words of a message; what is no text is named by its kind.
+pub(super) fn text_in(content: &[ContentPart]) -> String {
+    let mut text = String::new();
+    for part in content {
+        match part {
+            ContentPart::Text(part) => text.push_str(&part.text),
+            ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+                text.push_str(&format!("[{}]", media.name.as_ref().unwrap_or(&media.media_type)));
+            }
+            _ => {}
+        }
+    }
+    short(&text)
+}
+
+fn short(text: &str) -> String {
+    let cut: String = text.chars().take(MOST).collect();
+    visible(&cut)
+}

@@ -1,0 +1,149 @@
+//! What is shown to somebody who only looks at a session: as the chat shows it where the terminal can do that, in lines or as events
+//! where it cannot. Used by `watch` and `mirror`.
+
+use agentx::runtime::Delivery;
+use agentx::types::{Envelope, RuntimeEvent};
+
+use crate::chat::screen::Screen;
+use crate::chat::terminal::RawMode;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::render::cast::Cast;
+use crate::render::transcript::{Lane, Transcript};
+use crate::render::{approval, conversation};
+
+/// Where it is shown.
+pub(crate) enum Stage {
+    /// As events, a line each.
+    Events,
+    /// In lines.
+    Lines,
+    /// On a screen.
+    Screen {
+        /// The terminal, until it is dropped.
+        raw: RawMode,
+        /// What it shows.
+        screen: Screen,
+    },
+}
+
+/// Shows what happens in a session.
+pub(crate) struct Spectator {
+    stage: Stage,
+    transcript: Transcript,
+    cast: Cast,
+}
+
+impl Spectator {
+    /// Begins with nothing.
+    pub(crate) fn new(stage: Stage, console: &Console) -> Self {
+        Self {
+            stage,
+            transcript: Transcript::new(console.out_style(), console.terminal.width).with_costs(),
+            cast: Cast::new(console.out_style(), console.terminal.width),
+        }
+    }
+
+    /// Takes what a subscription delivers.
+    pub(crate) fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+        match (delivery, &self.stage) {
+            (Delivery::Runtime(envelope), Stage::Events) => console.out_json(&**envelope),
+            (Delivery::Runtime(envelope), _) => {
+                self.tell(envelope, console);
+                Ok(())
+            }
+            (Delivery::Environment(_) | Delivery::CutOff(_) | Delivery::CaughtUp(_), _) => Ok(()),
+        }
+    }
+
+    /// Whether an event is of another agent than the one that people talk to.
+    pub(crate) fn is_of_another(&self, envelope: &Envelope<RuntimeEvent>) -> bool {
+        self.cast.is_of_another(envelope)
+    }
+
+    /// Takes note of an agent that came before anything is shown.
+    pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        self.cast.meet(envelope);
+    }
+
+    fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
+        match &envelope.event {
+            RuntimeEvent::UserMessageAdded(added) => {
+                let said = conversation::said(&conversation::words(&added.message), console.out_style());
+                self.transcript.aside(&said);
+            }
+            RuntimeEvent::ApprovalRequested(request) => {
+                let question = approval::question(request, None, console.out_style());
+                self.transcript.aside(&question);
+            }
+            _ => self.cast.event(&mut self.transcript, envelope),
+        }
+    }
+
+    /// Says something beside what is shown; where both are on one screen, in a line of its own.
+    pub(crate) fn say(&mut self, text: &str, console: &mut Console) -> Result<(), CliError> {
+        if matches!(self.stage, Stage::Screen { .. }) {
+            self.transcript.aside(text);
+            return self.print(console);
+        }
+        if console.terminal.output && console.terminal.error {
+            self.transcript.end_line();
+            self.print(console)?;
+        }
+        console.say(&format!("{text}\n"));
+        Ok(())
+    }
+
+    /// Says in the last row how things stand, where there is a screen.
+    pub(crate) fn set_status(&mut self, status: &str) {
+        if let Stage::Screen { screen, .. } = &mut self.stage {
+            screen.set_status(status.to_owned());
+        }
+    }
+
+    /// The terminal has another size now.
+    pub(crate) fn resize(&mut self, columns: usize, rows: usize) {
+        if let Stage::Screen { screen, .. } = &mut self.stage {
+            screen.resize(columns, rows);
+            self.transcript.set_width(columns);
+            self.cast.set_width(columns);
+        }
+    }
+
+    /// Writes what is new.
+    pub(crate) fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
+        let pieces = self.transcript.take();
+        match &mut self.stage {
+            Stage::Screen { screen, .. } => {
+                for piece in pieces {
+                    match piece.lane {
+                        Lane::Answer => screen.print_answer(&piece.text),
+                        Lane::Aside => screen.print(&piece.text),
+                    }
+                }
+                screen.set_beside(self.cast.unfinished());
+                console.out(&screen.take())
+            }
+            Stage::Lines | Stage::Events => {
+                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
+                console.out(&text)?;
+                console.flush()
+            }
+        }
+    }
+
+    /// Ends the line that is open, and gives the terminal back.
+    pub(crate) fn end(&mut self, console: &mut Console) -> Result<(), CliError> {
+        self.transcript.end_line();
+        self.print(console)?;
+        let ended = match std::mem::replace(&mut self.stage, Stage::Lines) {
+            Stage::Screen { raw, mut screen } => {
+                let bytes = screen.leave();
+                drop(raw);
+                console.out(&bytes)
+            }
+            Stage::Lines | Stage::Events => Ok(()),
+        };
+        ended.and_then(|()| console.flush())
+    }
+}

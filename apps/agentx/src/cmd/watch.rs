@@ -1,0 +1,266 @@
+//! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to it.
+
+use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
+use agentx::types::SessionId;
+use crossterm::event::{KeyCode, KeyModifiers};
+use tokio::sync::mpsc;
+use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
+
+use crate::args::{From, Global, OutputFormat, WatchArgs};
+use crate::chat::past::Past;
+use crate::chat::screen::Screen;
+use crate::chat::terminal::{Input, RawMode, keys};
+use crate::cmd::spectator::{Spectator, Stage};
+use crate::compose::Place;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::follow::Follower;
+use crate::link::Link;
+use crate::render::clean::visible;
+use crate::signals::Signals;
+
+/// How often it is looked who drives: what is said there comes at once, that somebody left may take so long.
+const LOOK: Duration = Duration::from_secs(1);
+/// Among so many of the latest sessions one that is driven is looked for.
+const LATEST: usize = 200;
+
+/// Watches a session until whoever drives it has left, or the person has seen enough.
+pub(crate) async fn run(
+    place: &Place,
+    args: &WatchArgs,
+    global: &Global,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let signals = Signals::listen()?;
+    let info = find(place, args.id.as_deref()).await?;
+    let after = match args.from {
+        Some(From::After(seq)) => seq,
+        Some(From::Live) => info.last_seq,
+        None => 0,
+    };
+    let events = Follower::watching(place.shared(), info.session_id.clone(), after, View::Runtime).await?;
+    let has_events = global.json || args.output_format == OutputFormat::StreamJson;
+    let (stage, inputs) = stage(has_events, console)?;
+    // Of a long session only the end is shown, as where one goes on with it.
+    let past = (args.from.is_none() && !has_events).then(|| Past::until(info.last_seq));
+    let mut watch = Watch {
+        spectator: Spectator::new(stage, console),
+        place,
+        id: info.session_id.clone(),
+        past,
+        driver: None,
+        absent: 0,
+    };
+    let end = watch.follow(events, inputs, signals, console).await;
+    watch.spectator.end(console)?;
+    if let Ok(Some(left)) = &end {
+        console.say(&format!("{}\n", console.err_style().dim(left)));
+    }
+    end.map(|_| Exit::Ok)
+}
+
+/// The session that is meant: without a name the latest that somebody drives.
+async fn find(place: &Place, id: Option<&str>) -> Result<SessionInfo, CliError> {
+    let runtime = place.runtime();
+    if let Some(id) = id {
+        return Ok(runtime.info(&runtime.resolve(id).await?).await?);
+    }
+    let query = SessionQuery {
+        owner: runtime.owner().clone(),
+        workspace: None,
+        limit: LATEST,
+        before: None,
+    };
+    let mut latest = runtime.sessions(query).await?;
+    let driven = latest.iter().position(|info| info.writer.is_some());
+    driven
+        .map(|at| latest.swap_remove(at))
+        .ok_or(CliError::NobodyDrives)
+}
+
+/// A screen where the terminal has one, and the keys that are typed there.
+fn stage(
+    has_events: bool,
+    console: &Console,
+) -> Result<(Stage, Option<mpsc::Receiver<Input>>), CliError> {
+    let terminal = console.terminal;
+    if has_events {
+        return Ok((Stage::Events, None));
+    }
+    if !(terminal.input && terminal.output && terminal.capable) {
+        return Ok((Stage::Lines, None));
+    }
+    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+    let screen = Screen::new(columns.into(), rows.into(), console.theme());
+    let raw = RawMode::enter()?;
+    Ok((Stage::Screen { raw, screen }, Some(keys())))
+}
+
+struct Watch<'a> {
+    spectator: Spectator,
+    place: &'a Place,
+    id: SessionId,
+    /// What was there before is collected and shown together.
+    past: Option<Past>,
+    /// Who drives, as it was said last.
+    driver: Option<String>,
+    /// How often nobody was found who drives, one after the other.
+    absent: u32,
+}
+
+impl Watch<'_> {
+    /// Shows what comes; returns what is to be said at the end, if whoever drove has left.
+    async fn follow(
+        &mut self,
+        mut events: Follower,
+        mut inputs: Option<mpsc::Receiver<Input>>,
+        mut signals: Signals,
+        console: &mut Console,
+    ) -> Result<Option<String>, CliError> {
+        let mut link = Link::of(self.place);
+        let mut looks = looks();
+        loop {
+            tokio::select! {
+                delivery = events.next() => {
+                    let Some(delivery) = delivery? else { return Ok(Some("· it is over".into())) };
+                    self.delivery(&delivery, console)?;
+                    while let Some(delivery) = events.ready() {
+                        self.delivery(&delivery, console)?;
+                    }
+                    self.spectator.print(console)?;
+                }
+                news = link.news() => {
+                    let style = console.out_style();
+                    self.spectator.say(&style.warn(&format!("· {news}")), console)?;
+                }
+                _ = looks.tick(), if self.past.is_none() => {
+                    if let Some(left) = self.look(console).await? {
+                        return Ok(Some(left));
+                    }
+                }
+                input = typed(&mut inputs) => {
+                    if self.input(input, console)? {
+                        return Ok(None);
+                    }
+                }
+                _ = signals.next() => return Ok(None),
+            }
+        }
+    }
+
+    fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+        if let (Delivery::Runtime(envelope), Some(past)) = (delivery, &mut self.past)
+            && past.take(envelope)
+        {
+            self.spectator.meet(envelope);
+            return Ok(());
+        }
+        match (delivery, self.past.take()) {
+            (Delivery::CaughtUp(_), Some(past)) => self.show_past(&past, console),
+            (_, past) => {
+                self.past = past;
+                self.spectator.delivery(delivery, console)
+            }
+        }
+    }
+
+    fn show_past(&mut self, past: &Past, console: &mut Console) -> Result<(), CliError> {
+        let turns = past.last_turns(|envelope| self.spectator.is_of_another(envelope));
+        let hidden = past.all().len() - turns.len();
+        if hidden > 0 {
+            let all = self.place.command(&format!("sessions show {}", self.id));
+            let note = format!("… earlier events are left out; {all}");
+            self.spectator.say(&console.out_style().dim(&note), console)?;
+        }
+        for envelope in turns {
+            self.spectator
+                .delivery(&Delivery::Runtime(envelope.clone()), console)?;
+        }
+        self.spectator.print(console)
+    }
+
+    /// Looks who drives. Of a server that says nothing: it writes all of its sessions.
+    async fn look(&mut self, console: &mut Console) -> Result<Option<String>, CliError> {
+        if self.place.remote().is_some() {
+            if self.driver.is_none() {
+                self.comes("the server", console)?;
+            }
+            return Ok(None);
+        }
+        let info = self.place.runtime().info(&self.id).await?;
+        let driver = info.writer.map(|writer| format!("process {}", writer.process));
+        match (&driver, &self.driver) {
+            (Some(new), old) => {
+                self.absent = 0;
+                if old.as_ref() != Some(new) {
+                    self.comes(&new.clone(), console)?;
+                }
+            }
+            // What it said last has come by the time of the second look.
+            (None, Some(old)) => {
+                self.absent += 1;
+                if self.absent > 1 {
+                    let again = self.place.command(&format!("resume {}", self.id));
+                    return Ok(Some(format!("· {old} has left it; go on with: {again}")));
+                }
+            }
+            (None, None) => {
+                self.absent += 1;
+                if self.absent == 1 {
+                    self.status("nobody drives it; what comes follows");
+                    let note = "· nobody drives it now; what comes follows, Ctrl-C ends it";
+                    self.spectator.say(&console.out_style().dim(note), console)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn comes(&mut self, driver: &str, console: &mut Console) -> Result<(), CliError> {
+        self.driver = Some(driver.to_owned());
+        self.status(&format!("{driver} drives it"));
+        let note = format!("· {driver} drives it; what comes follows, Ctrl-C ends it");
+        self.spectator.say(&console.out_style().dim(&note), console)
+    }
+
+    fn status(&mut self, who: &str) {
+        let status = format!("watching {} · {who}", visible(self.id.as_str()));
+        self.spectator.set_status(&status);
+    }
+
+    /// Whether that was enough.
+    fn input(&mut self, input: Input, console: &mut Console) -> Result<bool, CliError> {
+        match input {
+            Input::End => return Ok(true),
+            Input::Resize(columns, rows) => {
+                self.spectator.resize(columns, rows);
+                self.spectator.print(console)?;
+            }
+            Input::Key(key) => {
+                let control = key.modifiers.contains(KeyModifiers::CONTROL);
+                return Ok(match key.code {
+                    KeyCode::Esc | KeyCode::Char('q') => true,
+                    KeyCode::Char('c' | 'd') => control,
+                    _ => false,
+                });
+            }
+            _ => {}
+        }
+        Ok(false)
+    }
+}
+
+fn looks() -> Interval {
+    let mut looks = interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    looks
+}
+
+/// What is typed next; for ever, where nobody can type. Safe to drop while it waits.
+async fn typed(inputs: &mut Option<mpsc::Receiver<Input>>) -> Input {
+    match inputs {
+        Some(inputs) => inputs.recv().await.unwrap_or(Input::End),
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,146 @@
+//! What the picker waits for: pages of the list, previews, searches. Of previews and searches only one each is under way; what is
+//! wished for meanwhile is asked for after it.
+
+use std::sync::Arc;
+
+use agentx::runtime::{Runtime, RuntimeError, SearchHit, SessionInfo, SessionQuery};
+use agentx::types::{SessionId, Timestamp};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::preview::{Preview, preview};
+
+/// Sessions that are on the screen at once.
+const FIRST: usize = 120;
+/// Sessions that are read at once after that.
+const PAGE: usize = 2_000;
+/// Places where words were said.
+const HITS: usize = 100;
+/// Answers that may wait; then whoever has the next one waits.
+const WAITING: usize = 16;
+
+/// Something that was asked for.
+#[derive(Debug)]
+pub(super) enum News {
+    /// More sessions.
+    Page(Vec<SessionInfo>),
+    /// There are no more.
+    Complete,
+    /// What was said last in a session.
+    Preview(SessionId, Preview),
+    /// Where these words were said.
+    Hits(String, Vec<SearchHit>),
+}
+
+/// Asks a runtime, and takes the answers.
+pub(super) struct Loader {
+    runtime: Arc<dyn Runtime>,
+    /// Whoever asks ends with the picker.
+    tasks: JoinSet<()>,
+    sender: mpsc::Sender<Result<News, RuntimeError>>,
+    news: mpsc::Receiver<Result<News, RuntimeError>>,
+    previewing: bool,
+    searching: Option<String>,
+}
+
+impl Loader {
+    pub(super) fn new(runtime: Arc<dyn Runtime>) -> Self {
+        let (sender, news) = mpsc::channel(WAITING);
+        Self {
+            runtime,
+            tasks: JoinSet::new(),
+            sender,
+            news,
+            previewing: false,
+            searching: None,
+        }
+    }
+
+    /// The latest sessions, of one directory or of all.
+    pub(super) async fn first(&self, workspace: Option<String>) -> Result<Vec<SessionInfo>, RuntimeError> {
+        page(&*self.runtime, workspace, None, FIRST).await
+    }
+
+    /// Asks for all sessions, page by page.
+    pub(super) fn all(&mut self, workspace: Option<String>) {
+        let (runtime, sender) = (self.runtime.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            let mut before = None;
+            loop {
+                let found = page(&*runtime, workspace.clone(), before, PAGE).await;
+                // Of those that changed in the same instant some may be on the next page.
+                let last = found.as_ref().ok().filter(|page| page.len() == PAGE);
+                let next = last.and_then(|page| page.last()).map(|info| info.updated_at);
+                let next = next.map(|at| Timestamp(at.0.saturating_add(1)));
+                let is_last = next.is_none() || next == before;
+                before = next;
+                let failed = found.is_err();
+                if sender.send(found.map(News::Page)).await.is_err() || failed {
+                    return;
+                }
+                if is_last {
+                    let _ = sender.send(Ok(News::Complete)).await;
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Asks what was said last in a session.
+    pub(super) fn preview(&mut self, info: SessionInfo) {
+        if std::mem::replace(&mut self.previewing, true) {
+            return;
+        }
+        let (runtime, sender) = (self.runtime.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            let preview = preview(&*runtime, &info).await;
+            let _ = sender.send(Ok(News::Preview(info.session_id, preview))).await;
+        });
+    }
+
+    /// Asks where words were said.
+    pub(super) fn search(&mut self, words: String) {
+        if self.searching.is_some() {
+            return;
+        }
+        self.searching = Some(words.clone());
+        let (runtime, sender) = (self.runtime.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            // Words that cannot be searched for are found nowhere; the filter still holds.
+            let hits = runtime.search(&words, HITS).await.unwrap_or_default();
+            let _ = sender.send(Ok(News::Hits(words, hits))).await;
+        });
+    }
+
+    /// The next answer. Safe to drop while it waits.
+    pub(super) async fn news(&mut self) -> Result<News, RuntimeError> {
+        match self.news.recv().await {
+            Some(news) => {
+                match &news {
+                    Ok(News::Preview(..)) => self.previewing = false,
+                    Ok(News::Hits(..)) => self.searching = None,
+                    _ => {}
+                }
+                while self.tasks.try_join_next().is_some() {}
+                news
+            }
+            // This end holds a sender.
+            None => std::future::pending().await,
+        }
+    }
+}
+
+async fn page(
+    runtime: &dyn Runtime,
+    workspace: Option<String>,
+    before: Option<Timestamp>,
+    limit: usize,
+) -> Result<Vec<SessionInfo>, RuntimeError> {
+    let query = SessionQuery {
+        owner: runtime.owner().clone(),
+        workspace,
+        limit,
+        before,
+    };
+    runtime.sessions(query).await
+}

@@ -1,0 +1,304 @@
+//! What the picker knows: the sessions, which of them are shown, and which one is chosen. Pure: keys and answers go in, what is to
+//! be done comes out.
+
+use std::collections::{HashMap, HashSet};
+
+use agentx::runtime::{SearchHit, SessionInfo};
+use agentx::types::{RunStatus, SessionId};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// Rows that PageUp and PageDown go.
+const PAGE: usize = 10;
+/// Fewer letters than this would be in too many messages to say anything; a character of a dense script is a word.
+const TELLING: usize = 3;
+
+/// A session of the list, and what a filter is held against.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) info: SessionInfo,
+    words: String,
+}
+
+/// What is seen about how a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Another process writes it.
+    Elsewhere,
+    /// Its process died in the middle of a run.
+    BrokeOff,
+    /// It waits for somebody to decide.
+    Asks,
+    /// It is a copy of another.
+    Fork,
+    /// Nothing of all this.
+    None,
+}
+
+/// What a key leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Only what is shown may have changed.
+    Stay,
+    /// This one it is.
+    Take(SessionId),
+    /// None.
+    Leave,
+}
+
+/// All that the picker knows.
+#[derive(Debug)]
+pub(super) struct Model {
+    /// The directory that is meant where nobody names one.
+    pub(super) here: String,
+    /// On a server all sessions are written by it: that says nothing.
+    pub(super) on_server: bool,
+    entries: Vec<Entry>,
+    known: HashSet<SessionId>,
+    /// Whether the list has an end yet.
+    pub(super) complete: bool,
+    /// Only those of this directory.
+    pub(super) only_here: bool,
+    pub(super) filter: String,
+    shown: Vec<usize>,
+    at: usize,
+    /// Where the words of the filter were said, for the filter that was searched last.
+    hits: HashMap<SessionId, SearchHit>,
+    searched: String,
+    pub(super) help: bool,
+    /// Said once, below the list.
+    pub(super) note: Option<String>,
+}
+
+impl Model {
+    /// Before anything is known.
+    pub(super) fn new(here: String, on_server: bool) -> Self {
+        Self {
+            here,
+            on_server,
+            entries: Vec::new(),
+            known: HashSet::new(),
+            complete: false,
+            only_here: true,
+            filter: String::new(),
+            shown: Vec::new(),
+            at: 0,
+            hits: HashMap::new(),
+            searched: String::new(),
+            help: false,
+            note: None,
+        }
+    }
+
+    /// Takes sessions in; returns how many were new.
+    pub(super) fn add(&mut self, page: Vec<SessionInfo>) -> usize {
+        let before = self.entries.len();
+        let chosen = self.chosen().map(|info| info.session_id.clone());
+        for info in page {
+            if self.known.insert(info.session_id.clone()) {
+                let words = format!(
+                    "{}\n{}\n{}\n{}",
+                    info.title, info.workspace, info.session_id, info.model
+                );
+                self.entries.push(Entry {
+                    words: words.to_lowercase(),
+                    info,
+                });
+            }
+        }
+        self.entries
+            .sort_by(|one, other| order(&other.info).cmp(&order(&one.info)));
+        self.show_again(chosen);
+        self.entries.len() - before
+    }
+
+    /// All are known now. Where this directory has none, those of all others are shown.
+    pub(super) fn completed(&mut self) {
+        self.complete = true;
+        if self.only_here && self.filter.is_empty() && self.shown.is_empty() {
+            self.only_here = false;
+            self.choose_again();
+        }
+    }
+
+    /// Takes in where the words of a filter were said.
+    pub(super) fn found(&mut self, words: &str, hits: Vec<SearchHit>) {
+        self.searched = words.to_owned();
+        self.hits.clear();
+        for hit in hits {
+            self.hits.entry(hit.session_id.clone()).or_insert(hit);
+        }
+        self.choose_again();
+    }
+
+    /// The words to search for, where that was not done yet.
+    pub(super) fn to_search(&self) -> Option<String> {
+        let words = self.filter.trim();
+        let dense = words.chars().any(|c| u32::from(c) >= 0x2e80);
+        let telling = words.chars().count() >= TELLING || dense;
+        (telling && words != self.searched).then(|| words.to_owned())
+    }
+
+    /// The sessions that are shown.
+    pub(super) fn shown(&self) -> impl ExactSizeIterator<Item = &Entry> {
+        self.shown.iter().map(|at| &self.entries[*at])
+    }
+
+    /// How many sessions are known.
+    pub(super) fn total(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The number of the chosen one among those that are shown.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The chosen one.
+    pub(super) fn chosen(&self) -> Option<&SessionInfo> {
+        let entry = self.shown.get(self.at)?;
+        Some(&self.entries[*entry].info)
+    }
+
+    /// Where the words of the filter were said in a session.
+    pub(super) fn hit(&self, session: &SessionId) -> Option<&SearchHit> {
+        let is_current = self.searched == self.filter.trim();
+        self.hits.get(session).filter(|_| is_current)
+    }
+
+    /// How a session stands, at a glance.
+    pub(super) fn mark(&self, info: &SessionInfo) -> Mark {
+        let is_final = info.status.is_none_or(RunStatus::is_final);
+        match (&info.writer, info.status) {
+            (Some(_), _) if !self.on_server => Mark::Elsewhere,
+            (_, Some(RunStatus::AwaitingApproval)) => Mark::Asks,
+            (None, _) if !is_final => Mark::BrokeOff,
+            (Some(_), _) if !is_final => Mark::Elsewhere,
+            _ if info.parent.is_some() => Mark::Fork,
+            _ => Mark::None,
+        }
+    }
+
+    /// Takes a key.
+    pub(super) fn key(&mut self, key: KeyEvent) -> Step {
+        if key.kind == KeyEventKind::Release {
+            return Step::Stay;
+        }
+        self.note = None;
+        if std::mem::take(&mut self.help) {
+            return Step::Stay;
+        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => return Step::Leave,
+            KeyCode::Char('c' | 'd' | 'g') if control => return Step::Leave,
+            KeyCode::Enter => return self.take(),
+            KeyCode::Up => self.up(1),
+            KeyCode::Down => self.down(1),
+            KeyCode::Char('p' | 'k') if control => self.up(1),
+            KeyCode::Char('n' | 'j') if control => self.down(1),
+            KeyCode::PageUp => self.up(PAGE),
+            KeyCode::PageDown => self.down(PAGE),
+            KeyCode::Home => self.at = 0,
+            KeyCode::End => self.at = self.shown.len().saturating_sub(1),
+            KeyCode::Tab | KeyCode::BackTab => {
+                self.only_here = !self.only_here;
+                self.choose_again();
+            }
+            KeyCode::F(1) => self.help = true,
+            KeyCode::Char('?') if self.filter.is_empty() => self.help = true,
+            _ => self.edit(key.code, control),
+        }
+        Step::Stay
+    }
+
+    /// Takes a text that was pasted.
+    pub(super) fn paste(&mut self, text: &str) {
+        let line = text.lines().next().unwrap_or_default();
+        self.filter
+            .extend(line.chars().filter(|c| !c.is_control()).take(200));
+        self.filter_changed();
+    }
+
+    /// A number was typed before the list was shown again: the rows of the plain list.
+    pub(super) fn numbered(&self, number: usize) -> Option<&SessionInfo> {
+        self.shown().nth(number.checked_sub(1)?).map(|entry| &entry.info)
+    }
+
+    fn edit(&mut self, code: KeyCode, control: bool) {
+        match code {
+            KeyCode::Backspace => drop(self.filter.pop()),
+            KeyCode::Char('h') if control => drop(self.filter.pop()),
+            KeyCode::Char('u') if control => self.filter.clear(),
+            KeyCode::Char('w') if control => {
+                let kept = self.filter.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                self.filter.truncate(kept);
+            }
+            KeyCode::Char(c) if !control => self.filter.push(c),
+            _ => return,
+        }
+        self.filter_changed();
+    }
+
+    fn filter_changed(&mut self) {
+        self.at = 0;
+        self.shown.clear();
+        self.choose_again();
+    }
+
+    fn take(&mut self) -> Step {
+        let Some(info) = self.chosen() else {
+            return Step::Stay;
+        };
+        let id = info.session_id.clone();
+        match &info.writer {
+            Some(writer) if !self.on_server => {
+                let process = writer.process;
+                self.note = Some(format!(
+                    "process {process} has it open; `agentx watch {id}` looks on"
+                ));
+                Step::Stay
+            }
+            _ => Step::Take(id),
+        }
+    }
+
+    fn up(&mut self, rows: usize) {
+        self.at = self.at.saturating_sub(rows);
+    }
+
+    fn down(&mut self, rows: usize) {
+        self.at = (self.at + rows).min(self.shown.len().saturating_sub(1));
+    }
+
+    /// Finds out what is shown; the chosen one stays chosen where it can.
+    fn choose_again(&mut self) {
+        let chosen = self.chosen().map(|info| info.session_id.clone());
+        self.show_again(chosen);
+    }
+
+    fn show_again(&mut self, chosen: Option<SessionId>) {
+        let filter = self.filter.to_lowercase();
+        let words: Vec<&str> = filter.split_whitespace().collect();
+        let searched = self.searched == self.filter.trim();
+        let fits = |entry: &Entry| {
+            (!self.only_here || entry.info.workspace == self.here)
+                && (words.iter().all(|word| entry.words.contains(word))
+                    || (searched && self.hits.contains_key(&entry.info.session_id)))
+        };
+        let entries = self.entries.iter().enumerate();
+        let shown = entries
+            .filter(|(_, entry)| fits(entry))
+            .map(|(at, _)| at)
+            .collect();
+        self.shown = shown;
+        let place = chosen.filter(|_| self.at > 0).and_then(|id| {
+            let mut shown = self.shown.iter();
+            shown.position(|at| self.entries[*at].info.session_id == id)
+        });
+        self.at = place.unwrap_or(self.at.min(self.shown.len().saturating_sub(1)));
+    }
+}
+
+fn order(info: &SessionInfo) -> (agentx::types::Timestamp, &SessionId) {
+    (info.updated_at, &info.session_id)
+}

@@ -1,0 +1,95 @@
+//! The picker of a terminal that can only print lines: a numbered list, and a line to answer it with.
+
+use tokio::sync::mpsc;
+
+use super::Picked;
+use super::load::Loader;
+use super::model::{Mark, Model};
+use super::view::title;
+use crate::chat::terminal::Input;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::table::{cut, table};
+use crate::render::units;
+use crate::signals::Signals;
+
+/// So many are listed at once.
+const LISTED: usize = 20;
+
+/// Lets a person choose by number; words narrow the list.
+pub(super) async fn pick(
+    mut model: Model,
+    mut loader: Loader,
+    console: &mut Console,
+    inputs: &mut mpsc::Receiver<Input>,
+) -> Result<Picked, CliError> {
+    let mut signals = Signals::listen()?;
+    console.out(&listed(&model, console.terminal.width))?;
+    loop {
+        console.say("which one? a number, words to look for, or nothing to leave › ");
+        let line = loop {
+            tokio::select! {
+                exit = signals.next() => return Ok(Picked::Nothing(exit)),
+                input = inputs.recv() => match input {
+                    Some(Input::Line(line)) => break line,
+                    Some(Input::End) | None => return Ok(Picked::Nothing(Exit::Ok)),
+                    Some(_) => {}
+                },
+                news = loader.news() => match news? {
+                    super::News::Page(page) => drop(model.add(page)),
+                    super::News::Complete => model.completed(),
+                    super::News::Preview(..) | super::News::Hits(..) => {}
+                },
+            }
+        };
+        let words = line.trim();
+        if words.is_empty() {
+            return Ok(Picked::Nothing(Exit::Ok));
+        }
+        match words.parse().ok().map(|number| model.numbered(number)) {
+            Some(Some(info)) => return Ok(Picked::Session(info.session_id.clone())),
+            Some(None) => console.say("there is no such number\n"),
+            None => {
+                model.filter.clear();
+                model.only_here = false;
+                model.paste(words);
+                console.out(&listed(&model, console.terminal.width))?;
+            }
+        }
+    }
+}
+
+fn listed(model: &Model, width: usize) -> String {
+    if model.shown().len() == 0 {
+        return "nothing fits\n".into();
+    }
+    let now = units::now();
+    let rows: Vec<Vec<String>> = model
+        .shown()
+        .take(LISTED)
+        .enumerate()
+        .map(|(i, entry)| {
+            let mark = match model.mark(&entry.info) {
+                Mark::Elsewhere => "open",
+                Mark::BrokeOff => "broke off",
+                Mark::Asks => "asks",
+                Mark::Fork => "fork",
+                Mark::None => "",
+            };
+            vec![
+                (i + 1).to_string(),
+                units::ago(entry.info.updated_at, now),
+                mark.to_owned(),
+                title(&entry.info),
+            ]
+        })
+        .collect();
+    let more = model.shown().len().saturating_sub(LISTED);
+    let mut text = table(&rows, width);
+    if more > 0 {
+        text.push_str(&cut(&format!("… and {more} more"), width));
+        text.push('\n');
+    }
+    text
+}

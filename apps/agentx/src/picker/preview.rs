@@ -1,0 +1,76 @@
+//! The last exchange of a session, from the end of its log: what was said to the agent, and what it answered. Only as much is
+//! read as that takes, so that the preview of a long session costs no more than that of a short one.
+
+use agentx::runtime::{Delivery, Runtime, SessionInfo, View};
+use agentx::types::{ContentPart, EnvironmentEvent};
+
+use crate::render::clean::clean;
+
+/// How many of the last events are read; more, where the exchange began before them.
+const LOOK_BACK: [u64; 3] = [256, 2_048, 16_384];
+/// Of an answer no more than this is shown.
+const MOST: usize = 4_000;
+
+/// The last exchange.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Preview {
+    /// What was said.
+    pub(super) said: String,
+    /// What was answered, as far as it came.
+    pub(super) answer: String,
+    /// The tools that were used on the way, in order.
+    pub(super) tools: Vec<String>,
+}
+
+/// Reads the end of a session. What cannot be read is not shown.
+pub(super) async fn preview(runtime: &dyn Runtime, info: &SessionInfo) -> Preview {
+    for events in LOOK_BACK {
+        let after = info.last_seq.saturating_sub(events);
+        let found = read(runtime, info, after).await;
+        if after == 0 || found.as_ref().is_none_or(|found| !found.said.is_empty()) {
+            return found.unwrap_or_default();
+        }
+    }
+    Preview::default()
+}
+
+async fn read(runtime: &dyn Runtime, info: &SessionInfo, after: u64) -> Option<Preview> {
+    let watched = runtime.watch(&info.session_id, after, View::Environment, false);
+    let mut subscription = watched.await.ok()?;
+    let mut found = Preview::default();
+    while let Some(delivery) = subscription.next().await {
+        match delivery {
+            Delivery::Environment(fact) => found.take(&fact.event),
+            Delivery::CaughtUp(_) | Delivery::CutOff(_) => break,
+            Delivery::Runtime(_) => {}
+        }
+    }
+    found.answer = clean(&found.answer);
+    Some(found)
+}
+
+impl Preview {
+    fn take(&mut self, fact: &EnvironmentEvent) {
+        match fact {
+            EnvironmentEvent::UserMessage(message) => {
+                let texts = message.content.iter().filter_map(ContentPart::as_text);
+                let said: String = texts.take(1).collect();
+                *self = Self {
+                    said: shortened(&clean(&said)),
+                    ..Self::default()
+                };
+            }
+            // What was said before the tools is of less interest than what came of them.
+            EnvironmentEvent::StreamStart(_) => self.answer.clear(),
+            EnvironmentEvent::TextChunk(chunk) if self.answer.len() < MOST => {
+                self.answer.push_str(&chunk.text);
+            }
+            EnvironmentEvent::ToolCallStart(call) => self.tools.push(call.name.clone()),
+            _ => {}
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(MOST).collect()
+}

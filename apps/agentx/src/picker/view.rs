@@ -1,0 +1,285 @@
+//! The picker as rows of a terminal: the list, beside it where there is room what was said last, and what the keys do. Pure.
+
+use agentx::runtime::SessionInfo;
+use agentx::types::Timestamp;
+use agentx_terminal::{Line, Row, Style, Theme, width};
+
+use super::model::{Mark, Model};
+use super::preview::Preview;
+use crate::cmd::sessions::status_of;
+use crate::render::clean::{clean, visible};
+use crate::render::units;
+
+/// From so many columns on the preview stands beside the list.
+pub(super) const BESIDE: usize = 80;
+/// The list gets no more than this: titles are short.
+const WIDEST_LIST: usize = 100;
+/// Rows above and below the list.
+const AROUND: usize = 3;
+/// Columns of how long ago it was.
+const AGE: usize = 10;
+/// Rows of what was said to the agent; the answer gets the rest.
+const SAID: usize = 4;
+
+/// A size, a look, a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) theme: Theme,
+    pub(super) now: Timestamp,
+}
+
+const HELP: &[(&str, &str)] = &[
+    (
+        "type",
+        "shows only what fits: title, directory, id, model, or what was said",
+    ),
+    ("↑ ↓", "choose; PageUp, PageDown, Home and End go further"),
+    ("Enter", "goes on with the chosen one"),
+    ("Tab", "those of this directory, or of all"),
+    ("Ctrl-U", "forgets what was typed; Ctrl-W its last word"),
+    ("Esc", "leaves, and nothing has changed"),
+    ("●", "another process has it open, or it works on the server"),
+    ("!", "its process died in the middle of a run; it goes on there"),
+    ("?", "somebody has to decide about a call"),
+    ("⑂", "a copy of another session"),
+];
+
+/// The rows, and where the cursor stands.
+pub(super) fn rows(model: &Model, preview: Option<&Preview>, frame: &Frame) -> (Vec<Row>, (usize, usize)) {
+    let height = frame.rows.saturating_sub(AROUND).max(1);
+    let (top, cursor) = top(model, frame);
+    let mut rows = vec![top];
+    if model.help {
+        rows.extend(help(frame).into_iter().take(height));
+        rows.push(footer("any key goes back", frame));
+        return fitted(rows, cursor, frame);
+    }
+    let has_preview = frame.columns >= BESIDE;
+    let columns = if has_preview {
+        (frame.columns * 11 / 20).min(WIDEST_LIST)
+    } else {
+        frame.columns
+    };
+    let mut list = list(model, columns - usize::from(has_preview), height, frame);
+    if has_preview {
+        let room = frame.columns - columns - 2;
+        let beside = model
+            .chosen()
+            .map(|info| aside(model, info, preview, room, frame))
+            .unwrap_or_default();
+        list = joined(list, beside, columns, height, frame);
+    }
+    rows.extend(list);
+    rows.push(match &model.note {
+        Some(note) => Row::new(note, frame.theme.removed).cut(frame.columns),
+        None => footer(&keys(model, frame.columns), frame),
+    });
+    fitted(rows, cursor, frame)
+}
+
+/// No more than there is room for.
+fn fitted(mut rows: Vec<Row>, cursor: usize, frame: &Frame) -> (Vec<Row>, (usize, usize)) {
+    rows.truncate(frame.rows.saturating_sub(1).max(1));
+    let rows = rows.iter().map(|row| row.cut(frame.columns)).collect();
+    (rows, (0, cursor.min(frame.columns.saturating_sub(1))))
+}
+
+/// What is typed, and how many sessions that leaves.
+fn top(model: &Model, frame: &Frame) -> (Row, usize) {
+    let scope = if model.only_here { "here" } else { "everywhere" };
+    let more = if model.complete { "" } else { "+" };
+    let shown = model.shown().len();
+    let counts = format!("{shown} of {}{more} · {scope}", model.total());
+    let mut row = Row::new("resume › ", frame.theme.heading);
+    // Of a long filter the end is seen.
+    let room = frame
+        .columns
+        .saturating_sub(row.width() + width(&counts) + 3)
+        .max(8);
+    let mut filter = visible(&model.filter);
+    while width(&filter) > room {
+        filter.remove(0);
+    }
+    row.push(&filter, Style::default());
+    let cursor = row.width();
+    let gap = frame.columns.saturating_sub(cursor + width(&counts));
+    if gap > 1 {
+        row.push(&" ".repeat(gap), Style::default());
+        row.push(&counts, frame.theme.faint);
+    }
+    (row, cursor)
+}
+
+fn list(model: &Model, columns: usize, height: usize, frame: &Frame) -> Vec<Row> {
+    if model.shown().len() == 0 {
+        let text = match (model.complete, model.filter.is_empty(), model.only_here) {
+            (false, ..) => "looking …",
+            (true, true, true) => "no sessions in this directory; Tab shows all",
+            (true, true, false) => "no sessions yet",
+            (true, false, true) => "nothing here fits; Tab looks everywhere",
+            (true, false, false) => "nothing fits",
+        };
+        return vec![Row::new(&format!("  {text}"), frame.theme.faint).cut(columns)];
+    }
+    let first = (model.at() + 1).saturating_sub(height);
+    let first = first
+        .max(model.at().saturating_sub(height / 2))
+        .min(model.shown().len().saturating_sub(height));
+    let visible = model.shown().enumerate().skip(first).take(height);
+    visible
+        .map(|(i, entry)| item(model, &entry.info, i == model.at(), columns, frame))
+        .collect()
+}
+
+fn item(model: &Model, info: &SessionInfo, is_chosen: bool, columns: usize, frame: &Frame) -> Row {
+    let theme = &frame.theme;
+    let mut row = Row::new(if is_chosen { "› " } else { "  " }, theme.heading);
+    let (sign, look) = match model.mark(info) {
+        Mark::Elsewhere => ("●", theme.added),
+        Mark::BrokeOff => ("!", theme.removed),
+        Mark::Asks => ("?", theme.literal),
+        Mark::Fork => ("⑂", theme.faint),
+        Mark::None => (" ", Style::default()),
+    };
+    row.push(sign, look);
+    row.push(" ", Style::default());
+    let look = if is_chosen { theme.strong } else { Style::default() };
+    let room = columns.saturating_sub(row.width() + AGE + 1);
+    let mut title = Row::new(&title(info), look);
+    if !model.only_here && info.workspace != model.here {
+        title.push(&format!("  {}", visible(last_of(&info.workspace))), theme.faint);
+    }
+    let title = title.cut(room);
+    let gap = room - title.width();
+    title
+        .spans
+        .iter()
+        .for_each(|span| row.push(&span.text, span.style));
+    let age = units::ago(info.updated_at, frame.now);
+    let pad = gap + 1 + AGE.saturating_sub(width(&age));
+    row.push(&" ".repeat(pad), Style::default());
+    row.push(&age, theme.faint);
+    row.cut(columns)
+}
+
+/// What is known about the chosen one, and what was said last in it.
+fn aside(
+    model: &Model,
+    info: &SessionInfo,
+    preview: Option<&Preview>,
+    room: usize,
+    frame: &Frame,
+) -> Vec<Row> {
+    let theme = &frame.theme;
+    let plain = |text: &str, style| Line::new(text, style).rows(room);
+    let mut rows = plain(&title(info), theme.strong);
+    rows.truncate(2);
+    let mut facts = vec![
+        status_of(info, model.on_server),
+        format!("{} messages", info.messages),
+        visible(&info.model),
+        units::money(info.cost),
+    ];
+    facts.retain(|fact| !fact.is_empty());
+    rows.extend(plain(&facts.join(" · "), theme.faint));
+    rows.push(Row::new(&visible(&info.workspace), theme.faint).cut(room));
+    rows.push(Row::new(info.session_id.as_str(), theme.faint).cut(room));
+    if let Some((parent, seq)) = &info.parent {
+        rows.push(Row::new(&format!("⑂ {parent} at {seq}"), theme.faint).cut(room));
+    }
+    rows.push(Row::default());
+    if let Some(hit) = model.hit(&info.session_id) {
+        let found = format!("{}: {}", hit.seq, clean(&hit.snippet).replace('\n', " "));
+        let mut found = plain(&found, theme.literal);
+        found.truncate(3);
+        rows.append(&mut found);
+        rows.push(Row::default());
+    }
+    let Some(preview) = preview else {
+        return rows;
+    };
+    rows.extend(
+        paragraph(&preview.said, "› ", theme.name, room)
+            .into_iter()
+            .take(SAID),
+    );
+    if !preview.tools.is_empty() {
+        let tools: Vec<String> = preview.tools.iter().map(|tool| visible(tool)).collect();
+        rows.push(Row::new(&format!("● {}", tools.join(", ")), theme.faint).cut(room));
+    }
+    rows.extend(paragraph(&preview.answer, "", Style::default(), room));
+    rows
+}
+
+/// A text in rows, the first marked.
+fn paragraph(text: &str, mark: &str, style: Style, room: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (i, text) in text.trim().lines().enumerate() {
+        let mut line = Line::new(text, style);
+        line.first = Row::new(if i == 0 { mark } else { "" }, style);
+        rows.extend(line.rows(room));
+    }
+    rows
+}
+
+/// The list and what is beside it.
+fn joined(list: Vec<Row>, beside: Vec<Row>, columns: usize, height: usize, frame: &Frame) -> Vec<Row> {
+    let count = list.len().max(beside.len()).min(height);
+    let mut list = list.into_iter();
+    let mut beside = beside.into_iter();
+    let mut rows = Vec::with_capacity(count);
+    for _ in 0..count {
+        let mut row = list.next().unwrap_or_default();
+        let gap = columns.saturating_sub(row.width());
+        row.push(&" ".repeat(gap), Style::default());
+        row.push("│ ", frame.theme.faint);
+        let beside = beside.next().unwrap_or_default();
+        beside
+            .spans
+            .iter()
+            .for_each(|span| row.push(&span.text, span.style));
+        rows.push(row);
+    }
+    rows
+}
+
+fn help(frame: &Frame) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (key, does) in HELP {
+        let mut line = Line::new(does, Style::default());
+        let pad = " ".repeat(8usize.saturating_sub(width(key)));
+        line.first = Row::new(&format!("  {key}{pad}"), frame.theme.strong);
+        line.rest = Row::new("          ", Style::default());
+        rows.extend(line.rows(frame.columns));
+    }
+    rows
+}
+
+fn keys(model: &Model, columns: usize) -> String {
+    let other = if model.only_here { "all" } else { "this directory" };
+    match columns {
+        0..60 => "Enter resumes · Esc leaves · ? help".to_owned(),
+        _ => format!("Enter resumes · Esc leaves · Tab {other} · ? help"),
+    }
+}
+
+fn footer(text: &str, frame: &Frame) -> Row {
+    Row::new(text, frame.theme.faint).cut(frame.columns)
+}
+
+/// What a session is called: by its title, else by where it works.
+pub(super) fn title(info: &SessionInfo) -> String {
+    visible(if info.title.is_empty() {
+        &info.workspace
+    } else {
+        &info.title
+    })
+}
+
+fn last_of(path: &str) -> &str {
+    path.rsplit(['/', '\\'])
+        .find(|part| !part.is_empty())
+        .unwrap_or(path)
+}
