@@ -4,6 +4,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "journeys/condensing.rs"]
+mod condensing;
 #[path = "journeys/faults.rs"]
 mod faults;
 #[path = "journeys/interrupts.rs"]

@@ -296,6 +296,8 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             from_seq: low,
             to_seq: high,
             summary: text(a),
+            kept: Vec::new(),
+            bill: None,
         }
         .into(),
         9 => Interrupted { reason: text(a) }.into(),

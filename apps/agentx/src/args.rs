@@ -1,6 +1,7 @@
 //! The command line as it is typed. What is meant by it is decided where a command begins.
 
 mod approvals;
+mod branches;
 mod files;
 mod identity;
 mod remote;
@@ -10,6 +11,7 @@ mod upkeep;
 use std::path::PathBuf;
 
 pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
+pub(crate) use branches::{DiffArgs, ForkArgs, RewindArgs};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs, WatchArgs};
@@ -159,14 +161,18 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Go on with a session in a chat
     Resume(ResumeArgs),
-    /// Copy a session, whole or up to an event, to try another way
-    Fork(ForkArgs),
     /// Look at a session that somebody else drives, as it happens
     Watch(WatchArgs),
-    /// List, show, search, name, move, count, check and delete sessions
-    #[command(subcommand)]
+    /// Copy a session, whole or up to an event, to try another way
+    Fork(ForkArgs),
+    /// Go back to before an input: the conversation in a copy, files where they are
+    Rewind(RewindArgs),
+    /// Compare two branches of a session: what was said, how files differ
+    Diff(DiffArgs),
     /// Show what was said in a session, or go through it event by event
     Show(ShowArgs),
+    /// List, show, search, name, move, count, check and delete sessions
+    #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Tell what was spent: tokens and money
     Usage(UsageArgs),
@@ -286,16 +292,6 @@ pub(crate) struct ResumeArgs {
     pub(crate) agent: AgentArgs,
 }
 
-/// `agentx fork`
-#[derive(Args, Debug)]
-pub(crate) struct ForkArgs {
-    /// Its id, or the beginning of it
-    pub(crate) id: String,
-    /// The last event that the copy has
-    #[arg(long, value_name = "SEQ")]
-    pub(crate) at: Option<u64>,
-}
-
 /// A command about one session.
 #[derive(Args, Debug)]
 pub(crate) struct IdArgs {
@@ -311,6 +307,9 @@ pub(crate) struct ContextArgs {
     /// The last event to look at
     #[arg(long, value_name = "SEQ")]
     pub(crate) at: Option<u64>,
+    /// The summary that stands for a condensed part: the Nth, from the first
+    #[arg(long, value_name = "N")]
+    pub(crate) summary: Option<usize>,
 }
 
 /// `agentx config`

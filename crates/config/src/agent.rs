@@ -103,6 +103,7 @@ impl Settings {
             limits: self.limits,
             agents: Vec::new(),
             routing: None,
+            condensing: Some(Box::new(self.condensing.clone())),
         }
     }
 }

@@ -7,6 +7,7 @@ use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Limits, ModelParams};
 
 use crate::answers::{self, ScriptedAnswer};
+use crate::condense;
 use crate::keys::KeyPath;
 use crate::layers::Merged;
 use crate::models;
@@ -39,6 +40,7 @@ pub(crate) fn settings(
             thinking_tokens: get.count("params.thinking_tokens"),
         },
         limits: get.limits(),
+        condensing: condense::condensing(&get, &catalog, mistakes),
         approval: match get.text("approval").as_deref() {
             Some("auto") => ApprovalMode::Auto,
             Some("deny") => ApprovalMode::Deny,
@@ -104,7 +106,7 @@ impl Getter<'_> {
         }
     }
 
-    fn count(&self, key: &str) -> Option<u64> {
+    pub(crate) fn count(&self, key: &str) -> Option<u64> {
         self.count_at(&KeyPath::dotted(key))
     }
 

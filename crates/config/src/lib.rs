@@ -18,6 +18,7 @@ mod agent;
 mod answers;
 mod assemble;
 mod chat;
+mod condense;
 mod edit;
 mod keys;
 mod layers;

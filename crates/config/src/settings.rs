@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, Limits, ModelParams, Rule};
+use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
 
 use crate::{ChatSettings, ScriptedAnswer, Secret, Sourced};
 
@@ -21,6 +21,8 @@ pub struct Settings {
     pub params: ModelParams,
     /// When a run has to end.
     pub limits: Limits,
+    /// When conversations are condensed.
+    pub condensing: Condensing,
     /// Who decides about a call that no rule decides.
     pub approval: ApprovalMode,
     /// Approval rules of all layers.

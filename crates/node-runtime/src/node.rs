@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    AgentEventBus, Agents, Clock, ContextView, DriverParts, Effector, LogError, ModelInfo, NewLog, NoAgents,
-    OpenRequest, RuntimeError, Session, SessionIds, SessionInfo, SessionLog, SessionQuery, SystemBus,
-    open_session,
+    AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, LogError, ModelInfo, NewLog,
+    NoAgents, OpenRequest, RuntimeError, Session, SessionIds, SessionInfo, SessionLog, SessionQuery,
+    SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{ActionKind, ConfigChange, ModelSpec, OwnerId, SessionId, SessionRole};
@@ -64,7 +64,9 @@ impl NodeRuntime {
     /// A runtime of these parts. Must be called inside a tokio runtime before the first session is opened.
     pub fn new(parts: NodeParts) -> Self {
         let mut effectors: BTreeMap<ActionKind, Arc<dyn Effector>> = BTreeMap::new();
-        effectors.insert(ActionKind::CallModel, parts.model_effector());
+        let models = parts.model_effector();
+        effectors.insert(ActionKind::CallModel, models.clone());
+        effectors.insert(ActionKind::Condense, Arc::new(Condenser::new(models)));
         let bus = SystemBus::new();
         let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.clone());
         effectors.insert(ActionKind::CallTool, Arc::new(tools));
@@ -265,7 +267,7 @@ impl NodeRuntime {
         at_seq: Option<u64>,
     ) -> Result<ContextView, RuntimeError> {
         self.owned(session).await?;
-        let (seq, request) = replay::request_at(self.log(), session, at_seq).await?;
+        let (seq, request, condensed) = replay::request_at(self.log(), session, at_seq).await?;
         let blobs = load_blobs(self.log(), &request).await;
         let body = agentx_llm::build(&request, &(self.wire_options)(&request.model), &blobs);
         let body = String::from_utf8_lossy(&body).into_owned();
@@ -273,6 +275,7 @@ impl NodeRuntime {
             seq,
             api: request.model.api,
             body,
+            condensed,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Deriving a session again from its log, without any model, and comparing it with what was live.
 
 use agentx_runtime::{Derived, DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
-use agentx_types::{ActionBody, EnvironmentEvent, ModelRequest, SessionId};
+use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId};
 use std::sync::Arc;
 
 /// Facts are read in pages of so many.
@@ -59,7 +59,7 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
     Ok(report)
 }
 
-/// The request of the last model call at or before `at_seq`, and the event that it follows from.
+/// The request of the last model call at or before `at_seq`, the event that it follows from, and what is condensed in it.
 ///
 /// # Errors
 /// Where the log cannot be read, or no model was called until then.
@@ -67,7 +67,7 @@ pub(crate) async fn request_at(
     log: &dyn SessionLog,
     session: &SessionId,
     at_seq: Option<u64>,
-) -> Result<(u64, Arc<ModelRequest>), RuntimeError> {
+) -> Result<(u64, Arc<ModelRequest>, Vec<CondensedRange>), RuntimeError> {
     let last = at_seq.unwrap_or(u64::MAX);
     let mut fold = SessionFold::new(session.clone());
     let mut derived = Derived::default();
@@ -85,7 +85,9 @@ pub(crate) async fn request_at(
             fold.apply(fact, &mut derived);
             for action in derived.actions.drain(..) {
                 if let ActionBody::CallModel(call) = action.body {
-                    found = Some((fact.seq, call.request));
+                    let agent = fold.agent(&action.agent_state_id);
+                    let condensed = agent.map(|agent| agent.condensed()).unwrap_or_default();
+                    found = Some((fact.seq, call.request, condensed));
                 }
             }
         }

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_runtime::{
-    ApprovalInput, BoxFuture, Note, RuntimeError, Session, SessionState, Subscription, UserInput, View,
+    ApprovalInput, BoxFuture, ContextWish, Note, RuntimeError, Session, SessionState, Subscription,
+    UserInput, View,
 };
 use agentx_types::wire::{
     Accepted, ApprovalFrame, ClientRequest, CommandFrame, InterruptFrame, UserInputFrame, WheelFrame,
@@ -212,6 +213,11 @@ impl Session for RemoteSession {
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let args = json!({ "message_id": input, "mode": mode });
         Box::pin(async move { self.command("revise", args).await })
+    }
+
+    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let args = json!({ "wish": wish });
+        Box::pin(async move { self.command("context", args).await })
     }
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {

@@ -2,9 +2,10 @@
 //! RuntimeEvents and read models here; what facts alone say is the receptors'.
 
 use agentx_types::{
-    AgentOutput, AssistantMessageAdded, Chunk, Closed, ContentPart, Eof, Medium, Message, MessageOutput,
-    RunFinished, RunStarted, RunStatusChanged, RuntimeEvent, StateOutput, StreamOutput, ToolCallId,
-    ToolCallMessageAdded, ToolResultMessageAdded, TurnOutput, TurnRequest, TurnResponse, UserMessageAdded,
+    AgentOutput, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof, Medium, Message,
+    MessageOutput, RunFinished, RunStarted, RunStatusChanged, RuntimeEvent, StateOutput, StreamOutput,
+    ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, TurnOutput, TurnRequest, TurnResponse,
+    UserMessageAdded,
 };
 
 use crate::Projection;
@@ -91,6 +92,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
                 .into(),
             );
         }
+        StateOutput::Context { change } => out.push(ContextChanged { change }.into()),
         StateOutput::Closed { reason } => out.push(Closed { reason }.into()),
         StateOutput::InputQueued { .. }
         | StateOutput::Spent { .. }

@@ -49,6 +49,14 @@ impl DerivedDigest {
                     &(&action.action_id, &call.request.model.id, ids),
                 );
             }
+            // By what it is about: how it is asked may become better, and what was said was derived before.
+            ActionBody::Condense(condense) => {
+                let about = (condense.from_seq, condense.to_seq, &condense.kept);
+                let _ = serde_json::to_writer(
+                    &mut self.buffer,
+                    &(&action.action_id, &condense.request.model.id, about),
+                );
+            }
             body => {
                 let _ = serde_json::to_writer(&mut self.buffer, &(&action.action_id, body));
             }

@@ -259,7 +259,8 @@ impl SessionFold {
     /// Whether the agents still wait for what answers this action.
     pub fn is_open(&self, action: &ActionId) -> bool {
         self.agents.iter().any(|agent| {
-            agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action))
+            agent.condensing() == Some(action)
+                || agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action))
                 || agent.calls().iter().any(|entry| {
                     matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } if action_id == action)
                 })
@@ -268,9 +269,9 @@ impl SessionFold {
 
     /// Whether any agent is in the middle of a run.
     pub fn is_busy(&self) -> bool {
-        self.agents
-            .iter()
-            .any(|agent| agent.run().is_some_and(|run| !run.status.is_final()))
+        self.agents.iter().any(|agent| {
+            agent.condensing().is_some() || agent.run().is_some_and(|run| !run.status.is_final())
+        })
     }
 
     fn pending_approvals(&self) -> Vec<PendingApproval> {

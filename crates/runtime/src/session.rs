@@ -1,9 +1,9 @@
 //! A session that this process writes, as front ends see it.
 
 use agentx_types::{
-    AgentStateId, Approval, BlobId, ConfigChange, ConfigChanged, ContentPart, Draft, EnvironmentEvent,
-    InputMode, InputRevised, InterruptRequested, MediaSource, MessageId, SessionId, SessionTitled, Source,
-    UserMessage,
+    AgentStateId, Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart,
+    ContextRestored, Draft, EnvironmentEvent, InputMode, InputPinned, InputRevised, InterruptRequested,
+    MediaSource, MessageId, SessionId, SessionTitled, Source, UserMessage,
 };
 use base64::Engine as _;
 use tokio::sync::oneshot;
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::driver::{Check, Command, Reply};
 use crate::follow::{self, Live};
 use crate::{
-    ApprovalInput, BoxFuture, DriverStatus, LogError, Note, RuntimeError, Session, SessionState,
+    ApprovalInput, BoxFuture, ContextWish, DriverStatus, LogError, Note, RuntimeError, Session, SessionState,
     Subscription, UserInput, View, has_blob,
 };
 
@@ -119,6 +119,25 @@ impl Session for LocalSession {
             mode,
         };
         Box::pin(self.append(revised, check))
+    }
+
+    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let (event, check): (EnvironmentEvent, Check) = match wish {
+            ContextWish::Condense { instructions } => {
+                (CondenseRequested { instructions }.into(), Check::Converses)
+            }
+            ContextWish::Restore {} => {
+                let latest = ContextRestored {
+                    from_seq: 0,
+                    to_seq: 0,
+                };
+                (latest.into(), Check::Condensed)
+            }
+            ContextWish::Pin { message_id, pinned } => {
+                (InputPinned { message_id, pinned }.into(), Check::Converses)
+            }
+        };
+        Box::pin(self.append(event, check))
     }
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {

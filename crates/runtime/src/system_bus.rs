@@ -32,6 +32,7 @@ impl Routed for SystemEvent {
             Self::Runtime(event) => event.event.tag(),
             Self::Action(_, action) => match action.body.kind() {
                 ActionKind::CallModel => "call_model",
+                ActionKind::Condense => "condense",
                 ActionKind::CallTool => "call_tool",
                 ActionKind::AnswerCall => "answer_call",
                 ActionKind::StartTimer => "start_timer",

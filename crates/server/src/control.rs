@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{ApprovalInput, LogError, Runtime as _, RuntimeError, UserInput};
+use agentx_runtime::{ApprovalInput, ContextWish, LogError, Runtime as _, RuntimeError, UserInput};
 use agentx_types::wire::{
     ApprovalFrame, CommandFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame,
 };
@@ -39,6 +39,12 @@ struct Revise {
     message_id: MessageId,
     #[serde(default)]
     mode: Option<InputMode>,
+}
+
+/// The arguments of the command `context`.
+#[derive(Deserialize)]
+struct Context {
+    wish: ContextWish,
 }
 
 /// The arguments of the command `share`.
@@ -239,6 +245,25 @@ impl ServerState {
         .await
     }
 
+    /// Condenses the conversation, takes a summary out again, or has an input stay.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive, or there is nothing to take out.
+    async fn context(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: (SessionId, Option<u64>),
+        wish: ContextWish,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &session).await?;
+            hand.drive(wheel_epoch, |session| async move { session.context(wish).await })
+                .await
+        })
+        .await
+    }
+
     /// Gives a session a title.
     ///
     /// # Errors
@@ -284,7 +309,8 @@ impl ServerState {
         .await
     }
 
-    /// Carries a command out: `rename {title}`, `change {change}`, `revise {message_id, mode?}`, `share {person, role}`.
+    /// Carries a command out: `rename {title}`, `change {change}`, `revise {message_id, mode?}`,
+    /// `context {wish}`, `share {person, role}`.
     ///
     /// # Errors
     /// Where there is no such command, its arguments make no sense, or the caller may not.
@@ -308,6 +334,11 @@ impl ServerState {
                 let wish = (message_id, mode);
                 self.revise(caller, session, wish, frame.wheel_epoch).await
             }
+            "context" => {
+                let Context { wish } = arguments("context", frame.args)?;
+                let at = (session.clone(), frame.wheel_epoch);
+                self.context(caller, at, wish).await
+            }
             "share" => {
                 let Share { person, role } = arguments("share", frame.args)?;
                 self.share(caller, session, person, role).await
@@ -317,7 +348,7 @@ impl ServerState {
                 self.access(caller, session).await?;
                 Err(remote(
                     "unknown_command",
-                    "there are the commands rename, change, revise and share",
+                    "there are the commands rename, change, revise, context and share",
                 ))
             }
         }

@@ -9,7 +9,7 @@ use agentx_runtime::{
     ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
 };
 use agentx_types::{
-    AgentConfig, ApprovalMode, ConfigChange, Limits, ModelSpec, Route, Routing, Rule, RuleEffect,
+    AgentConfig, ApprovalMode, Condensing, ConfigChange, Limits, ModelSpec, Route, Routing, Rule, RuleEffect,
     SessionRole, ToolSpec,
 };
 
@@ -47,6 +47,7 @@ pub(crate) fn of_server(
     let runtime = state.runtime_of(&caller.person);
     let settings = state.settings();
     let model = known_model(settings, &runtime.models(), &config.model)?;
+    let condensing = condensing_of_server(settings, &runtime.models(), config.condensing)?;
     // What it may make is bounded as it is itself; how deep they lie in each other, JSON bounds.
     let agents = config.agents.into_iter();
     let agents: Vec<AgentConfig> = agents
@@ -54,6 +55,7 @@ pub(crate) fn of_server(
         .collect::<Result<_, _>>()?;
     let config = AgentConfig {
         model,
+        condensing,
         tools: own_tools(settings, &runtime.tools(), &config.tools, &agents),
         workspace: workspace(settings, caller, &config.workspace),
         agents,
@@ -126,6 +128,21 @@ fn known_model(
         Some(info) => Ok(info.spec.clone()),
         None => choose(settings, known, &format!("{}/{}", wanted.provider, wanted.id)),
     }
+}
+
+/// Who writes summaries is a model of the server.
+fn condensing_of_server(
+    settings: &Settings,
+    known: &[ModelInfo],
+    condensing: Option<Box<Condensing>>,
+) -> Result<Option<Box<Condensing>>, RuntimeError> {
+    let Some(mut condensing) = condensing else {
+        return Ok(None);
+    };
+    if let Some(model) = &mut condensing.model {
+        **model = known_model(settings, known, model)?;
+    }
+    Ok(Some(condensing))
 }
 
 /// The server's tools of the names that the client wants, and those that follow from the agents that it may make.
@@ -230,6 +247,11 @@ pub(crate) fn change_of_server(
         }
         ConfigChange::RuleAdded(rule) => is_new(rule, &settings.rules),
         ConfigChange::Rules(rules) => rules.iter().any(|rule| is_new(rule, &settings.rules)),
+        ConfigChange::Condensing(condensing) => {
+            let known = access.runtime.models();
+            let condensing = condensing_of_server(settings, &known, condensing.clone())?;
+            return Ok(ConfigChange::Condensing(condensing));
+        }
         ConfigChange::Params(_) | ConfigChange::Limits(_) | ConfigChange::Instructions(_) => false,
     };
     if widens && !is_free {

@@ -82,6 +82,7 @@ pub fn config() -> AgentConfig {
         limits: Limits::default(),
         agents: Vec::new(),
         routing: None,
+        condensing: None,
     }
 }
 

@@ -47,6 +47,7 @@ fn context(place: &Place, approval: ApprovalMode, rules: Vec<Rule>) -> ToolConte
         limits: Limits::default(),
         agents: Vec::new(),
         routing: None,
+        condensing: None,
     };
     let caller = Caller {
         config: Some(Arc::new(config)),

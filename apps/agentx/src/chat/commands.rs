@@ -38,8 +38,11 @@ impl Chat<'_> {
             Slash::Steer(text) => self.steer(&text).await,
             Slash::Queue(wish) => self.queue_wish(wish).await,
             Slash::Fork(at) => self.fork(at).await,
-            Slash::Rewind(number) => self.rewind(number).await,
+            Slash::Rewind(back) => self.rewind(back).await,
+            Slash::Diff(other) => self.diff(other).await,
             Slash::Approvals(wish) => self.rules(wish).await,
+            Slash::Compact(wish) => self.compact(wish).await,
+            Slash::Pin(wish) => self.pin(wish).await,
         };
         match text {
             Ok(text) if text.is_empty() => {}

@@ -1,7 +1,7 @@
 //! What is being waited for and since when, beside how the session stands: one row, from the events and a clock that is given.
 
 use agentx::runtime::SessionState;
-use agentx::types::{AgentConfig, RuntimeEvent, ToolCallId, Usage};
+use agentx::types::{AgentConfig, ContextChange, RuntimeEvent, ToolCallId, Usage};
 use agentx_terminal::Row;
 use tokio::time::{Duration, Instant};
 use unicode_width::UnicodeWidthStr as _;
@@ -35,6 +35,8 @@ enum Doing {
     Waits,
     /// Tools run.
     Tools,
+    /// A summary is written.
+    Condenses,
     /// A person is asked.
     Question,
 }
@@ -46,6 +48,8 @@ pub(crate) struct Progress {
     doing: Doing,
     since: Instant,
     run_since: Instant,
+    /// Whether a run is under way.
+    runs: bool,
     /// How long runs took that are over.
     worked: Duration,
     /// What was spent may be other than was counted here.
@@ -62,6 +66,7 @@ impl Progress {
             doing: Doing::Nothing,
             since: now,
             run_since: now,
+            runs: false,
             worked: Duration::ZERO,
             stale: false,
             tools: Vec::new(),
@@ -115,6 +120,7 @@ impl Progress {
             _ if is_of_another => {}
             RuntimeEvent::RunStarted(_) => {
                 self.run_since = now;
+                self.runs = true;
                 self.tools.clear();
                 self.stand.iterations = 0;
                 self.turn_to(Doing::Asked, now);
@@ -133,7 +139,9 @@ impl Progress {
             RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_some() => {
                 self.turn_to(Doing::Waits, now)
             }
+            RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, now),
             RuntimeEvent::RunFinished(_) => {
+                self.runs = false;
                 self.stale = true;
                 self.worked += now.duration_since(self.run_since);
                 self.turn_to(Doing::Nothing, now);
@@ -154,6 +162,19 @@ impl Progress {
         self.tools.retain(|(call, _)| call != id);
         if self.tools.is_empty() && self.doing != Doing::Question {
             self.turn_to(Doing::Asked, now);
+        }
+    }
+
+    fn context(&mut self, change: &ContextChange, now: Instant) {
+        match change {
+            ContextChange::Condensing(_) => self.turn_to(Doing::Condenses, now),
+            ContextChange::Condensed(_) | ContextChange::Failed { .. } | ContextChange::Restored(_) => {
+                self.stale = true;
+                if self.doing == Doing::Condenses {
+                    let next = if self.runs { Doing::Asked } else { Doing::Nothing };
+                    self.turn_to(next, now);
+                }
+            }
         }
     }
 
@@ -194,6 +215,7 @@ impl Progress {
             Doing::Answers => format!("{model} answers"),
             Doing::Plans => format!("{model} asks for a tool"),
             Doing::Waits => format!("{model} failed and is asked again"),
+            Doing::Condenses => "condensing what was said before".to_owned(),
             Doing::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
             Doing::Tools => format!("{} runs", self.names()),
         };

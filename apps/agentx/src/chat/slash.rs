@@ -40,9 +40,44 @@ pub(crate) enum Slash {
     /// Go on in a copy of the session, whole or up to an event.
     Fork(Option<u64>),
     /// Go back to before an input, or list them.
-    Rewind(Option<usize>),
+    Rewind(Back),
+    /// Compare this branch with another.
+    Diff(Option<String>),
     /// List the approval rules, or remove one.
     Approvals(Rules),
+    /// Condense the conversation, or take a summary out again.
+    Compact(CompactWish),
+    /// Have an input stay whatever is condensed, or no longer.
+    Pin(PinWish),
+}
+
+/// What a person wants with the older part of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CompactWish {
+    /// That a summary stands for it, which minds these words.
+    Now(Option<String>),
+    /// That it is as it was.
+    Undo,
+}
+
+/// Which input is to stay, or no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PinWish {
+    /// Counted from the first; the latest where none is named.
+    pub(crate) number: Option<usize>,
+    /// Whether it stays.
+    pub(crate) stays: bool,
+}
+
+/// Where a person wants to go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Back {
+    /// To one of those that are listed.
+    Choose,
+    /// To before this input.
+    To(usize),
+    /// To before files were put back.
+    Undo,
 }
 
 /// What a person wants with the approval rules.
@@ -101,7 +136,11 @@ pub(crate) const NAMES: &[&str] = &[
     "queue",
     "fork",
     "rewind",
+    "diff",
     "approvals",
+    "compact",
+    "pin",
+    "unpin",
 ];
 
 /// What the commands do, for `/help`.
@@ -116,8 +155,13 @@ pub(crate) const HELP: &str = "\
 /todo                     the list of what is to be done
 /steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
 /queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
-/rewind [N]               go back to before an input and say it otherwise; without N, list them
-/fork [EVENT]             try another way in a copy of this session
+/rewind [N]               go back to before an input: conversation, files or both; says first what that undoes
+/rewind undo              files are again as they were before they were put back
+/fork [EVENT]             try another way in a copy of this session, from here or an earlier event
+/diff [SESSION]           compare this branch with the one it was forked from, or another
+/compact [WORDS]          condense all but the latest exchanges now, minding these words
+/compact undo             take the latest summary out again: all is as it was
+/pin [N], /unpin [N]      what you said last, or Nth, stays whatever is condensed
 /title TEXT               name this session
 /sessions                 the latest sessions
 /who                      who is at this session of a server
@@ -168,8 +212,16 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "steer" => Slash::Steer(given.ok_or("what should it hear? /steer TEXT")?),
         "queue" => Slash::Queue(queue_wish(argument)?),
         "fork" => Slash::Fork(number(name, argument)?),
-        "rewind" => Slash::Rewind(number(name, argument)?),
+        "rewind" if argument == "undo" => Slash::Rewind(Back::Undo),
+        "rewind" => Slash::Rewind(number(name, argument)?.map_or(Back::Choose, Back::To)),
+        "diff" => Slash::Diff(given),
         "approvals" => Slash::Approvals(rules(argument)?),
+        "compact" if argument == "undo" => Slash::Compact(CompactWish::Undo),
+        "compact" => Slash::Compact(CompactWish::Now(given)),
+        "pin" | "unpin" => Slash::Pin(PinWish {
+            number: number(name, argument)?,
+            stays: name == "pin",
+        }),
         "title" => Slash::Title(given.ok_or("a title needs words: /title TEXT")?),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,

@@ -1,11 +1,14 @@
 //! `agentx context`: the exact request that the model got at a point of a session, to the byte.
 
-use agentx::runtime::Runtime;
+use agentx::runtime::{ContextView, Runtime};
+use agentx::types::CondensedRange;
 
 use crate::args::ContextArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::clean::clean;
+use crate::render::units;
 
 /// Prints the request.
 pub(crate) async fn run(
@@ -29,6 +32,9 @@ pub(crate) async fn run(
             return Err(CliError::about_event(error, args.at, &hint));
         }
     };
+    if let Some(number) = args.summary {
+        return summary(&view, number, json, console);
+    }
     if json {
         console.out_pretty(&view)?;
         return Ok(Exit::Ok);
@@ -38,8 +44,45 @@ pub(crate) async fn run(
         view.seq,
         view.api.as_str()
     ));
+    for (number, condensed) in (1..).zip(&view.condensed) {
+        console.say(&format!("{}\n", line(number, condensed)));
+    }
     console.out(&view.body)?;
     if console.terminal.output && !view.body.ends_with('\n') {
+        console.out("\n")?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// What is condensed, and what that made free.
+fn line(number: usize, condensed: &CondensedRange) -> String {
+    let range = &condensed.range;
+    format!(
+        "{number}. events {} to {} are condensed: {} messages, {} tokens, to {} (--summary {number} shows it)",
+        range.from_seq,
+        range.to_seq,
+        range.messages,
+        units::count(range.tokens),
+        units::count(range.summary_tokens),
+    )
+}
+
+/// One summary alone.
+fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+    let Some(condensed) = number.checked_sub(1).and_then(|at| view.condensed.get(at)) else {
+        let hint = match view.condensed.len() {
+            0 => "nothing is condensed in the request of that event".to_owned(),
+            many => format!("there are 1 to {many}"),
+        };
+        return Err(CliError::usage(format!("there is no summary {number}"), hint));
+    };
+    if json {
+        console.out_pretty(condensed)?;
+        return Ok(Exit::Ok);
+    }
+    console.say(&format!("{}\n", line(number, condensed)));
+    console.out(&clean(&condensed.summary))?;
+    if !condensed.summary.ends_with('\n') {
         console.out("\n")?;
     }
     Ok(Exit::Ok)

@@ -186,6 +186,7 @@ impl Transcript {
             RuntimeEvent::ToolCompleted(done) => self.completed(done),
             RuntimeEvent::ToolFailed(failed) => self.failed(failed),
             RuntimeEvent::ErrorRaised(error) => self.error(error),
+            RuntimeEvent::ContextChanged(changed) => self.context_changed(&changed.change),
             RuntimeEvent::RunStarted(_) => self.turn = None,
             RuntimeEvent::TurnResponse(turn) if self.costs => self.turn = Some(turn.clone()),
             RuntimeEvent::RunFinished(end) => {
@@ -323,6 +324,7 @@ impl Transcript {
 }
 
 mod calls;
+mod context;
 mod others;
 #[cfg(test)]
 mod tests;

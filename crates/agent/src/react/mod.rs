@@ -147,8 +147,6 @@ impl ReactAgent {
             | E::EffectStarted(_)
             | E::FilesRestoring(_)
             | E::FilesRestored(_)
-            | E::FilesRestoring(_)
-            | E::FilesRestored(_)
             | E::SessionClosed(_)
             | E::SessionOpened(_)
             | E::SessionTitled(_)

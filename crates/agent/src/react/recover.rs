@@ -42,6 +42,8 @@ impl ReactAgent {
             self.set_aside(step);
         }
         if let Some(run) = self.course.active() {
+            // A summary may have to come first: nobody waits for the old call any more.
+            run.pending.model_call = None;
             run.take_up_timer(max, step);
         }
         for index in 0..self.ledger.entries().len() {

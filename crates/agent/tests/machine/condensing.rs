@@ -380,6 +380,19 @@ fn another_process_asks_again_and_a_fork_does_not() {
 }
 
 #[test]
+fn another_process_may_have_to_condense_before_it_asks_anew() {
+    let mut session = Session::started(small);
+    (0..4).for_each(|n| session.round(&format!("c{n}"), 50));
+    session.wants(None);
+    session.restart();
+    session.summary("In short.");
+    assert!(session.sent()[1].ends_with("In short."));
+    session.answer("done");
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    session.check_replay();
+}
+
+#[test]
 fn what_is_taken_out_is_as_it_was_the_latest_first() {
     let mut session = Session::started(small);
     session.fill("c");

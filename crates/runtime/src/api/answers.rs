@@ -1,6 +1,8 @@
 //! What a runtime answers: how a session stands, which models there are, what a replay found.
 
-use agentx_types::{AgentConfig, ModelSpec, NanoUsd, Rule, RunId, RunStatus, SessionId, ToolCallId, Usage};
+use agentx_types::{
+    AgentConfig, CondensedRange, ModelSpec, NanoUsd, Rule, RunId, RunStatus, SessionId, ToolCallId, Usage,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -100,4 +102,7 @@ pub struct ContextView {
     pub api: agentx_types::Api,
     /// The body, to the byte.
     pub body: String,
+    /// What is condensed in it, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub condensed: Vec<CondensedRange>,
 }

@@ -248,6 +248,17 @@ pub trait Session: Send + Sync {
     /// Where it waits no more, or the wish could not be committed.
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
+    /// Condenses the conversation, takes a summary out again, or has an input stay.
+    ///
+    /// # Errors
+    /// Where there is nothing to take out, or the wish could not be committed.
+    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let _ = wish;
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not condense conversations",
+        ))))
+    }
+
     /// Stops what runs; the session goes on.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, Envelope, EnvironmentEvent, InputMode, OwnerId,
-    Rule, RuntimeEvent, SessionId, ToolCallId,
+    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, Envelope, EnvironmentEvent, InputMode,
+    MessageId, OwnerId, Rule, RuntimeEvent, SessionId, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,27 @@ pub struct UserInput {
     pub mode: InputMode,
     /// A second input with the same key is the same input.
     pub idempotency_key: Option<String>,
+}
+
+/// What a person wants of the part of the conversation that the model reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContextWish {
+    /// A summary in the place of all but the latest exchanges.
+    Condense {
+        /// What the summary must not leave out, in their words.
+        #[serde(default)]
+        instructions: Option<String>,
+    },
+    /// The latest summary out again: what it stands for is as it was.
+    Restore {},
+    /// An input stays as it is whatever is condensed, or no longer.
+    Pin {
+        /// The input.
+        message_id: MessageId,
+        /// Whether it stays.
+        pinned: bool,
+    },
 }
 
 /// A person's decision about a tool call.

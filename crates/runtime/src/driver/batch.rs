@@ -254,6 +254,7 @@ fn is_followed_soon(event: &EnvironmentEvent) -> bool {
 fn is_for_effectors(action: &Action) -> bool {
     match action.body {
         ActionBody::CallModel(_)
+        | ActionBody::Condense(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_)
         | ActionBody::Cancel(_) => true,
@@ -276,7 +277,7 @@ fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         .into()
     };
     let event: EnvironmentEvent = match &action.body {
-        ActionBody::CallModel(_) | ActionBody::StartTimer(_) => started(None),
+        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::StartTimer(_) => started(None),
         ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())),
         ActionBody::AnswerCall(answer) => ToolResult {
             tool_call_id: answer.tool_call_id.clone(),

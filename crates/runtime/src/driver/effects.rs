@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_types::{
-    Action, ActionBody, ActionId, ContentPart, Draft, EnvironmentEvent, ErrorOccurred, SessionId, Source,
-    TimerFired, ToolResult, ToolStatus,
+    Action, ActionBody, ActionId, CondensingFailed, ContentPart, Draft, EnvironmentEvent, ErrorOccurred,
+    SessionId, Source, TimerFired, ToolResult, ToolStatus,
 };
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinSet};
@@ -121,6 +121,12 @@ pub(super) fn silent_end(action: &Action) -> Option<Draft<EnvironmentEvent>> {
                 call.request.model.provider
             ),
             recoverable: true,
+        }
+        .into(),
+        ActionBody::Condense(_) => CondensingFailed {
+            code: "no_answer".into(),
+            message: "whoever writes summaries ended without one".into(),
+            bill: None,
         }
         .into(),
         ActionBody::CallTool(call) => ToolResult {

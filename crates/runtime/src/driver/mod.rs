@@ -98,6 +98,10 @@ pub(crate) enum Check {
     Approval(ToolCallId),
     /// This input waits.
     Waits(MessageId),
+    /// The agent that people talk to has a conversation.
+    Converses,
+    /// A part of that is condensed: the draft is to name the latest.
+    Condensed,
     /// No input with this key came before; else that one is the answer.
     Key(Option<String>),
 }
@@ -216,6 +220,22 @@ impl Driver {
                     "no decision about the call {id} is awaited"
                 ))),
             },
+            Check::Converses if self.fold.root_agent().is_some_and(|agent| agent.react().is_some()) => Ok(None),
+            Check::Converses => Err(RuntimeError::Refused(
+                "this agent hands inputs on: it has no conversation that could be condensed".into(),
+            )),
+            Check::Condensed => {
+                let latest = self.fold.root_agent().and_then(|agent| agent.condensed().pop());
+                let Some(latest) = latest else {
+                    return Err(RuntimeError::Refused(
+                        "nothing is condensed in this session".into(),
+                    ));
+                };
+                if let EnvironmentEvent::ContextRestored(restored) = &mut draft.event {
+                    (restored.from_seq, restored.to_seq) = (latest.range.from_seq, latest.range.to_seq);
+                }
+                Ok(None)
+            }
             Check::Waits(input) if self.fold.awaits(&input) => Ok(None),
             Check::Waits(input) => Err(RuntimeError::Refused(format!("the input {input} waits no more"))),
             Check::Key(key) => Ok(key.and_then(|key| self.fold.input_with_key(&key))),

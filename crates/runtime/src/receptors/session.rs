@@ -68,6 +68,7 @@ fn part_of(change: &ConfigChange) -> &'static str {
         ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) => "rules",
         ConfigChange::Tools(_) => "tools",
         ConfigChange::Instructions(_) => "instructions",
+        ConfigChange::Condensing(_) => "condensing",
     }
 }
 
@@ -120,6 +121,8 @@ mod tests {
             from_seq: 1,
             to_seq: 2,
             summary: "s".into(),
+            kept: Vec::new(),
+            bill: None,
         };
         let fork = ForkCreated {
             parent: SessionId::new("ses_0"),

@@ -70,6 +70,7 @@ pub(super) fn config() -> AgentConfig {
         limits: Limits::default(),
         agents: Vec::new(),
         routing: None,
+        condensing: None,
     }
 }
 

@@ -1,0 +1,78 @@
+//! Long conversations: condensing them, taking a summary out again, and having what was said stay. What comes of it is told by
+//! the session's events, so each of these says only what cannot be done.
+
+use std::sync::Arc;
+
+use agentx::runtime::{ContextWish, Delivery, Session, View};
+use agentx::types::{Message, RuntimeEvent};
+
+use super::slash::{CompactWish, PinWish};
+use super::{Chat, Seat};
+use crate::error::CliError;
+use crate::follow::Follower;
+use crate::render::clean::visible;
+use crate::render::conversation;
+use crate::render::table::cut;
+
+impl Chat<'_> {
+    /// Condenses the conversation now, or takes the latest summary out again.
+    pub(super) async fn compact(&mut self, wish: CompactWish) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing was said yet".to_owned());
+        };
+        let session = session.clone();
+        let busy = self.desk.is_busy();
+        let wish = match wish {
+            CompactWish::Now(instructions) => ContextWish::Condense { instructions },
+            CompactWish::Undo => ContextWish::Restore {},
+        };
+        let later = busy && matches!(wish, ContextWish::Condense { .. });
+        self.wait_for(async { session.context(wish).await }).await?;
+        Ok(match later {
+            true => "it is condensed before the model is asked next".to_owned(),
+            false => String::new(),
+        })
+    }
+
+    /// Has an input stay as it is whatever is condensed, or no longer.
+    pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing was said yet".to_owned());
+        };
+        let session = session.clone();
+        let said = inputs(&session).await?;
+        let number = wish.number.unwrap_or(said.len());
+        let Some(said) = number.checked_sub(1).and_then(|at| said.get(at)) else {
+            return Ok(format!(
+                "there is no input {number}; there are 1 to {}",
+                said.len()
+            ));
+        };
+        let (message_id, pinned) = (said.message_id.clone(), wish.stays);
+        let words = cut(&visible(&conversation::words(said)), 40);
+        let wish = ContextWish::Pin { message_id, pinned };
+        self.wait_for(async { session.context(wish).await }).await?;
+        Ok(match pinned {
+            true => format!("stays whatever is condensed: {words}"),
+            false => format!("may be condensed: {words}"),
+        })
+    }
+}
+
+/// What was said in a session, in order.
+async fn inputs(session: &Arc<dyn Session>) -> Result<Vec<Message>, CliError> {
+    let mut events = Follower::new(session.clone(), 0, View::Runtime).await?;
+    let mut said = Vec::new();
+    while let Some(delivery) = events.next().await? {
+        match delivery {
+            Delivery::Runtime(envelope) => {
+                if let RuntimeEvent::UserMessageAdded(added) = &envelope.event {
+                    said.push(added.message.clone());
+                }
+            }
+            Delivery::CaughtUp(_) => break,
+            Delivery::Environment(_) | Delivery::CutOff(_) => {}
+        }
+    }
+    Ok(said)
+}

@@ -1,0 +1,44 @@
+//! What is told of a conversation that is condensed.
+
+use agentx::types::{ContextChange, ContextRange};
+
+use super::Transcript;
+use crate::render::clean::visible;
+use crate::render::table::cut;
+use crate::render::units;
+
+impl Transcript {
+    pub(super) fn context_changed(&mut self, change: &ContextChange) {
+        let line = match change {
+            // Whoever watches sees that it is waited for.
+            ContextChange::Condensing(_) => return,
+            ContextChange::Condensed(range) => {
+                // What the model said of a window that is full has found its remedy.
+                self.failure = None;
+                let tokens = units::count(range.summary_tokens);
+                let line = format!(
+                    "condensed {} to {tokens}; /compact undo takes it back",
+                    what(range)
+                );
+                self.style.dim(&line)
+            }
+            ContextChange::Restored(range) => {
+                self.style.dim(&format!("{} are back as they were", what(range)))
+            }
+            ContextChange::Failed { code, .. } if code == "interrupted" => return,
+            ContextChange::Failed { message, .. } => {
+                let message = cut(&visible(message), self.width.saturating_sub(15));
+                self.style.warn(&format!("not condensed: {message}"))
+            }
+        };
+        self.aside(&line);
+    }
+}
+
+fn what(range: &ContextRange) -> String {
+    let messages = match range.messages {
+        1 => "1 message".to_owned(),
+        many => format!("{many} messages"),
+    };
+    format!("{messages}, {} tokens,", units::count(range.tokens))
+}

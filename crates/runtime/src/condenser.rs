@@ -1,0 +1,192 @@
+//! The effector that has summaries written: it asks a model as any call is asked, and says what came of it as one fact. What
+//! the model writes word by word is nobody's answer, so it is not part of the session; what it cost is.
+
+use std::sync::Arc;
+
+use agentx_agent::estimate_text;
+use agentx_types::{
+    Action, ActionBody, Assembler, CallModel, Condense, CondensingFailed, ContextCondensed, EffectBill,
+    EnvironmentEvent, StopReason, Usage,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{BoxFuture, Effector, EventSink, Said};
+
+/// How many batches of events a model may be ahead.
+const AHEAD: usize = 64;
+/// What a summary weighs beside its words.
+const AROUND: u64 = 64;
+
+/// Has summaries written by whoever performs model calls.
+pub struct Condenser {
+    models: Arc<dyn Effector>,
+}
+
+/// What a model came to.
+struct Answered {
+    outcome: Result<String, (String, String)>,
+    usage: Usage,
+}
+
+impl Condenser {
+    /// One that asks models with this effector.
+    pub fn new(models: Arc<dyn Effector>) -> Self {
+        Self { models }
+    }
+}
+
+impl Effector for Condenser {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let models = self.models.clone();
+        Box::pin(async move {
+            let ActionBody::Condense(condense) = &action.body else {
+                return;
+            };
+            let answered = ask(models, &action, condense, &events, cancel).await;
+            events.emit(said(condense, answered)).await;
+        })
+    }
+}
+
+async fn ask(
+    models: Arc<dyn Effector>,
+    action: &Action,
+    condense: &Condense,
+    events: &EventSink,
+    cancel: CancellationToken,
+) -> Answered {
+    let call = Arc::new(Action {
+        body: ActionBody::CallModel(CallModel {
+            request: condense.request.clone(),
+            taken: Arc::default(),
+        }),
+        ..action.clone()
+    });
+    let (queue, mut inbound) = mpsc::channel::<Said>(AHEAD);
+    let mut sink = EventSink::for_action(queue, &call);
+    if let Some(session) = events.session_id() {
+        sink = sink.in_session(session.clone());
+    }
+    let mut performing = std::pin::pin!(models.perform(call, sink, cancel));
+    let mut heard = Listening::default();
+    heard.assembler.asks(&condense.request.model.id);
+    let mut performed = false;
+    loop {
+        let batch = tokio::select! {
+            biased;
+            batch = inbound.recv() => batch,
+            () = &mut performing, if !performed => {
+                performed = true;
+                continue;
+            }
+        };
+        let Some(Said { drafts, committed }) = batch else {
+            let model = &condense.request.model.id;
+            return heard.came_to(Err((
+                "no_answer".into(),
+                format!("{model} ended without an answer"),
+            )));
+        };
+        if let Some(committed) = committed {
+            // What is said here goes into no log of its own; who waits for that has waited enough.
+            let _ = committed.send(0);
+        }
+        for draft in drafts {
+            if let Some(answered) = heard.hear(draft.event, events).await {
+                return answered;
+            }
+        }
+    }
+}
+
+/// What has been heard of a model.
+#[derive(Default)]
+struct Listening {
+    assembler: Assembler,
+    usage: Usage,
+}
+
+impl Listening {
+    /// Takes the next event; says what the model came to, where that was the last.
+    async fn hear(&mut self, event: EnvironmentEvent, events: &EventSink) -> Option<Answered> {
+        match event {
+            EnvironmentEvent::AttemptFailed(failed) => {
+                // That it takes longer is told; that it came to nothing is told by the last word.
+                if failed.retry_in_ms.is_some() {
+                    events.emit(failed).await;
+                }
+                None
+            }
+            EnvironmentEvent::ErrorOccurred(error) => Some(self.came_to(Err((error.code, error.message)))),
+            EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {
+                self.usage += self.assembler.finish_partial().usage;
+                None
+            }
+            EnvironmentEvent::StreamEnd(end) => {
+                let answer = self.assembler.finish();
+                self.usage += answer.usage;
+                let text = answer.message.map(|message| message.text()).unwrap_or_default();
+                let failed = |code: &str, message: &str| Err((code.to_owned(), message.to_owned()));
+                Some(self.came_to(match end.stop_reason {
+                    StopReason::Interrupted => failed("interrupted", "it was stopped"),
+                    StopReason::Refusal => failed("refused", "the model declined to write a summary"),
+                    _ if text.trim().is_empty() => failed("no_summary", "the model wrote no summary"),
+                    _ => Ok(text),
+                }))
+            }
+            event => {
+                self.assembler.feed(&event);
+                None
+            }
+        }
+    }
+
+    fn came_to(&mut self, outcome: Result<String, (String, String)>) -> Answered {
+        self.usage += self.assembler.finish_partial().usage;
+        Answered {
+            outcome,
+            usage: self.usage,
+        }
+    }
+}
+
+/// The one fact that this comes to.
+fn said(condense: &Condense, answered: Answered) -> EnvironmentEvent {
+    let Answered { outcome, usage } = answered;
+    let model = &condense.request.model;
+    let bill = (usage != Usage::default()).then(|| {
+        Box::new(EffectBill {
+            model: model.id.clone(),
+            usage,
+            cost: model.prices.cost(&usage),
+        })
+    });
+    let outcome = outcome.and_then(|summary| {
+        let tokens = estimate_text(&summary).saturating_add(AROUND);
+        if tokens < condense.tokens {
+            return Ok(summary);
+        }
+        let message = format!(
+            "the summary has about {tokens} tokens, and what it is to stand for about {}",
+            condense.tokens
+        );
+        Err(("frees_nothing".to_owned(), message))
+    });
+    match outcome {
+        Ok(summary) => ContextCondensed {
+            from_seq: condense.from_seq,
+            to_seq: condense.to_seq,
+            summary,
+            kept: condense.kept.clone(),
+            bill,
+        }
+        .into(),
+        Err((code, message)) => CondensingFailed { code, message, bill }.into(),
+    }
+}

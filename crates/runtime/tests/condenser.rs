@@ -1,0 +1,177 @@
+//! Condensing through the driver: the model is asked like for any answer, what it writes is no answer, and one fact says what
+//! came of it. Whatever happens to the model, the run goes on.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_runtime::{
+    AgentEventBus, Condenser, ContextWish, Delivery, DriverParts, Effector, OpenRequest, RuntimeError,
+    Session, SessionIds, SystemBus, UserInput, View, open_session,
+};
+use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    ActionKind, AgentConfig, ContentPart, ContextChange, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId,
+    Vocabulary as _,
+};
+
+struct World {
+    log: MemoryLog,
+    model: ScriptedModel,
+    session: Arc<dyn Session>,
+}
+
+impl World {
+    async fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let log = MemoryLog::new();
+        let model = ScriptedModel::new(answers);
+        let models: Arc<dyn Effector> = Arc::new(model.clone());
+        let parts = DriverParts {
+            log: Arc::new(log.clone()),
+            effectors: Arc::new(BTreeMap::from([
+                (ActionKind::CallModel, models.clone()),
+                (
+                    ActionKind::Condense,
+                    Arc::new(Condenser::new(models)) as Arc<dyn Effector>,
+                ),
+            ])),
+            clock: Arc::new(SimulatedClock::default()),
+            bus: SystemBus::new(),
+            agents: AgentEventBus::new(),
+            tools: fixture::tools(),
+            program: "test".into(),
+        };
+        let ids = SessionIds {
+            session_id: SessionId::new("ses_1"),
+            agent_state_id: fixture::agent_state_id(),
+            owner: OwnerId::new("own_test"),
+        };
+        let config = AgentConfig {
+            condensing: Some(Box::default()),
+            ..fixture::config()
+        };
+        let session = open_session(parts, ids, OpenRequest::New(Box::new(config)));
+        let session: Arc<dyn Session> = session.await.unwrap();
+        Self { log, model, session }
+    }
+
+    async fn say(&self, text: &str) {
+        let input = UserInput {
+            content: vec![ContentPart::text(text)],
+            ..UserInput::default()
+        };
+        let seq = self.session.send(input).await.unwrap();
+        self.until(seq, |event| matches!(event, RuntimeEvent::RunFinished(_)))
+            .await;
+    }
+
+    /// The first event after `seq` that is looked for.
+    async fn until(&self, seq: u64, wanted: impl Fn(&RuntimeEvent) -> bool) -> RuntimeEvent {
+        let mut events = self.session.subscribe(seq - 1, View::Runtime).await.unwrap();
+        while let Some(delivery) = events.next().await {
+            if let Delivery::Runtime(event) = delivery
+                && wanted(&event.event)
+            {
+                return event.event.clone();
+            }
+        }
+        panic!("the session ended first");
+    }
+
+    async fn wish(&self, wish: ContextWish) -> Result<ContextChange, RuntimeError> {
+        let seq = self.session.context(wish).await?;
+        let over = |event: &RuntimeEvent| match event {
+            RuntimeEvent::ContextChanged(changed) => !matches!(changed.change, ContextChange::Condensing(_)),
+            _ => false,
+        };
+        match self.until(seq, over).await {
+            RuntimeEvent::ContextChanged(changed) => Ok(changed.change),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn tags(&self) -> Vec<String> {
+        let facts = self.log.facts(self.session.id());
+        facts.iter().map(|fact| fact.event.tag().to_owned()).collect()
+    }
+
+    async fn said_much(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let long = "much is said about the harbour ".repeat(60);
+        let first = (0..4).map(|_| Answer::text(&long));
+        let world = Self::new(first.chain(answers)).await;
+        for n in 0..4 {
+            world.say(&format!("question {n}")).await;
+        }
+        world
+    }
+}
+
+fn condense() -> ContextWish {
+    ContextWish::Condense { instructions: None }
+}
+
+#[tokio::test]
+async fn a_summary_is_one_fact_and_no_answer() {
+    let world = World::said_much([Answer::text("The harbour was spoken of."), Answer::text("yes")]).await;
+    let before = world.tags().len();
+    let change = world.wish(condense()).await.unwrap();
+    assert!(matches!(change, ContextChange::Condensed(range) if range.messages > 2), "{change:?}");
+    assert_eq!(
+        world.tags()[before..],
+        ["condense_requested", "action_started", "context_condensed"]
+    );
+    let facts = world.log.facts(world.session.id());
+    let bill = facts.iter().find_map(|fact| match &fact.event {
+        EnvironmentEvent::ContextCondensed(condensed) => condensed.bill.clone(),
+        _ => None,
+    });
+    assert_eq!(bill.unwrap().usage.context_tokens(), 15);
+    world.say("go on").await;
+    let asked = world.model.requests();
+    let texts: Vec<String> = asked.last().unwrap().messages.iter().map(|message| message.text()).collect();
+    assert_eq!(texts[0], "question 0");
+    assert!(texts[1].ends_with("The harbour was spoken of."), "{texts:?}");
+    assert_eq!(texts.last().unwrap(), "go on");
+}
+
+#[tokio::test]
+async fn what_is_taken_out_is_asked_as_before() {
+    let world = World::said_much([Answer::text("In short."), Answer::text("yes")]).await;
+    let refused = world.session.context(ContextWish::Restore {}).await;
+    assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
+    let before = world.model.requests().last().unwrap().messages.clone();
+    world.wish(condense()).await.unwrap();
+    let change = world.wish(ContextWish::Restore {}).await.unwrap();
+    assert!(matches!(change, ContextChange::Restored(_)), "{change:?}");
+    world.say("go on").await;
+    let after = world.model.requests().last().unwrap().messages.clone();
+    assert_eq!(after[..before.len()], before[..]);
+}
+
+#[tokio::test]
+async fn a_model_that_fails_is_told_once_and_harms_nothing() {
+    let long = "a summary that is longer than what was said ".repeat(400);
+    for (answer, code) in [
+        (Answer::error("overloaded", "try later"), "overloaded"),
+        (Answer::text(" "), "no_summary"),
+        (Answer::text(&long), "frees_nothing"),
+    ] {
+        let world = World::said_much([answer, Answer::text("yes")]).await;
+        let change = world.wish(condense()).await.unwrap();
+        assert!(matches!(&change, ContextChange::Failed { code: c, .. } if c == code), "{change:?}");
+        assert!(!world.tags().contains(&"error".to_owned()));
+        world.say("go on").await;
+    }
+}
+
+#[tokio::test]
+async fn it_can_be_stopped() {
+    let gate = Gate::closed();
+    let world = World::said_much([Answer::new().then_stall(&gate), Answer::text("yes")]).await;
+    let seq = world.session.context(condense()).await.unwrap();
+    gate.reached().await;
+    world.session.interrupt(None).await.unwrap();
+    let failed = |event: &RuntimeEvent| matches!(event, RuntimeEvent::ContextChanged(changed) if matches!(&changed.change, ContextChange::Failed { code, .. } if code == "interrupted"));
+    world.until(seq, failed).await;
+    world.say("go on").await;
+}
