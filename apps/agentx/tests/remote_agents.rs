@@ -162,16 +162,30 @@ fn limits_of_a_servers_agent_are_what_flags_name_and_none_is_none() {
     for (flags, limits) in [
         (&[][..], json!({"max_iterations": 50})),
         (&["--max-iterations", "none"], json!({})),
-        (&["--timeout", "5m"], json!({"max_iterations": 50, "max_wall_ms": 300_000})),
+        (
+            &["--timeout", "5m"],
+            json!({"max_iterations": 50, "max_wall_ms": 300_000}),
+        ),
     ] {
-        let words = ["run", "--agent", "chat", "--output-format", "stream-json", "hello"];
+        let words = [
+            "run",
+            "--agent",
+            "chat",
+            "--output-format",
+            "stream-json",
+            "hello",
+        ];
         let words: Vec<&str> = words.iter().chain(flags).copied().collect();
         let ran = printed(&there(&sandbox, &server, &words).output().unwrap());
         let first: Value = serde_json::from_str(ran.lines().next().unwrap()).unwrap();
         let session = first["session_id"].as_str().unwrap();
         let export = ["sessions", "export", session, "--format", "json"];
-        let kept: Value = serde_json::from_str(&printed(&sandbox.command(&export).output().unwrap())).unwrap();
-        assert_eq!(kept["facts"][0]["payload"]["config"]["limits"], limits, "{flags:?}");
+        let kept: Value =
+            serde_json::from_str(&printed(&sandbox.command(&export).output().unwrap())).unwrap();
+        assert_eq!(
+            kept["events"][0]["payload"]["config"]["limits"], limits,
+            "{flags:?}"
+        );
     }
     server.stop();
 }

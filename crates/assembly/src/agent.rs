@@ -66,13 +66,7 @@ impl Assembly<'_> {
         if let Some(loaded) = self.library.agents().get(name) {
             return self.resolve(&loaded.definition, 0);
         }
-        let mistakes: Vec<String> = self
-            .library
-            .check()
-            .iter()
-            .filter(|mistake| mistake.file.file_stem().is_some_and(|stem| stem == name))
-            .map(ToString::to_string)
-            .collect();
+        let mistakes = mistakes_of(self.library, name);
         let name = name.to_owned();
         if mistakes.is_empty() {
             let known = self.library.agents().keys().cloned().collect();
@@ -144,13 +138,22 @@ impl Assembly<'_> {
         let spec = |used: &ToolUse| {
             let name = used.name();
             let found = self.base.tools.iter().find(|tool| tool.name == name);
-            let mut spec = found
-                .cloned()
-                .ok_or_else(|| format!("there is no tool {name:?}"))?;
+            let mut spec = found.cloned().ok_or_else(|| self.no_tool(name))?;
             spec.quit |= matches!(used, ToolUse::Ref { quit: true, .. });
             Ok(spec)
         };
         uses.iter().map(spec).collect()
+    }
+
+    fn no_tool(&self, name: &str) -> String {
+        let mistakes = mistakes_of(self.library, name);
+        match mistakes.is_empty() {
+            true => format!("there is no tool {name:?}"),
+            false => format!(
+                "the file of its tool {name:?} has mistakes:\n{}",
+                mistakes.join("\n")
+            ),
+        }
     }
 
     fn children(&self, uses: &[AgentUse], depth: usize) -> Result<Vec<AgentConfig>, AssemblyError> {
@@ -195,6 +198,13 @@ impl Assembly<'_> {
                 .transpose()?,
         })
     }
+}
+
+/// The mistakes of the files that are called so, each with its place.
+pub fn mistakes_of(library: &Library, name: &str) -> Vec<String> {
+    let mistakes = library.check().iter();
+    let of_it = mistakes.filter(|mistake| mistake.file.file_stem().is_some_and(|stem| stem == name));
+    of_it.map(ToString::to_string).collect()
 }
 
 fn intent_rule(rule: &Rule) -> IntentRule {

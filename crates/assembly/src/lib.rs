@@ -9,7 +9,7 @@ mod runtime;
 mod tools;
 mod trust;
 
-pub use agent::{Assembly, AssemblyError};
+pub use agent::{Assembly, AssemblyError, mistakes_of};
 pub use lacking::tools_lacking;
 pub use runtime::{Variables, WithFiles, library, runtime_with_files, user_folder, workspace_folder};
 pub use tools::{FileTool, file_tools};

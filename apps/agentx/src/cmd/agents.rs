@@ -48,14 +48,25 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
     })
 }
 
+fn word_of(kind: AgentKind) -> &'static str {
+    match kind {
+        AgentKind::React => "react",
+        AgentKind::Match => "match",
+    }
+}
+
 async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, CliError> {
     let agents = place.runtime().agents().await?;
     if json {
         console.out_pretty(&agents)?;
         return Ok(Exit::Ok);
     }
+    if let Some(library) = place.library() {
+        warn_of_mistakes(library, console);
+    }
     if agents.is_empty() {
         console.say(match place.library() {
+            Some(library) if !library.check().is_empty() => "no file describes an agent that can be used\n",
             Some(_) => "no files describe agents here; `agentx agents new NAME` writes one to begin with\n",
             None => "the server has no files that describe agents\n",
         });
@@ -63,10 +74,7 @@ async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, 
     }
     let mut rows = vec![["AGENT", "TYPE", "FILE OF", "DOES"].map(str::to_owned).to_vec()];
     for agent in agents {
-        let kind = match agent.kind {
-            AgentKind::React => "react",
-            AgentKind::Match => "match",
-        };
+        let kind = word_of(agent.kind);
         let whose = match agent.origin {
             AgentOrigin::Workspace => "workspace",
             AgentOrigin::User => "user",
@@ -74,9 +82,6 @@ async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, 
         rows.push(vec![agent.name, kind.into(), whose.into(), agent.description]);
     }
     console.out(&table(&rows, console.terminal.width))?;
-    if let Some(library) = place.library() {
-        warn_of_mistakes(library, console);
-    }
     Ok(Exit::Ok)
 }
 
@@ -115,10 +120,16 @@ pub(crate) fn check(
         ));
     }
     if mistakes.is_empty() {
+        let of = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
         let (agents, tools) = (library.agents().len(), library.tools().len());
-        let files = library.files().count();
         console.say(&format!(
-            "{files} files: {agents} agents, {tools} tools, no mistake\n"
+            "{}: {}, {}, no mistake\n",
+            of(library.files().count(), "file"),
+            of(agents, "agent"),
+            of(tools, "tool")
         ));
         return Ok(Exit::Ok);
     }
@@ -134,7 +145,8 @@ fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit,
         true => "none".to_owned(),
         false => names.join(", "),
     };
-    let mut text = format!("{}  ({:?} on {})\n", config.name, config.kind, config.model.id).to_lowercase();
+    let kind = word_of(config.kind);
+    let mut text = format!("{}  ({kind} on {})\n", config.name, config.model.id);
     text.push_str(&format!(
         "tools: {}\n",
         names(config.tools.iter().map(|tool| tool.name.as_str()).collect())
@@ -175,7 +187,7 @@ pub(crate) fn write(
         let first = mistakes.first().map(|mistake| mistake.message.clone());
         CliError::usage(
             first.unwrap_or_else(|| format!("{name:?} is no name for a file")),
-            "a name has letters, digits, - and _",
+            "it is the name of the file too, without its folder and its ending",
         )
     })?;
     written.push(("agentx.d.luau".into(), luau_tools::types().to_owned()));

@@ -1,12 +1,14 @@
 //! `agentx tools`: what an agent can do here, and tools that files describe.
 
 use agentx::agent_files::Scaffold;
+use agentx::assembly::mistakes_of;
 use agentx::runtime::ToolOutcome;
 use agentx::types::{Access, ContentPart, ToolSpec};
 use serde_json::Value;
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
 use crate::cmd::{agents, only_here, with_runtime};
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -38,12 +40,15 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 for unusable in place.unusable() {
                     console.say(&format!("warning: {unusable}\n"));
                 }
+                if let Some(library) = place.library() {
+                    agents::warn_of_mistakes(library, console);
+                }
                 list(&tools, json, console)
             }
-            ToolsCommand::Show { name } => show(&tools, &name, json, console),
+            ToolsCommand::Show { name } => show(find_here(place, &tools, &name)?, json, console),
             ToolsCommand::Check => agents::check(&loaded.settings, &tools, json, console),
             ToolsCommand::Run { name, arguments } => {
-                find(&tools, &name)?;
+                find_here(place, &tools, &name)?;
                 let input = arguments_of(&arguments)?;
                 let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await?;
                 let outcome = place.try_tool(&name, input, *agent.config).await?;
@@ -90,6 +95,21 @@ pub(crate) fn find<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec
     })
 }
 
+/// The same; of one whose file has mistakes, what they are.
+fn find_here<'a>(place: &Place, tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
+    find(tools, name).map_err(|error| {
+        let library = place.library();
+        let told = library.map_or_else(Vec::new, |library| mistakes_of(library, name));
+        match told.is_empty() {
+            true => error,
+            false => CliError::usage(
+                format!("the file of tool {name:?} has mistakes:\n{}", told.join("\n")),
+                "`agentx tools check` shows all mistakes",
+            ),
+        }
+    })
+}
+
 fn arguments_of(words: &str) -> Result<Value, CliError> {
     match serde_json::from_str(words) {
         Ok(Value::Object(fields)) => Ok(Value::Object(fields)),
@@ -124,8 +144,7 @@ fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Ex
     })
 }
 
-fn show(tools: &[ToolSpec], name: &str, json: bool, console: &mut Console) -> Result<Exit, CliError> {
-    let tool = find(tools, name)?;
+fn show(tool: &ToolSpec, json: bool, console: &mut Console) -> Result<Exit, CliError> {
     if json {
         console.out_pretty(tool)?;
         return Ok(Exit::Ok);

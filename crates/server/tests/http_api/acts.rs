@@ -97,9 +97,7 @@ async fn what_is_asked_for_twice_is_done_once() {
 #[tokio::test]
 async fn an_agent_that_is_posted_whole_keeps_what_makes_it_work() {
     let desk = Desk::new().await;
-    let tool = |name: &str, quit: bool| {
-        json!({"name": name, "description": "", "input_schema": {}, "access": "internal", "quit": quit})
-    };
+    let tool = |name: &str, quit: bool| json!({"name": name, "description": "", "input_schema": {}, "access": "internal", "quit": quit});
     let mut helper = desk.agent().await;
     helper["name"] = json!("helper");
     helper["tools"] = json!([tool("read", false)]);
@@ -115,7 +113,12 @@ async fn an_agent_that_is_posted_whole_keeps_what_makes_it_work() {
         let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
         tools.map(|tool| (name(tool), tool["quit"] == true)).collect()
     };
-    let expected = [("grep", true), ("glob", false), ("delegate", false), ("agents", false)];
+    let expected = [
+        ("grep", true),
+        ("glob", false),
+        ("delegate", false),
+        ("agents", false),
+    ];
     assert_eq!(
         kept(&state["config"]),
         expected.map(|(name, quit)| (name.to_owned(), quit))

@@ -37,6 +37,17 @@ pub(super) struct Call {
     pub(super) agent: Option<String>,
 }
 
+impl Call {
+    /// One that began before anybody looked: what it is was told then.
+    fn going_on() -> Self {
+        Self {
+            headed: true,
+            begun: true,
+            ..Self::default()
+        }
+    }
+}
+
 impl Transcript {
     /// The person is shown what a call would do.
     pub(super) fn asked(&mut self, id: &ToolCallId) {
@@ -85,9 +96,7 @@ impl Transcript {
     }
 
     pub(super) fn tool_output(&mut self, id: &ToolCallId, text: &str) {
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
+        let call = self.calls.entry(id.clone()).or_insert_with(Call::going_on);
         let lines = call.output.push(text);
         if self.holds_calls && !call.begun {
             return call.held.extend(lines);
@@ -104,9 +113,7 @@ impl Transcript {
     /// A script says something to whoever listens: each line, whole, as soon as it has ended.
     pub(super) fn emitted(&mut self, id: &ToolCallId, text: &str) {
         self.head_now(id);
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
+        let call = self.calls.entry(id.clone()).or_insert_with(Call::going_on);
         let lines = call.emitted.push(text);
         let label = self
             .calls
@@ -146,8 +153,9 @@ impl Transcript {
     }
 
     fn tool_end(&mut self, id: &ToolCallId, name: &str, lines: &[String], ended: &str, details: &str) {
-        if !self.calls.contains_key(id) {
-            self.remember(id, name, String::new());
+        let call = self.calls.entry(id.clone()).or_default();
+        if call.name.is_empty() {
+            name.clone_into(&mut call.name);
         }
         self.head(id);
         for line in lines {

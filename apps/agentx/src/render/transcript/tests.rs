@@ -1,7 +1,7 @@
 //! Runs as they are told: failures once, notes between lines.
 
 use super::*;
-use agentx::types::ErrorRaised;
+use agentx::types::{Chunk, ErrorRaised, Medium, ToolCompleted};
 
 fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
     ErrorRaised {
@@ -62,4 +62,25 @@ fn an_error_that_ends_nothing_stands_before_what_follows() {
         text(&mut transcript),
         "half a sen\nerror: connection refused\nagain\n"
     );
+}
+
+#[test]
+fn a_call_that_goes_on_from_before_is_heard() {
+    let mut transcript = Transcript::new(Style::default(), 80);
+    let chunk = Chunk {
+        medium: Medium::Named("story".into()),
+        text: "# 2. The rock\nBen: ".into(),
+        data: None,
+        tool_call_id: Some("call_1".into()),
+    };
+    transcript.event(&chunk.into());
+    assert_eq!(text(&mut transcript), "  │ # 2. The rock\n");
+    let done = ToolCompleted {
+        tool_call_id: "call_1".into(),
+        name: "story_generator".into(),
+        duration_ms: 600,
+        details: None,
+    };
+    transcript.event(&done.into());
+    assert_eq!(text(&mut transcript), "  │ Ben:\n  └ ✓ 0.6s\n");
 }
