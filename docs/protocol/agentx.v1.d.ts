@@ -472,7 +472,11 @@ export type EnvironmentEvent =
   | { event: "config_changed"; payload: ConfigChanged }
   | { event: "agent_spawned"; payload: AgentSpawned }
   | { event: "agent_closed"; payload: AgentClosed }
+  | { event: "input_pinned"; payload: InputPinned }
+  | { event: "condense_requested"; payload: CondenseRequested }
   | { event: "context_condensed"; payload: ContextCondensed }
+  | { event: "condensing_failed"; payload: CondensingFailed }
+  | { event: "context_restored"; payload: ContextRestored }
   | { event: "interrupted"; payload: Interrupted }
   | { event: "error"; payload: ErrorOccurred };
 
@@ -655,7 +659,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent";
+export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -804,6 +808,8 @@ export interface AgentConfig {
   agents?: AgentConfig[];
   /** Which agent gets which input, where this one sorts them. */
   routing?: Routing | null;
+  /** When its conversation is condensed; without it never by itself. */
+  condensing?: Condensing | null;
 }
 
 /** Which machine drives the agent. */
@@ -970,6 +976,19 @@ export interface Route {
   agent: AgentConfig;
 }
 
+/** When and how an agent's conversation is condensed. An agent without it never condenses by itself. */
+export interface Condensing {
+  /**
+   * How full the model's window is when it is done, in percent; 0 for only when a person wants it, or the model says that
+   * the window is full.
+   */
+  at_percent: number;
+  /** How many of the latest exchanges stay as they are, as long as they fit into a quarter of the window. */
+  tail: number;
+  /** The model that writes the summaries; the agent's own where there is none. */
+  model?: ModelSpec | null;
+}
+
 /** A process became the session's writer. */
 export interface WriterAttached {
   /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
@@ -1075,7 +1094,8 @@ export type ConfigChange =
   | { rule_added: Rule }
   | { rules: Rule[] }
   | { tools: ToolSpec[] }
-  | { instructions: Instructions[] };
+  | { instructions: Instructions[] }
+  | { condensing: Condensing | null };
 
 /** An agent comes into being. */
 export interface AgentSpawned {
@@ -1095,6 +1115,20 @@ export interface AgentClosed {
   reason: string;
 }
 
+/** A person wants an input to stay as it is when the conversation is condensed, or no longer. */
+export interface InputPinned {
+  /** The input. */
+  message_id: MessageId;
+  /** Whether it stays. */
+  pinned: boolean;
+}
+
+/** A person wants the conversation condensed now. */
+export interface CondenseRequested {
+  /** What the summary must not leave out, in their words. */
+  instructions?: string | null;
+}
+
 /** A range of the conversation is represented by a summary; the range itself stays in the log. */
 export interface ContextCondensed {
   /** The first event of the range. */
@@ -1103,6 +1137,28 @@ export interface ContextCondensed {
   to_seq: number;
   /** What stands for it. */
   summary: string;
+  /** Messages in the range that stay as they are. */
+  kept?: MessageId[];
+  /** What the summary cost. */
+  bill?: EffectBill | null;
+}
+
+/** A summary came to nothing; the conversation stays as it is. */
+export interface CondensingFailed {
+  /** Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
+  code: string;
+  /** For people. */
+  message: string;
+  /** What it cost all the same. */
+  bill?: EffectBill | null;
+}
+
+/** A range that was condensed is again as it was, and with it what was condensed on top of it. */
+export interface ContextRestored {
+  /** The first event of the range. */
+  from_seq: number;
+  /** The last event of the range. */
+  to_seq: number;
 }
 
 /** A run was stopped from outside. */
@@ -1160,6 +1216,7 @@ export type RuntimeEvent =
   | { event: "run_started"; payload: RunStarted }
   | { event: "run_status"; payload: RunStatusChanged }
   | { event: "run_finished"; payload: RunFinished }
+  | { event: "context_changed"; payload: ContextChanged }
   | { event: "approval_requested"; payload: ApprovalRequested }
   | { event: "chunk"; payload: Chunk }
   | { event: "eof"; payload: Eof }
@@ -1454,6 +1511,33 @@ export interface RunFinished {
   reason?: string | null;
   /** How often the model was answered with tool results. */
   iterations: number;
+}
+
+/** The part of the conversation that a model reads changes, or could not be changed. */
+export interface ContextChanged {
+  /** How. */
+  change: ContextChange;
+}
+
+/** How the part of a conversation that a model reads changes. */
+export type ContextChange =
+  | { condensing: ContextRange }
+  | { condensed: ContextRange }
+  | { failed: { code: string; message: string } }
+  | { restored: ContextRange };
+
+/** A range of the conversation, and what it weighs. */
+export interface ContextRange {
+  /** The first event of the range. */
+  from_seq: number;
+  /** The last event of the range. */
+  to_seq: number;
+  /** How many messages a summary stands for. */
+  messages: number;
+  /** Their tokens, estimated. */
+  tokens: number;
+  /** Tokens of what stands for them, estimated; 0 where that is not there yet. */
+  summary_tokens: number;
 }
 
 /** A person has to decide about a call. */

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx::config::{ModelOffer, Origin, Settings, nearest};
 use agentx::runtime::{ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery};
-use agentx::types::{Api, ConfigChange, ModelSpec, SessionId};
+use agentx::types::{AgentKind, Api, ConfigChange, ModelSpec, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
@@ -101,7 +101,20 @@ pub(crate) async fn resume(
         let before = session.state().await?.config.limits;
         session.change(ConfigChange::Limits(limits.over(before))).await?;
     }
+    if place.remote().is_none() {
+        from_here_on_condensed(session.as_ref(), settings).await?;
+    }
     Ok(session)
+}
+
+/// A session of before there was condensing is condensed as any other from here on.
+async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> Result<(), CliError> {
+    let config = session.state().await?.config;
+    if config.kind == AgentKind::React && config.condensing.is_none() {
+        let condensing = Some(Box::new(settings.condensing.clone()));
+        session.change(ConfigChange::Condensing(condensing)).await?;
+    }
+    Ok(())
 }
 
 /// How long leaving a session of a server may take: it goes on there anyway.

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, MessageId, ModelParams, ModelRequest, Role};
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, ModelParams, ModelRequest, Role, TO_CONDENSE};
 
 use crate::conversation::{Part, estimate_text};
 
@@ -98,7 +98,7 @@ pub(crate) fn request(config: &AgentConfig, part: &Part, instructions: Option<&s
         system: vec![SYSTEM.into()],
         messages: vec![Arc::new(Message {
             message_id: MessageId::with_suffix(format_args!(
-                "to_condense_{}_{}",
+                "{TO_CONDENSE}{}_{}",
                 part.range.from_seq, part.range.to_seq
             )),
             role: Role::User,

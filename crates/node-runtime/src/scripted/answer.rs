@@ -1,11 +1,15 @@
 //! From a request to the answer: pure. The same request always gets the same answer.
 
-use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
+use agentx_types::{ContentPart, Message, ModelRequest, Role, TO_CONDENSE, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::intent::{Intent, ToolWish, plan};
 use super::phrase::is_chinese;
 use super::{named, summary, words};
+
+/// How many inputs of a transcript the demo repeats, and how many characters of each.
+const SAID: usize = 20;
+const SAID_CHARS: usize = 160;
 
 /// What the demo answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +24,12 @@ pub(super) struct Answer {
 
 /// The answer to `request`.
 pub(super) fn answer(request: &ModelRequest) -> Answer {
+    if let Some(text) = condensed(request) {
+        return Answer {
+            text,
+            ..Answer::default()
+        };
+    }
     let asked = request
         .messages
         .iter()
@@ -48,6 +58,23 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
         }
     }
     answer
+}
+
+/// What the person said in a transcript that is to be condensed: a script finds no more in it.
+fn condensed(request: &ModelRequest) -> Option<String> {
+    let [asked] = &request.messages[..] else {
+        return None;
+    };
+    let id = asked.message_id.as_str();
+    id.contains(TO_CONDENSE).then(|| {
+        let text = asked.text();
+        let said = text.lines().filter_map(|line| line.split_once("] person: "));
+        let said: Vec<String> = said
+            .take(SAID)
+            .map(|(_, said)| said.chars().take(SAID_CHARS).collect())
+            .collect();
+        format!("A script condensed this: it keeps what the person said.\n\n- {}", said.join("\n- "))
+    })
 }
 
 fn asks_for_tools(message: &Message) -> bool {

@@ -67,6 +67,20 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ConfigChanged(changed) => config(&changed.change),
         E::AgentSpawned(spawned) => format!("an agent comes: {}", spawned.agent_state_id),
         E::AgentClosed(closed) => format!("an agent goes: {}", short(&closed.reason)),
+        E::InputPinned(pin) if pin.pinned => format!("{} stays whatever is condensed", pin.message_id),
+        E::InputPinned(pin) => format!("{} may be condensed", pin.message_id),
+        E::CondenseRequested(_) => "a person wants the conversation condensed".into(),
+        E::ContextCondensed(condensed) => format!(
+            "a summary stands for events {} to {}: {}",
+            condensed.from_seq,
+            condensed.to_seq,
+            short(&condensed.summary)
+        ),
+        E::CondensingFailed(failed) => format!("no summary: {}", short(&failed.message)),
+        E::ContextRestored(restored) => format!(
+            "events {} to {} are read again as they were",
+            restored.from_seq, restored.to_seq
+        ),
         E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => short(&String::from_utf8_lossy(&other.payload_json())),
@@ -85,6 +99,7 @@ fn decision(decision: ApprovalDecision) -> &'static str {
 fn action(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::CallModel => "ask the model",
+        ActionKind::Condense => "have a summary written of what was said before",
         ActionKind::CallTool => "run a tool",
         ActionKind::AnswerCall => "answer a call without running it",
         ActionKind::StartTimer => "wait for a time",
@@ -99,6 +114,7 @@ fn config(change: &ConfigChange) -> String {
         ConfigChange::Limits(_) => "other limits from here on".into(),
         ConfigChange::Approval(mode) => format!("who decides: {mode:?}").to_lowercase(),
         ConfigChange::RuleAdded(rule) => format!("one rule more, for {}", visible(&rule.tool)),
+        ConfigChange::Condensing(_) => "another way to condense from here on".into(),
         ConfigChange::Tools(tools) => format!("other tools from here on: {}", tools.len()),
         _ => "the configuration changes".into(),
     }
