@@ -1,0 +1,109 @@
+//! Samples of what is said of condensing.
+
+use agentx_types::*;
+
+use super::parts::{condensing, request, usage};
+
+fn range() -> ContextRange {
+    ContextRange {
+        from_seq: 3,
+        to_seq: 90,
+        messages: 41,
+        tokens: 70_000,
+        summary_tokens: 900,
+    }
+}
+
+/// Each way in which a context changes.
+pub(crate) fn changes() -> [ContextChange; 4] {
+    let changes = [
+        ContextChange::Condensing(ContextRange {
+            summary_tokens: 0,
+            ..range()
+        }),
+        ContextChange::Condensed(range()),
+        ContextChange::Failed {
+            code: "overloaded".into(),
+            message: "try later".into(),
+        },
+        ContextChange::Restored(range()),
+    ];
+    for change in &changes {
+        // Exhaustive: a new change does not compile until it has a line here.
+        match change {
+            ContextChange::Condensing(_)
+            | ContextChange::Condensed(_)
+            | ContextChange::Failed { .. }
+            | ContextChange::Restored(_) => {}
+        }
+    }
+    changes
+}
+
+pub(crate) fn condense() -> Condense {
+    Condense {
+        from_seq: 3,
+        to_seq: 90,
+        kept: vec!["msg_1".into()],
+        tokens: 70_000,
+        request: std::sync::Arc::new(request()),
+    }
+}
+
+/// The facts with every field set, then their smallest forms.
+pub(crate) fn facts() -> Vec<EnvironmentEvent> {
+    let bill = EffectBill {
+        model: "claude-x".into(),
+        usage: usage(),
+        cost: NanoUsd(4_500_000),
+    };
+    let small = Condensing {
+        model: None,
+        ..condensing()
+    };
+    vec![
+        InputPinned {
+            message_id: "msg_1".into(),
+            pinned: true,
+        }
+        .into(),
+        CondenseRequested {
+            instructions: Some("keep the names".into()),
+        }
+        .into(),
+        ContextCondensed {
+            from_seq: 3,
+            to_seq: 90,
+            summary: "They said hello.".into(),
+            kept: vec!["msg_1".into()],
+            bill: Some(Box::new(bill.clone())),
+        }
+        .into(),
+        CondensingFailed {
+            code: "overloaded".into(),
+            message: "try later".into(),
+            bill: Some(Box::new(bill)),
+        }
+        .into(),
+        ContextRestored {
+            from_seq: 3,
+            to_seq: 90,
+        }
+        .into(),
+        CondenseRequested { instructions: None }.into(),
+        CondensingFailed {
+            code: "interrupted".into(),
+            message: "it was stopped".into(),
+            bill: None,
+        }
+        .into(),
+        ConfigChanged {
+            change: ConfigChange::Condensing(None),
+        }
+        .into(),
+        ConfigChanged {
+            change: ConfigChange::Condensing(Some(Box::new(small))),
+        }
+        .into(),
+    ]
+}
