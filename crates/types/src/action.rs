@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, ContentPart, EnvironmentEvent, Kept, MessageId, ModelRequest,
+    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, Kept, MessageId, ModelRequest,
     RecordedEffects, RunId, ToolCallId, ToolStatus, UserMessage,
 };
 
@@ -31,6 +31,8 @@ pub struct Action {
 pub enum ActionBody {
     /// Ask the model. Answered by `stream_start` … `stream_end`.
     CallModel(CallModel),
+    /// Ask a model for a summary of what was said. Answered by one `context_condensed` or `condensing_failed`.
+    Condense(Condense),
     /// Run a tool. Answered by one `tool_result`.
     CallTool(CallTool),
     /// Answer a tool call without running anything. Answered by one `tool_result`.
@@ -56,6 +58,7 @@ impl ActionBody {
     pub fn kind(&self) -> ActionKind {
         match self {
             Self::CallModel(_) => ActionKind::CallModel,
+            Self::Condense(_) => ActionKind::Condense,
             Self::CallTool(_) => ActionKind::CallTool,
             Self::AnswerCall(_) => ActionKind::AnswerCall,
             Self::StartTimer(_) => ActionKind::StartTimer,
@@ -76,6 +79,8 @@ impl ActionBody {
 pub enum ActionKind {
     /// See [`ActionBody::CallModel`].
     CallModel,
+    /// See [`ActionBody::Condense`].
+    Condense,
     /// See [`ActionBody::CallTool`].
     CallTool,
     /// See [`ActionBody::AnswerCall`].

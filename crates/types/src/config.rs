@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
+use crate::{Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
 /// Which machine drives the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,9 @@ pub struct AgentConfig {
     /// Which agent gets which input, where this one sorts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<Box<Routing>>,
+    /// When its conversation is condensed; without it never by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condensing: Option<Box<Condensing>>,
 }
 
 /// A file of instructions that was read when the session was opened.
@@ -148,4 +151,6 @@ pub enum ConfigChange {
     Tools(Arc<[ToolSpec]>),
     /// Instructions, read again.
     Instructions(Vec<Instructions>),
+    /// Another way to condense the conversation; `None` for never by itself.
+    Condensing(Option<Box<Condensing>>),
 }

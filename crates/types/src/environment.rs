@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, ConfigChange, ContentPart,
-    EffectBill, EffectOutcome, FilesRestored, FilesRestoring, InputMode, InvalidInput, MessageId,
+    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CondenseRequested,
+    CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectBill,
+    EffectOutcome, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, MessageId,
     OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
@@ -88,8 +89,16 @@ vocabulary! {
         AgentSpawned = "agent_spawned",
         /// An agent is gone.
         AgentClosed = "agent_closed",
+        /// A person wants an input to stay when the conversation is condensed.
+        InputPinned = "input_pinned",
+        /// A person wants the conversation condensed.
+        CondenseRequested = "condense_requested",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
+        /// A summary came to nothing.
+        CondensingFailed = "condensing_failed",
+        /// A range that was condensed is again as it was.
+        ContextRestored = "context_restored",
         /// A run was stopped from outside.
         Interrupted = "interrupted",
         /// Something went wrong that ends the run. Data, not an exception.
@@ -371,15 +380,6 @@ payloads! {
         agent_state_id: AgentStateId,
         /// Why.
         reason: String,
-    }
-    /// A range of the conversation is represented by a summary; the range itself stays in the log.
-    ContextCondensed {
-        /// The first event of the range.
-        from_seq: u64,
-        /// The last event of the range.
-        to_seq: u64,
-        /// What stands for it.
-        summary: String,
     }
     /// A run was stopped from outside.
     Interrupted {

@@ -19,6 +19,7 @@
 
 mod action;
 mod assembler;
+mod condensing;
 mod config;
 mod content;
 pub mod envelope;
@@ -45,6 +46,7 @@ pub mod wire;
 
 pub use action::*;
 pub use assembler::{Answer, Assembler, RequestedCall};
+pub use condensing::*;
 pub use config::*;
 pub use content::*;
 pub use envelope::{Draft, Envelope, Source};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::{Medium, Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId, ToolStatus, Usage};
+use crate::{ContextChange, Medium, Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId, ToolStatus, Usage};
 
 /// What an agent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -195,6 +195,11 @@ pub enum StateOutput {
         usage: Usage,
         /// Money of the call.
         cost: NanoUsd,
+    },
+    /// What its model reads changes.
+    Context {
+        /// How.
+        change: ContextChange,
     },
     /// The agent is gone.
     Closed {

@@ -5,7 +5,7 @@ use crate::{ActionKind, EnvironmentEvent, RuntimeEvent};
 /// The topic of an action that is about to be performed.
 pub fn of_action(kind: ActionKind) -> &'static str {
     match kind {
-        ActionKind::CallModel => "llm.requests",
+        ActionKind::CallModel | ActionKind::Condense => "llm.requests",
         ActionKind::CallTool | ActionKind::AnswerCall => "tools.requests",
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",
@@ -47,7 +47,12 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::FilesRestoring(_)
         | E::FilesRestored(_)
         | E::SessionClosed(_) => "sessions.lifecycle",
-        E::ConfigChanged(_) | E::ContextCondensed(_) => "context.changed",
+        E::CondenseRequested(_) => "context.condense",
+        E::ConfigChanged(_)
+        | E::InputPinned(_)
+        | E::ContextCondensed(_)
+        | E::CondensingFailed(_)
+        | E::ContextRestored(_) => "context.changed",
         E::AgentSpawned(_) | E::AgentClosed(_) => "agents.lifecycle",
         E::Interrupted(_) | E::ErrorOccurred(_) => "runs.ended",
         E::Unknown(_) => "unknown",

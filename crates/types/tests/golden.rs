@@ -8,6 +8,8 @@
     reason = "a test: it fails by panicking, and reads files"
 )]
 
+#[path = "golden/condensing.rs"]
+mod condensing;
 #[path = "golden/environment.rs"]
 mod environment;
 #[path = "golden/inside.rs"]

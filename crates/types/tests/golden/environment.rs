@@ -18,6 +18,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         every_change(),
         small_forms(),
         small_facts(),
+        super::condensing::facts(),
     ]
     .concat()
 }
@@ -231,6 +232,8 @@ fn system() -> Vec<EnvironmentEvent> {
             from_seq: 3,
             to_seq: 90,
             summary: "They said hello.".into(),
+            kept: Vec::new(),
+            bill: None,
         }
         .into(),
         Interrupted {
@@ -316,6 +319,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
         ConfigChange::Rules(vec![rule(), small_rule()]),
         ConfigChange::Tools([tool()].into()),
         ConfigChange::Instructions(instructions()),
+        ConfigChange::Condensing(Some(Box::new(condensing()))),
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
@@ -327,7 +331,8 @@ fn every_change() -> Vec<EnvironmentEvent> {
             | ConfigChange::RuleAdded(_)
             | ConfigChange::Rules(_)
             | ConfigChange::Tools(_)
-            | ConfigChange::Instructions(_) => {}
+            | ConfigChange::Instructions(_)
+            | ConfigChange::Condensing(_) => {}
         }
     }
     changes.map(|change| ConfigChanged { change }.into()).into()

@@ -38,6 +38,7 @@ names! { state_name(StateOutput), STATE:
     ToolStarted = "state/tool_started",
     ToolEnded = "state/tool_ended",
     Spent = "state/spent",
+    Context = "state/context",
     Closed = "state/closed",
 }
 
@@ -54,6 +55,7 @@ names! { turn_name(TurnOutput), TURN:
 
 names! { body_name(ActionBody), BODY:
     CallModel = "call_model",
+    Condense = "condense",
     CallTool = "call_tool",
     AnswerCall = "answer_call",
     StartTimer = "start_timer",
@@ -178,6 +180,9 @@ fn state() -> Vec<StateOutput> {
             usage: usage(),
             cost: NanoUsd(4_500_000),
         },
+        StateOutput::Context {
+            change: super::condensing::changes()[0].clone(),
+        },
         StateOutput::Closed {
             reason: "done".into(),
         },
@@ -269,6 +274,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         }),
     ];
     bodies.extend(reports.map(ActionBody::Report));
+    bodies.push(ActionBody::Condense(super::condensing::condense()));
     bodies.extend(of_agents());
     bodies
 }

@@ -250,6 +250,14 @@ fn routing() -> Routing {
     }
 }
 
+pub(crate) fn condensing() -> Condensing {
+    Condensing {
+        at_percent: 75,
+        tail: 4,
+        model: Some(Box::new(model())),
+    }
+}
+
 fn childless() -> AgentConfig {
     AgentConfig {
         kind: AgentKind::React,
@@ -265,6 +273,7 @@ fn childless() -> AgentConfig {
         limits: limits(),
         agents: Vec::new(),
         routing: None,
+        condensing: None,
     }
 }
 

@@ -177,6 +177,7 @@ fn session() -> Vec<RuntimeEvent> {
         .into(),
     ];
     events.extend(changes.map(|change| SessionUpdated { change }.into()));
+    events.extend(super::condensing::changes().map(|change| ContextChanged { change }.into()));
     events
 }
 
