@@ -47,6 +47,12 @@ impl Highlighter {
         }
     }
 
+    /// A line that has only begun, as it would be if it ended here.
+    pub(crate) fn begun_line(&self, text: &str, theme: &Theme) -> Vec<(String, Style)> {
+        let state = self.state.clone().filter(|_| theme.color);
+        Self { state }.line(text, theme)
+    }
+
     /// The next line, without its end, in pieces.
     pub(crate) fn line(&mut self, text: &str, theme: &Theme) -> Vec<(String, Style)> {
         let plain = || vec![(text.to_owned(), Style::default())];

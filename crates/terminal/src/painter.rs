@@ -128,23 +128,29 @@ impl Painter {
 
     /// Writes a row from so many bytes of its text on.
     fn write(&mut self, row: &Row, mut skip: usize) {
+        let (mut look, mut link) = (Style::default(), None);
         for span in &row.spans {
             let text = span.text.get(skip.min(span.text.len())..).unwrap_or_default();
             skip = skip.saturating_sub(span.text.len());
             if text.is_empty() {
                 continue;
             }
-            if let Some(link) = &span.link {
-                let _ = write!(self.bytes, "\u{1b}]8;;{link}\u{1b}\\");
+            // Blanks have no colour: a look that only colours need not begin before the word.
+            if span.link != link {
+                let to = span.link.as_deref().unwrap_or_default();
+                let _ = write!(self.bytes, "\u{1b}]8;;{to}\u{1b}\\");
+                link.clone_from(&span.link);
             }
-            self.bytes.push_str(&span.style.begin());
+            let skips = text.trim().is_empty() && !look.shows_on_blanks() && !span.style.shows_on_blanks();
+            if !skips {
+                self.bytes.push_str(&look.to(span.style));
+                look = span.style;
+            }
             self.bytes.push_str(text);
-            if span.style != Style::default() {
-                self.bytes.push_str("\u{1b}[0m");
-            }
-            if span.link.is_some() {
-                self.bytes.push_str("\u{1b}]8;;\u{1b}\\");
-            }
+        }
+        self.bytes.push_str(&look.to(Style::default()));
+        if link.is_some() {
+            self.bytes.push_str("\u{1b}]8;;\u{1b}\\");
         }
     }
 

@@ -109,6 +109,31 @@ impl Style {
         }
     }
 
+    /// Whether it can be seen where nothing stands.
+    pub(crate) fn shows_on_blanks(self) -> bool {
+        self.underline || self.strike
+    }
+
+    /// The control sequence that leads from this look to another one; nothing where they are the same.
+    pub(crate) fn to(self, next: Self) -> String {
+        let plain = Self {
+            color: next.color,
+            ..Self::default()
+        };
+        let flags = |style: Self| Self {
+            color: Color::Default,
+            ..style
+        };
+        match next {
+            next if next == self => String::new(),
+            next if next == Self::default() => "\u{1b}[m".to_owned(),
+            // Only another colour, or something more.
+            next if self == Self::default() => next.begin(),
+            next if flags(self) == flags(next) && next.color != Color::Default => plain.begin(),
+            next => next.begin().replacen('[', "[0;", 1),
+        }
+    }
+
     /// This look after the codes of a control sequence (`1;31`). Unknown ones change nothing.
     pub(crate) fn after(self, codes: &str) -> Self {
         let mut style = self;

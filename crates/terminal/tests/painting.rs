@@ -93,7 +93,7 @@ fn a_link_begins_and_ends_with_its_words() {
     let mut painter = Painter::new(40, 6);
     let bytes = painter.frame(&[], &answer.live(), None);
     assert!(
-        bytes.contains("\u{1b}]8;;https://a.b/c\u{1b}\\\u{1b}[4;94mthis\u{1b}[0m\u{1b}]8;;\u{1b}\\"),
+        bytes.contains("\u{1b}]8;;https://a.b/c\u{1b}\\\u{1b}[4;94mthis\u{1b}[m\u{1b}]8;;\u{1b}\\"),
         "{bytes:?}"
     );
     answer.push(" now.");

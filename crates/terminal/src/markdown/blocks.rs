@@ -30,8 +30,11 @@ pub(super) struct Block {
 impl Block {
     /// Whether its upper rows stay as they are while it grows.
     pub(super) fn may_freeze(&self) -> bool {
-        let plain =
-            |line: &str| !line.trim_start().starts_with(['|', '`', '~', '>', '#']) && !line.contains(" | ");
+        let plain = |line: &str| {
+            let line = line.trim_start();
+            let is_fence = line.starts_with("```") || line.starts_with('~');
+            !is_fence && !line.starts_with(['|', '>', '#']) && !line.contains(" | ")
+        };
         matches!(self.kind, Kind::Text | Kind::Item) && self.text.lines().all(plain)
     }
 }
@@ -89,6 +92,27 @@ impl Blocks {
 
     pub(super) fn next_done(&mut self) -> Option<Block> {
         self.done.pop_front()
+    }
+
+    /// How long what is not done is.
+    pub(super) fn live_len(&self) -> usize {
+        self.open.len() + self.tail.len()
+    }
+
+    /// Forgets so many bytes at the beginning of what is not done; whether that was possible.
+    pub(super) fn let_go(&mut self, bytes: usize) -> bool {
+        if self.kind.is_some() && bytes < self.open.len() {
+            self.open.drain(..bytes);
+            return true;
+        }
+        let rest = bytes.saturating_sub(self.open.len());
+        if !self.tail.is_char_boundary(rest) {
+            return false;
+        }
+        self.open.clear();
+        self.tail.drain(..rest);
+        self.kind = Some(Kind::Text);
+        true
     }
 
     /// The block that is open, as it would be if the text ended here.

@@ -2,6 +2,7 @@
 //! letter may turn into something else, lives and is rendered anew.
 
 mod blocks;
+mod cut;
 mod inline;
 mod render;
 mod table;
@@ -23,6 +24,12 @@ pub struct Markdown {
     done: Vec<Row>,
     /// How many letters of the block that lives are done already.
     frozen: usize,
+    /// How many there were at the end of each row of it that is done, the last ones.
+    ends: Vec<usize>,
+    /// The beginning of the block that lives is done, and was let go of.
+    continued: bool,
+    /// How long the block was when its upper rows were let go of last.
+    looked_at: usize,
     /// What the last block was, for the space before the next one.
     before: Option<Kind>,
     code: Option<Highlighter>,
@@ -37,6 +44,9 @@ impl Markdown {
             blocks: Blocks::default(),
             done: Vec::new(),
             frozen: 0,
+            ends: Vec::new(),
+            continued: false,
+            looked_at: 0,
             before: None,
             code: None,
         }
@@ -75,9 +85,17 @@ impl Markdown {
         let Some(block) = self.blocks.live() else {
             return Vec::new();
         };
-        let rows = self.rows(&self.lines(&block));
-        let mut live = without(rows, self.frozen);
-        if self.frozen == 0 && self.is_apart(&block) {
+        let lines = match (block.kind, &self.code) {
+            (Kind::CodeLine, Some(code)) => {
+                vec![render::code(
+                    &code.begun_line(&block.text, &self.theme),
+                    &self.theme,
+                )]
+            }
+            _ => self.lines(&block),
+        };
+        let mut live = without(self.rows(&lines), self.frozen);
+        if self.begins(&block) {
             live.insert(0, Row::default());
         }
         live
@@ -93,8 +111,13 @@ impl Markdown {
         }
     }
 
+    /// Whether nothing of a block is done yet, and it needs an empty row before it.
+    fn begins(&self, block: &Block) -> bool {
+        self.frozen == 0 && !self.continued && self.is_apart(block)
+    }
+
     fn finish(&mut self, block: &Block) {
-        if self.frozen == 0 && self.is_apart(block) {
+        if self.begins(block) {
             self.done.push(Row::default());
         }
         let lines = match block.kind {
@@ -111,7 +134,8 @@ impl Markdown {
         };
         let rows = self.rows(&lines);
         self.done.extend(without(rows, self.frozen));
-        self.frozen = 0;
+        (self.frozen, self.continued, self.looked_at) = (0, false, 0);
+        self.ends.clear();
         self.before = Some(block.kind);
     }
 
@@ -138,19 +162,47 @@ impl Markdown {
 
     /// Lets go of the upper rows of a paragraph that grows.
     fn freeze(&mut self) {
+        // What has grown by less than a row need not be looked at.
+        if self.blocks.live_len() < self.looked_at + self.columns {
+            return;
+        }
         let Some(block) = self.blocks.live().filter(Block::may_freeze) else {
             return;
         };
+        self.looked_at = self.blocks.live_len();
         let rows = without(self.rows(&self.lines(&block)), self.frozen);
         if rows.len() <= LIVE_ROWS * 2 {
             return;
         }
-        if self.frozen == 0 && self.is_apart(&block) {
+        if self.begins(&block) {
             self.done.push(Row::default());
         }
         let upper = rows.len() - LIVE_ROWS;
-        self.frozen += rows[..upper].iter().map(letters).sum::<usize>();
-        self.done.extend(rows.into_iter().take(upper));
+        for row in rows.into_iter().take(upper) {
+            self.frozen += letters(&row);
+            self.ends.push(self.frozen);
+            self.done.push(row);
+        }
+        self.ends.drain(..self.ends.len().saturating_sub(cut::TRIES));
+        self.let_go(&block);
+    }
+
+    /// Lets go of the words that are done, where what follows them means the same without them: so that a long paragraph costs
+    /// no more than a short one.
+    fn let_go(&mut self, block: &Block) {
+        let said = |text: &str| {
+            let lines = render::block(text, &self.theme, self.columns);
+            let rows = lines.iter().flat_map(|line| line.rows(self.columns));
+            rows.map(|row| letters(&row)).sum::<usize>()
+        };
+        if let Some((at, letters)) = cut::place(&block.text, block.kind, &self.ends, said)
+            && self.blocks.let_go(at)
+        {
+            self.ends.retain(|end| *end > letters);
+            self.ends.iter_mut().for_each(|end| *end -= letters);
+            (self.frozen, self.continued) = (self.frozen - letters, true);
+            self.looked_at = self.blocks.live_len();
+        }
     }
 }
 

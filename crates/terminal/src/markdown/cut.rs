@@ -1,0 +1,50 @@
+//! Where a long paragraph may be cut, so that what stands on the screen for good need not be read again with each word: right
+//! after the last row that is done, where nothing is open, and where the rest is a paragraph still.
+
+use super::blocks::Kind;
+use super::inline::closed;
+
+/// So many rows are looked at for one after which the text may be cut.
+pub(super) const TRIES: usize = 6;
+
+/// A place in the text that is the end of a row, after which it may be cut, and how many letters are said before it. Each of
+/// `ends` is so many letters at the end of a row; `said` tells how many a beginning of the text shows.
+pub(super) fn place(
+    text: &str,
+    kind: Kind,
+    ends: &[usize],
+    said: impl Fn(&str) -> usize,
+) -> Option<(usize, usize)> {
+    if kind != Kind::Text {
+        return None;
+    }
+    let blanks: Vec<usize> = text
+        .char_indices()
+        .filter(|(_, c)| matches!(c, ' ' | '\n'))
+        .map(|(at, _)| at)
+        .collect();
+    ends.iter().rev().find_map(|letters| {
+        let at = *blanks.get(blanks.partition_point(|at| said(&text[..*at]) < *letters))?;
+        let (before, after) = (&text[..at], &text[at + 1..]);
+        let is_closed = closed(before) == before && !is_open(before) && !before.ends_with([' ', '\\']);
+        (is_closed && goes_on(after) && said(before) == *letters).then_some((at + 1, *letters))
+    })
+}
+
+/// Whether a link, a picture or a tag may end further on.
+fn is_open(text: &str) -> bool {
+    let opened = text.rfind(['[', '<']);
+    opened.is_some_and(|at| {
+        let end = if text[at..].starts_with('[') { ']' } else { '>' };
+        !text[at..].contains(end)
+    })
+}
+
+/// Whether this goes on with a sentence, and can be nothing else.
+fn goes_on(text: &str) -> bool {
+    let word = text.trim_start_matches(['*', '(', '"', '\'']);
+    let is_number = word
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .starts_with(['.', ')']);
+    word.starts_with(char::is_alphanumeric) && !is_number
+}
