@@ -4,14 +4,17 @@
 
 mod common;
 #[path = "common/pty.rs"]
-#[allow(dead_code, reason = "other tests use more of it")]
 mod pty;
+#[path = "common/serving.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod serving;
 #[path = "../src/testing/terminal.rs"]
 #[allow(dead_code, reason = "the tests of the screen use more of it")]
 mod terminal;
 
 use common::Sandbox;
 use pty::Pty;
+use serving::Serving;
 
 const UP: &str = "\u{1b}[A";
 const ALT_UP: &str = "\u{1b}[1;3A";
@@ -51,7 +54,11 @@ fn what_is_queued_is_shown_taken_back_and_written_otherwise() {
     chat.keys(" words");
     chat.keys(ALT_UP);
     chat.wait_for_last("  more words");
-    assert!(count(&chat, "› thanks") == 1, "both:\n{}", chat.lines().join("\n"));
+    assert!(
+        count(&chat, "› thanks") == 1,
+        "both:\n{}",
+        chat.lines().join("\n")
+    );
     chat.keys("\r");
     chat.wait_for("  1 › thanks (+2 lines)");
     chat.keys("/queue remove 1\r");
@@ -77,30 +84,45 @@ fn what_is_queued_comes_back_when_the_run_is_stopped() {
     chat.keys("\u{1b}");
     chat.wait_for("■ stopped");
     chat.wait_for_last("  draft");
-    assert_eq!((count(&chat, "› one"), count(&chat, "  two")), (1, 1), "{}", chat.lines().join("\n"));
+    assert_eq!(
+        (count(&chat, "› one"), count(&chat, "  two")),
+        (1, 1),
+        "{}",
+        chat.lines().join("\n")
+    );
     chat.keys("\u{3}");
     chat.wait_for_last("›");
     let lines = leave(chat);
-    assert!(!lines.iter().any(|line| line == "› one"), "nothing of it was said:\n{}", lines.join("\n"));
+    assert!(
+        !lines.iter().any(|line| line == "› one"),
+        "nothing of it was said:\n{}",
+        lines.join("\n")
+    );
 }
 
 #[test]
 fn what_is_to_be_heard_at_once_joins_the_run() {
     let sandbox = Sandbox::new();
-    let mut chat = while_it_answers(&sandbox);
+    let mut chat = Pty::start(&sandbox, &["--yes"], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("run sh -c 'while [ ! -e go ]; do sleep 0.05; done'\r");
+    chat.wait_for("Esc stops");
     chat.keys("later\r");
     chat.wait_for("  1 › later");
     chat.keys("hello\u{13}");
     chat.wait_for("  1 » hello · heard next");
     chat.keys("\u{13}");
     chat.wait_for("  2 » later · heard next");
-    chat.wait_for("› hello");
-    chat.wait_for("› later");
-    chat.wait_for("built-in demo");
+    sandbox.write("ws/go", "");
     chat.wait_for_last("›");
     let lines = leave(chat);
     let said: Vec<&String> = lines.iter().filter(|line| line.starts_with("› ")).collect();
-    assert_eq!(said, ["› tell a long story", "› hello", "› later"], "{}", lines.join("\n"));
+    assert_eq!(
+        said[1..],
+        ["› hello", "› later"],
+        "in one run:\n{}",
+        lines.join("\n")
+    );
 }
 
 #[test]
@@ -122,7 +144,36 @@ fn what_is_queued_is_there_after_a_kill() {
     chat.wait_for("■ stopped");
     chat.wait_for_last("›");
     let lines = leave(chat);
-    assert!(lines.iter().any(|line| line == "› thanks!"), "{}", lines.join("\n"));
+    assert!(
+        lines.iter().any(|line| line == "› thanks!"),
+        "{}",
+        lines.join("\n")
+    );
+}
+
+#[test]
+fn what_is_queued_at_a_server_is_seen_from_every_seat() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "chat"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("tell a long story\r");
+    chat.wait_for("Chapter 1");
+    let mut other = Pty::start(&sandbox, &["--connect", &server.url, "resume", "--last"], 100, 40);
+    other.wait_for("Chapter 1");
+    chat.keys("thanks\r");
+    chat.wait_for("  1 › thanks");
+    other.wait_for("  1 › thanks");
+    chat.keys(UP);
+    chat.wait_for_last("› thanks");
+    other.wait_until_gone("  1 › thanks");
+    chat.keys("!\r");
+    other.wait_for("  1 › thanks!");
+    chat.keys("\u{13}");
+    other.wait_for("  1 » thanks! · heard next");
+    chat.keys("/queue remove 1\r");
+    other.wait_until_gone("  1 » thanks! · heard next");
+    chat.wait_for("taken out: thanks!");
 }
 
 #[test]
@@ -206,7 +257,7 @@ fn enter_with_shift_or_alt_and_a_paste_in_pieces() {
     chat.keys("e\u{301}👨‍👩‍👧好\n");
     chat.keys(&"line\r".repeat(4_998));
     chat.keys("end\u{1b}[201~");
-    chat.wait_for_last("› [pasted 1: 5000 lines, 25.1 kB]");
+    chat.wait_for_last("› [pasted 1: 5000 lines, 25.0 kB]");
     chat.keys("\u{7f}");
     chat.wait_for_last("›");
     leave(chat);

@@ -88,7 +88,10 @@ impl Chat {
             let (at, bytes) = self.output.recv_timeout(left).ok()?;
             self.bytes += bytes.len();
             tail.extend_from_slice(&bytes);
-            if tail.windows(wanted.len()).any(|window| window == wanted.as_bytes()) {
+            if tail
+                .windows(wanted.len())
+                .any(|window| window == wanted.as_bytes())
+            {
                 return Some(at);
             }
             tail.drain(..tail.len().saturating_sub(wanted.len()));
@@ -113,7 +116,8 @@ pub(crate) fn measure() {
     let mut chat = Chat::start(&scratch, &server.url);
     chat.wait_for("›", Duration::from_secs(10)).expect("a prompt");
     chat.press("go\r");
-    chat.wait_for("Chapter", Duration::from_secs(10)).expect("an answer");
+    chat.wait_for("Chapter", Duration::from_secs(10))
+        .expect("an answer");
     let (mut delays, mut lost, mut line) = (Vec::new(), 0_usize, 0_usize);
     let (began, before) = (Instant::now(), chat.bytes);
     while delays.len() + lost < KEYS {
@@ -133,7 +137,12 @@ pub(crate) fn measure() {
     }
     let seconds = began.elapsed().as_secs_f64();
     delays.sort_by(f64::total_cmp);
-    let at = |percent: usize| delays.get(delays.len() * percent / 100).copied().unwrap_or(f64::NAN);
+    let at = |percent: usize| {
+        delays
+            .get(delays.len() * percent / 100)
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
     println!(
         "{} keys while 500 pieces of Markdown a second came: echo p50 {:.2} ms   p99 {:.2} ms   longest {:.2} ms   {lost} lost   ({:.1} kB/s to the terminal)",
         delays.len(),

@@ -141,7 +141,9 @@ impl Chat<'_> {
             Err(what) => {
                 draft.keep = draft.path.exists();
                 let at = draft.path.display();
-                self.no_editor(&format!("what was written in {at} cannot be taken: {what}; the line is as it was"))
+                self.no_editor(&format!(
+                    "what was written in {at} cannot be taken: {what}; the line is as it was"
+                ))
             }
         }
     }
@@ -154,7 +156,11 @@ impl Chat<'_> {
     /// Takes what lives off the screen and gives the terminal away.
     fn lend_terminal(&mut self) -> Result<Option<Lent>, CliError> {
         self.paint()?;
-        let Face::Editor { raw: Some(raw), screen } = &mut self.face else {
+        let Face::Editor {
+            raw: Some(raw),
+            screen,
+        } = &mut self.face
+        else {
             return Ok(None);
         };
         let bytes = screen.stand_aside();
@@ -235,7 +241,10 @@ mod tests {
                 found.map(|(_, value)| (*value).to_owned())
             })
         };
-        assert_eq!(named(&[("VISUAL", "code --wait"), ("EDITOR", "ed")]), "code --wait");
+        assert_eq!(
+            named(&[("VISUAL", "code --wait"), ("EDITOR", "ed")]),
+            "code --wait"
+        );
         assert_eq!(named(&[("VISUAL", ""), ("EDITOR", "ed")]), "ed");
         assert_eq!(named(&[]), "vi");
     }

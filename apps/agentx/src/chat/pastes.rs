@@ -55,7 +55,10 @@ impl Pastes {
         let mut whole = String::with_capacity(line.len());
         let mut rest = line;
         let next = |rest: &str| {
-            let found = self.kept.iter().filter_map(|paste| Some((rest.find(&paste.sign)?, paste)));
+            let found = self
+                .kept
+                .iter()
+                .filter_map(|paste| Some((rest.find(&paste.sign)?, paste)));
             found.min_by_key(|(at, _)| *at)
         };
         // What a text has in it is not looked at again.
@@ -114,12 +117,12 @@ mod tests {
         let two = pastes.fold(format!("{one}\n{}", long("two")));
         let line = format!("see {one} and {two}!");
         let whole = pastes.unfold(&line);
-        assert_eq!(
-            whole,
-            format!("see {} and {one}\n{}!", long("one"), long("two"))
-        );
+        assert_eq!(whole, format!("see {} and {one}\n{}!", long("one"), long("two")));
         pastes.sent(&line);
-        assert_eq!(pastes.refold(format!("again {}", long("one"))), format!("again {one}"));
+        assert_eq!(
+            pastes.refold(format!("again {}", long("one"))),
+            format!("again {one}")
+        );
     }
 
     #[test]

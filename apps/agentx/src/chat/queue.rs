@@ -130,7 +130,9 @@ impl Queue {
     }
 
     fn find(&self, id: &MessageId) -> Option<usize> {
-        self.waits.iter().position(|waiting| waiting.id.as_ref() == Some(id))
+        self.waits
+            .iter()
+            .position(|waiting| waiting.id.as_ref() == Some(id))
     }
 
     /// Takes an event; returns words that join the run under way now, and are not on the screen yet.
@@ -203,7 +205,12 @@ impl Waiting {
             0 => String::new(),
             lines => format!(" (+{lines} lines)"),
         };
-        let (sign, when) = if self.joins { ("»", " · heard next") } else { ("›", "") };
+        let (sign, when) = match (&self.id, self.joins) {
+            // It is not on record yet.
+            (None, _) => ("…", ""),
+            (Some(_), true) => ("»", " · heard next"),
+            (Some(_), false) => ("›", ""),
+        };
         format!("  {number} {sign} {}{more}{when}", visible(first))
     }
 }
@@ -220,7 +227,10 @@ mod tests {
             role: Role::User,
             content: vec![ContentPart::text("x")],
         };
-        UserMessageAdded { message: message.into() }.into()
+        UserMessageAdded {
+            message: message.into(),
+        }
+        .into()
     }
 
     fn texts(queue: &Queue) -> Vec<&str> {
@@ -230,7 +240,10 @@ mod tests {
     #[test]
     fn what_waits_is_shown_in_the_order_in_which_it_is_heard() {
         let mut queue = Queue::default();
-        for (seq, (text, joins)) in [("one", false), ("two\nrows\nmore", false), ("now", true)].iter().enumerate() {
+        for (seq, (text, joins)) in [("one", false), ("two\nrows\nmore", false), ("now", true)]
+            .iter()
+            .enumerate()
+        {
             queue.put(Waiting::own(text, Vec::new(), *joins));
             queue.committed(seq as u64 + 3);
         }
@@ -276,6 +289,10 @@ mod tests {
         let whole = "see @a.txt\n\n<file path=\"a.txt\">\none\n</file>\n\n<ran_by_the_person command=\"ls\">\na.txt\n</ran_by_the_person>";
         let waiting = Waiting::of_log(&"msg_3".into(), whole, false);
         assert_eq!(waiting.text, "see @a.txt");
-        assert_eq!(waiting.shared.len(), 1, "the file is named in the words, what was run is not");
+        assert_eq!(
+            waiting.shared.len(),
+            1,
+            "the file is named in the words, what was run is not"
+        );
     }
 }

@@ -16,7 +16,8 @@ const IDLE: &str = "nothing is under way; say it as it is";
 impl Chat<'_> {
     /// Whether a key takes back what was queued last: Alt-Up, and Up where nothing is written.
     pub(super) fn takes_back(&self, key: &KeyEvent) -> bool {
-        let plain = key.modifiers.is_empty() && self.editor.text().is_empty() && self.editor.wanted().is_none();
+        let plain =
+            key.modifiers.is_empty() && self.editor.text().is_empty() && self.editor.wanted().is_none();
         matches!(self.face, Face::Editor { .. })
             && key.kind != KeyEventKind::Release
             && key.code == KeyCode::Up
@@ -26,7 +27,12 @@ impl Chat<'_> {
 
     /// Takes what was queued last back into the line.
     pub(super) async fn take_back_last(&mut self) {
-        let last = self.desk.queue.iter().next_back().and_then(|waiting| waiting.id.clone());
+        let last = self
+            .desk
+            .queue
+            .iter()
+            .next_back()
+            .and_then(|waiting| waiting.id.clone());
         if let Some(last) = last
             && let Err(error) = self.take_back(vec![last]).await
         {
@@ -100,8 +106,16 @@ impl Chat<'_> {
             QueueWish::Edit(Some(number)) | QueueWish::Remove(number) => (number, None),
             QueueWish::Steer(number) => (number, Some(InputMode::Steer)),
         };
-        let Some(id) = number.checked_sub(1).and_then(|at| ids.get(at)).cloned().flatten() else {
-            return Ok(format!("there is no {number} in the queue; it has 1 to {}", ids.len()));
+        let Some(id) = number
+            .checked_sub(1)
+            .and_then(|at| ids.get(at))
+            .cloned()
+            .flatten()
+        else {
+            return Ok(format!(
+                "there is no {number} in the queue; it has 1 to {}",
+                ids.len()
+            ));
         };
         if let QueueWish::Edit(_) = wish {
             self.take_back(vec![id]).await?;

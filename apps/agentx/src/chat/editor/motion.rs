@@ -69,13 +69,7 @@ pub(super) fn row_above(text: &str, at: usize) -> Option<usize> {
 /// The place below, where there is a row below.
 pub(super) fn row_below(text: &str, at: usize) -> Option<usize> {
     let below = Some(row_end(text, at) + 1).filter(|below| *below <= text.len())?;
-    Some(along(
-        text,
-        below,
-        row_end(text, below),
-        row_start(text, at),
-        at,
-    ))
+    Some(along(text, below, row_end(text, below), row_start(text, at), at))
 }
 
 /// As far into the row from `from` to `to` as `at` is into its own, which begins at `start`.
@@ -251,11 +245,20 @@ fn closing(text: &str, start: usize, (open, close): (char, char)) -> Option<usiz
 }
 
 /// vi's `f` and `t` and their ways back: the place of the `count`th of this sign in the row; `till` stops before it.
-pub(super) fn find(text: &str, at: usize, sign: char, (back, till): (bool, bool), count: usize) -> Option<usize> {
+pub(super) fn find(
+    text: &str,
+    at: usize,
+    sign: char,
+    (back, till): (bool, bool),
+    count: usize,
+) -> Option<usize> {
     let is_it = |grapheme: &str| grapheme.chars().next() == Some(sign);
     if back {
         let start = row_start(text, at);
-        let mut found = text[start..at].grapheme_indices(true).rev().filter(|(_, g)| is_it(g));
+        let mut found = text[start..at]
+            .grapheme_indices(true)
+            .rev()
+            .filter(|(_, g)| is_it(g));
         let (i, grapheme) = found.nth(count.saturating_sub(1))?;
         Some(start + i + if till { grapheme.len() } else { 0 })
     } else {

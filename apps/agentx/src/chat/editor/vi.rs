@@ -150,7 +150,8 @@ impl Editor {
             return self.command_key(key);
         }
         if key.code == KeyCode::Esc {
-            self.cursor = motion::before(&self.text, self.cursor).max(motion::row_start(&self.text, self.cursor));
+            self.cursor =
+                motion::before(&self.text, self.cursor).max(motion::row_start(&self.text, self.cursor));
             self.undo.release();
             vi.mode = Mode::Normal;
             vi.done();
@@ -183,8 +184,14 @@ impl Editor {
             }
             KeyCode::Backspace => self.command('h'),
             KeyCode::Enter if self.waits() == Wait::Replace => self.command('\n'),
-            KeyCode::Left | KeyCode::Right | KeyCode::Home | KeyCode::End | KeyCode::Delete
-            | KeyCode::Up | KeyCode::Down | KeyCode::Enter => {
+            KeyCode::Left
+            | KeyCode::Right
+            | KeyCode::Home
+            | KeyCode::End
+            | KeyCode::Delete
+            | KeyCode::Up
+            | KeyCode::Down
+            | KeyCode::Enter => {
                 self.settled();
                 self.plain_key(key)
             }
@@ -257,7 +264,9 @@ impl Editor {
 
     /// Does the last change again.
     fn again(&mut self) -> Edited {
-        let Some(vi) = &mut self.vi else { return Edited::Nothing };
+        let Some(vi) = &mut self.vi else {
+            return Edited::Nothing;
+        };
         let (keys, times) = (vi.last.clone(), vi.times().min(MOST_AGAIN));
         vi.forget();
         vi.typed.clear();

@@ -75,7 +75,7 @@ const TABLE: &[(&str, &str)] = &[
     ("one two<esc>0dfo", "|"),
     ("a, b, c<esc>0df,", "| b, c"),
     ("a, b, c<esc>0dt,", "|, b, c"),
-    ("a, b, c<esc>0dt,.", "|, b, c"),
+    ("a, b, c<esc>0dt,.", "|, c"),
     ("a<a-enter>b<a-enter>c<esc>kdd", "a\n|c"),
     ("a<a-enter>b<a-enter>c<esc>dd", "a\n|b"),
     ("a<a-enter>b<a-enter>c<esc>gg2dd", "|c"),
@@ -167,7 +167,10 @@ fn escape_ends_typing_first_and_stops_what_runs_then() {
     assert_eq!(editor.key(control('x')), Edited::Nothing);
     assert_eq!(editor.key(control('e')), Edited::Elsewhere);
     assert_eq!(editor.key(control('c')), Edited::Interrupt);
-    assert_eq!(editor.key(KeyEvent::from(KeyCode::Enter)), Edited::Submit("a".into()));
+    assert_eq!(
+        editor.key(KeyEvent::from(KeyCode::Enter)),
+        Edited::Submit("a".into())
+    );
     assert!(!editor.is_commanded(), "the next line begins by typing");
 }
 
@@ -181,12 +184,74 @@ fn dice(seed: &mut u64) -> u64 {
 
 /// Letters of commands more often than others, and what is hard: marks, joiners, flags, wide ones, line ends.
 const LETTERS: &[&str] = &[
-    "h", "j", "k", "l", "w", "b", "e", "W", "B", "E", "0", "^", "$", "i", "a", "I", "A", "o", "O", "x", "X", "D",
-    "C", "S", "s", "d", "c", "y", "Y", "p", "P", "u", ".", "f", "F", "t", "T", ";", ",", "r", "~", "J", "g", "G",
-    "%", "3", "2", "\"", "(", ")", " ", "好", "e\u{301}", "\u{301}", "\u{200d}", "👩", "👨\u{200d}👩\u{200d}👧", "🇩",
-    "🇪", "\u{fe0f}", "क्षि", "\u{0600}", "\t", "ß",
+    "h",
+    "j",
+    "k",
+    "l",
+    "w",
+    "b",
+    "e",
+    "W",
+    "B",
+    "E",
+    "0",
+    "^",
+    "$",
+    "i",
+    "a",
+    "I",
+    "A",
+    "o",
+    "O",
+    "x",
+    "X",
+    "D",
+    "C",
+    "S",
+    "s",
+    "d",
+    "c",
+    "y",
+    "Y",
+    "p",
+    "P",
+    "u",
+    ".",
+    "f",
+    "F",
+    "t",
+    "T",
+    ";",
+    ",",
+    "r",
+    "~",
+    "J",
+    "g",
+    "G",
+    "%",
+    "3",
+    "2",
+    "\"",
+    "(",
+    ")",
+    " ",
+    "好",
+    "e\u{301}",
+    "\u{301}",
+    "\u{200d}",
+    "👩",
+    "👨\u{200d}👩\u{200d}👧",
+    "🇩",
+    "🇪",
+    "\u{fe0f}",
+    "क्षि",
+    "\u{0600}",
+    "\t",
+    "ß",
 ];
-const CONTROLS: &[char] = &['a', 'b', 'd', 'e', 'f', 'h', 'j', 'k', 'n', 'p', 'r', 'u', 'w', 'x', 'y', '_', 'g'];
+const CONTROLS: &[char] = &[
+    'a', 'b', 'd', 'e', 'f', 'h', 'j', 'k', 'n', 'p', 'r', 'u', 'w', 'x', 'y', '_', 'g',
+];
 const OTHERS: &[KeyCode] = &[
     KeyCode::Esc,
     KeyCode::Esc,
@@ -246,7 +311,12 @@ fn no_keys_break_it_and_the_cursor_is_always_between_two_graphemes() {
             }
             let at = editor.cursor();
             assert!(editor.text().is_char_boundary(at), "{keys}");
-            assert_eq!(motion::snapped(editor.text(), at), at, "{:?} at {at}: {keys}", editor.text());
+            assert_eq!(
+                motion::snapped(editor.text(), at),
+                at,
+                "{:?} at {at}: {keys}",
+                editor.text()
+            );
         }
     }
 }

@@ -6,7 +6,9 @@ use super::{MOST, Motion, Operator, Reach, Sought, Vi, Wait};
 impl Editor {
     /// A letter in normal mode.
     pub(super) fn command(&mut self, c: char) -> Edited {
-        let Some(vi) = &mut self.vi else { return Edited::Nothing };
+        let Some(vi) = &mut self.vi else {
+            return Edited::Nothing;
+        };
         match std::mem::take(&mut vi.wait) {
             Wait::Nothing => {}
             Wait::Sign { back, till } => {
@@ -15,7 +17,12 @@ impl Editor {
                 return self.seek(sought);
             }
             Wait::Replace => return self.put_over(c),
-            Wait::G if c == 'g' => return self.travel(Some(Motion { to: 0, reach: Reach::Rows })),
+            Wait::G if c == 'g' => {
+                return self.travel(Some(Motion {
+                    to: 0,
+                    reach: Reach::Rows,
+                }));
+            }
             Wait::G => return self.no_command(),
             Wait::Object { around } => return self.object(c, around),
         }
@@ -68,7 +75,9 @@ impl Editor {
             'c' => Operator::Change,
             _ => Operator::Yank,
         };
-        let Some(vi) = &mut self.vi else { return Edited::Nothing };
+        let Some(vi) = &mut self.vi else {
+            return Edited::Nothing;
+        };
         match vi.operator {
             None => {
                 vi.operator = Some((operator, vi.count.take().unwrap_or(1)));
@@ -80,7 +89,10 @@ impl Editor {
                 for _ in 1..times {
                     to = motion::row_below(&self.text, to).unwrap_or(to);
                 }
-                self.travel(Some(Motion { to, reach: Reach::Rows }))
+                self.travel(Some(Motion {
+                    to,
+                    reach: Reach::Rows,
+                }))
             }
             Some(_) => self.no_command(),
         }
@@ -103,8 +115,18 @@ impl Editor {
         let (text, at) = (self.text.as_str(), self.cursor);
         let (start, end) = (motion::row_start(text, at), motion::row_end(text, at));
         let many = |step: &dyn Fn(usize) -> usize| (0..times).fold(at, |at, _| step(at));
-        let before = |to: usize| Some(Motion { to, reach: Reach::Before });
-        let with = |to: usize| Some(Motion { to, reach: Reach::With });
+        let before = |to: usize| {
+            Some(Motion {
+                to,
+                reach: Reach::Before,
+            })
+        };
+        let with = |to: usize| {
+            Some(Motion {
+                to,
+                reach: Reach::With,
+            })
+        };
         let big = c.is_ascii_uppercase();
         match c {
             'h' => before(many(&|at| motion::before(text, at).max(start))).filter(|motion| motion.to < at),
@@ -137,7 +159,10 @@ impl Editor {
                     1 => 0,
                     n => row(n - 2).unwrap_or(motion::row_start(text, text.len())),
                 };
-                Some(Motion { to, reach: Reach::Rows })
+                Some(Motion {
+                    to,
+                    reach: Reach::Rows,
+                })
             }
             '%' => with(partner(text, at)?),
             _ => None,
@@ -149,7 +174,10 @@ impl Editor {
         for _ in 0..times {
             to = step(&self.text, to)?;
         }
-        Some(Motion { to, reach: Reach::Rows })
+        Some(Motion {
+            to,
+            reach: Reach::Rows,
+        })
     }
 
     /// A motion that cannot go on: above the first row and below the last is what was typed before and after.
@@ -248,7 +276,9 @@ fn partner(text: &str, at: usize) -> Option<usize> {
     let end = motion::row_end(text, at);
     let is_bracket = |c: char| PAIRS.iter().any(|(open, close)| c == *open || c == *close);
     let (i, c) = text[at..end].char_indices().find(|(_, c)| is_bracket(*c))?;
-    let pair = PAIRS.into_iter().find(|(open, close)| c == *open || c == *close)?;
+    let pair = PAIRS
+        .into_iter()
+        .find(|(open, close)| c == *open || c == *close)?;
     let (start, close) = motion::within(text, at + i, pair, true)?;
     Some(if c == pair.0 { close - 1 } else { start })
 }

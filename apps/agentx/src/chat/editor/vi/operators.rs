@@ -37,7 +37,10 @@ impl Editor {
 
     /// Does something to the rows from that of `from` to that of `to`.
     pub(super) fn operate_on_rows(&mut self, operator: Operator, from: usize, to: usize) -> Edited {
-        let (start, end) = (motion::row_start(&self.text, from), motion::row_end(&self.text, to));
+        let (start, end) = (
+            motion::row_start(&self.text, from),
+            motion::row_end(&self.text, to),
+        );
         self.cut = Cut {
             text: self.text[start..end].to_owned(),
             rows: true,
@@ -150,7 +153,11 @@ impl Editor {
             self.insert(&format!("{text}\n").repeat(times));
             self.cursor = motion::row_text(&self.text, start);
         } else {
-            self.cursor = if behind { self.after().min(end) } else { self.cursor };
+            self.cursor = if behind {
+                self.after().min(end)
+            } else {
+                self.cursor
+            };
             self.insert(&text.repeat(times));
             self.cursor = self.before();
         }
