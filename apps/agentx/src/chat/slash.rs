@@ -201,7 +201,11 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             "day" => Some(UsageBy::Day),
             "model" => Some(UsageBy::Model),
             "cause" => Some(UsageBy::Cause),
-            other => return Err(format!("`{other}` is nothing to add up by: session, day, model or cause")),
+            other => {
+                return Err(format!(
+                    "`{other}` is nothing to add up by: session, day, model or cause"
+                ));
+            }
         }),
         "thinking" => Slash::Thinking(number(name, argument)?.unwrap_or(1)),
         "output" => Slash::Output(number(name, argument)?.unwrap_or(1)),
@@ -273,7 +277,9 @@ fn queue_wish(argument: &str) -> Result<QueueWish, String> {
         ("edit", Ok(number)) => Ok(QueueWish::Edit(Some(number))),
         ("remove", Ok(number)) => Ok(QueueWish::Remove(number)),
         ("steer", Ok(number)) => Ok(QueueWish::Steer(number)),
-        ("edit" | "remove" | "steer", Err(_)) => Err(format!("which one? /queue {word} N; /queue lists them")),
+        ("edit" | "remove" | "steer", Err(_)) => {
+            Err(format!("which one? /queue {word} N; /queue lists them"))
+        }
         _ => Err(format!(
             "`{argument}` is no wish: /queue, or /queue edit, remove or steer N"
         )),

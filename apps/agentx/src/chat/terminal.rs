@@ -231,8 +231,17 @@ fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     if is_set("TMUX") || is_set("STY") {
         return false;
     }
-    is("TERM", &["xterm-kitty", "xterm-ghostty", "foot", "foot-direct", "alacritty", "rio"])
-        || is("TERM_PROGRAM", &["ghostty", "WezTerm", "iTerm.app", "rio"])
+    is(
+        "TERM",
+        &[
+            "xterm-kitty",
+            "xterm-ghostty",
+            "foot",
+            "foot-direct",
+            "alacritty",
+            "rio",
+        ],
+    ) || is("TERM_PROGRAM", &["ghostty", "WezTerm", "iTerm.app", "rio"])
         || is_set("KITTY_WINDOW_ID")
 }
 
@@ -251,6 +260,10 @@ mod tests {
         assert!(tells(&[("TERM", "xterm-kitty")]));
         assert!(tells(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")]));
         assert!(!tells(&[("TERM", "xterm-256color")]));
-        assert!(!tells(&[("TERM", "tmux-256color"), ("TMUX", "/tmp/x"), ("KITTY_WINDOW_ID", "1")]));
+        assert!(!tells(&[
+            ("TERM", "tmux-256color"),
+            ("TMUX", "/tmp/x"),
+            ("KITTY_WINDOW_ID", "1")
+        ]));
     }
 }

@@ -1,4 +1,5 @@
 //! The program in a terminal: a pseudo terminal with a screen behind it.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -92,7 +93,10 @@ impl Pty {
     pub(crate) fn kill_program(&mut self) {
         let id = self.child.id();
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-        let below = children.split_whitespace().next().and_then(|child| child.parse().ok());
+        let below = children
+            .split_whitespace()
+            .next()
+            .and_then(|child| child.parse().ok());
         let program = nix::unistd::Pid::from_raw(below.unwrap_or(i32::try_from(id).unwrap()));
         nix::sys::signal::kill(program, nix::sys::signal::Signal::SIGKILL).unwrap();
         let _ = self.child.wait();
@@ -113,6 +117,13 @@ impl Pty {
     pub(crate) fn wait_for(&mut self, text: &str) {
         self.wait_until(&format!("{text:?}"), |lines| {
             lines.iter().any(|line| line.contains(text))
+        });
+    }
+
+    /// Waits until no line shows this.
+    pub(crate) fn wait_until_gone(&mut self, text: &str) {
+        self.wait_until(&format!("no {text:?}"), |lines| {
+            !lines.iter().any(|line| line.contains(text))
         });
     }
 
