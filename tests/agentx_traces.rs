@@ -5,6 +5,8 @@
 //! still shows it, and that we do not. `upstream` repairs exactly these before it compares.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "agentx_traces/condensing.rs"]
+mod condensing;
 #[path = "agentx_traces/ours.rs"]
 mod ours;
 #[path = "agentx_traces/upstream.rs"]
@@ -143,6 +145,16 @@ fn load() -> Vec<(String, Theirs)> {
         )
     });
     traces.collect()
+}
+
+#[test]
+fn recorded_sessions_are_condensed_anywhere_and_taken_back() {
+    let traces = load();
+    let summaries: usize = traces
+        .iter()
+        .map(|(name, theirs)| condensing::condense_everywhere(name, &Ours::fold(&theirs.events).fold))
+        .sum();
+    assert!(traces.is_empty() || summaries > traces.len(), "{summaries} summaries");
 }
 
 #[test]

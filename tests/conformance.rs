@@ -4,6 +4,8 @@
 
 #[path = "conformance/agents.rs"]
 mod agents;
+#[path = "conformance/condensing.rs"]
+mod condensing;
 #[path = "conformance/errors.rs"]
 mod errors;
 #[path = "conformance/following.rs"]
@@ -72,6 +74,9 @@ on_both! {
         agents_of_files_are_those_of_the_runtime
         a_session_is_opened_with_an_agent_by_its_name
         an_agent_that_cannot_be_had_is_named;
+    condensing:
+        a_conversation_is_condensed_shown_and_restored
+        what_is_not_condensed_is_not_restored;
     errors:
         what_is_not_there_is_not_there
         what_makes_no_sense_is_refused

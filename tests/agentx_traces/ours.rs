@@ -16,6 +16,8 @@ pub(crate) struct Ours {
     pub(crate) states: Vec<String>,
     /// How many inputs the trace was given.
     pub(crate) inputs: usize,
+    /// The session as it stands after the trace.
+    pub(crate) fold: SessionFold,
 }
 
 /// A runtime in small: mints `seq`, folds, and remembers the actions that are open.
@@ -207,6 +209,7 @@ impl Ours {
             events,
             states,
             inputs,
+            fold: session.fold,
         }
     }
 }

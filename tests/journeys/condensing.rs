@@ -21,12 +21,25 @@ condense: {at: 60, keep: 2}
 /// A model that prints much so many times, writes summaries where those are wanted, and says that its window is full where
 /// `overflows` says so of a request by its number.
 fn world(rounds: usize, overflows: fn(usize) -> bool) -> (World, Arc<Mutex<Vec<Value>>>) {
+    world_with(rounds, overflows, 0)
+}
+
+/// The same, where the first so many summaries never come.
+fn world_with(
+    rounds: usize,
+    overflows: fn(usize) -> bool,
+    stalls: usize,
+) -> (World, Arc<Mutex<Vec<Value>>>) {
     let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (kept, asked) = (requests.clone(), AtomicUsize::new(0));
+    let wanted = AtomicUsize::new(0);
     let server = ModelServer::start(move |body: &[u8]| {
         let request: Value = serde_json::from_slice(body).unwrap();
         let wants_summary = request["system"].to_string().contains("You condense the conversation");
         kept.lock().unwrap().push(request);
+        if wants_summary && wanted.fetch_add(1, Ordering::SeqCst) < stalls {
+            return Reply::Stall(vec!["The numb".into()]);
+        }
         if wants_summary {
             return words(SUMMARY);
         }
@@ -105,6 +118,31 @@ fn a_window_that_is_full_sooner_than_thought_is_condensed_and_asked_once_more() 
     let facts = facts(&world, &ran);
     assert!(names(&facts).contains(&"context_condensed"), "{ran}");
     assert_eq!(ran.result()["status"], "completed");
+}
+
+#[test]
+fn a_summary_that_dies_with_its_process_is_written_by_the_next() {
+    let (world, _) = world_with(10, |_| false, 1);
+    let running = world.run_prompt(None, &["--yes"], "print them all");
+    running.frame(|frame| frame["event"] == "action_started" && frame["payload"]["kind"] == "condense");
+    let killed = running.kill();
+    let session = killed.session();
+    let ran = world.run_prompt(Some(&session), &["--yes"], "and now?").end().exits(0);
+    let facts = facts(&world, &ran);
+    assert!(names(&facts).contains(&"context_condensed"), "{ran}");
+    world.check(&session);
+}
+
+#[test]
+fn a_summary_that_takes_too_long_is_stopped_with_the_run() {
+    let (world, _) = world_with(10, |_| false, 1);
+    let running = world.run_prompt(None, &["--yes"], "print them all");
+    running.frame(|frame| frame["event"] == "action_started" && frame["payload"]["kind"] == "condense");
+    running.signal(nix::sys::signal::Signal::SIGINT);
+    let ran = running.end().exits(130);
+    let facts = facts(&world, &ran);
+    assert!(names(&facts).contains(&"condensing_failed"), "{ran}");
+    world.check(&ran.session());
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! Condensing the recorded sessions at each of their events: exchanges stay whole, and what is taken out again leaves the next
+//! request as it was, to the byte.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use agentx_runtime::{Derived, SessionFold};
+use agentx_types::*;
+
+/// What follows from a fact that nobody asked for.
+fn apply(fold: &mut SessionFold, event: impl Into<EnvironmentEvent>) -> Vec<Action> {
+    let draft = Draft::<EnvironmentEvent>::new(Source::User, Some("agt_1".into()), event);
+    let fact = draft.into_envelope("ses_1".into(), fold.last_seq() + 1, Timestamp(0));
+    let mut derived = Derived::default();
+    fold.apply(&fact, &mut derived);
+    derived.actions
+}
+
+/// What the model would be asked next; the run that was under way is stopped before.
+fn next_request(mut fold: SessionFold) -> Option<Arc<ModelRequest>> {
+    let said = UserMessage {
+        message_id: "msg_next".into(),
+        content: vec![ContentPart::text("and now?")],
+        mode: InputMode::Queue,
+        idempotency_key: None,
+    };
+    apply(&mut fold, said).into_iter().find_map(|action| match action.body {
+        ActionBody::CallModel(call) => Some(call.request),
+        _ => None,
+    })
+}
+
+fn messages(fold: &SessionFold) -> Vec<Arc<Message>> {
+    let agent = fold.root_agent().and_then(|agent| agent.react());
+    agent.map(|agent| agent.messages().cloned().collect()).unwrap_or_default()
+}
+
+/// Each call has its result right behind it, and no result stands without its call.
+fn check_pairs(messages: &[Arc<Message>], what: &str) {
+    let mut due = BTreeSet::new();
+    for message in messages {
+        for part in &message.content {
+            match part {
+                ContentPart::ToolCall(call) => assert!(due.insert(call.tool_call_id.clone()), "{what}"),
+                ContentPart::ToolResult(result) => assert!(due.remove(&result.tool_call_id), "{what}"),
+                _ => assert!(message.role == Role::Assistant || due.is_empty(), "{what}"),
+            }
+        }
+    }
+}
+
+/// How many summaries there were.
+pub(crate) fn condense_everywhere(name: &str, whole: &SessionFold) -> usize {
+    let (before, asked) = (messages(whole), next_request(whole.clone()));
+    let mut summaries = 0;
+    for to_seq in 1..=whole.last_seq() {
+        let what = format!("{name} up to {to_seq}");
+        let mut fold = whole.clone();
+        let kept: Vec<MessageId> = before.iter().take(1).map(|message| message.message_id.clone()).collect();
+        let condensed = ContextCondensed {
+            from_seq: 0,
+            to_seq,
+            summary: "in short".into(),
+            kept,
+            bill: None,
+        };
+        apply(&mut fold, condensed);
+        let shorter = messages(&fold);
+        check_pairs(&shorter, &what);
+        assert_eq!(shorter.first(), before.first(), "{what}: the first input stays");
+        summaries += usize::from(shorter != before);
+        let restored = ContextRestored { from_seq: 0, to_seq };
+        apply(&mut fold, restored);
+        assert_eq!(messages(&fold), before, "{what}");
+        let again = next_request(fold);
+        let text = |request: &Option<Arc<ModelRequest>>| serde_json::to_string(&request.as_deref()).unwrap();
+        assert_eq!(text(&again), text(&asked), "{what}");
+    }
+    summaries
+}
