@@ -7,6 +7,8 @@ use agentx::types::{
     ApprovalRequested, ContentPart, Envelope, InputMode, MessageId, RunId, RuntimeEvent, ToolCallId,
 };
 
+use super::queue::{Queue, Waiting};
+use super::rewinding::Asking;
 use crate::render::{approval, conversation};
 
 /// The state of a chat, from the events alone.
@@ -21,6 +23,10 @@ pub(crate) struct Desk {
     sent: VecDeque<Sent>,
     /// Texts that waited already when the session was opened.
     inherited: usize,
+    /// What waits, for people.
+    pub(crate) queue: Queue,
+    /// What the chat itself asks, about going back.
+    pub(crate) asking: Option<Asking>,
 }
 
 /// A text on its way to the agent.
@@ -41,13 +47,13 @@ impl Desk {
             running: run.map(|run| run.run_id.clone()),
             questions: state.pending_approvals.iter().map(approval::open).collect(),
             inherited: state.queued.len(),
+            queue: Queue::of(state),
             ..Self::default()
         }
     }
 
     /// Whether the agent works, or is about to.
     pub(crate) fn is_busy(&self) -> bool {
-            queue: Queue::of(state),
         self.running.is_some() || !self.sent.is_empty() || self.inherited > 0
     }
 
@@ -59,15 +65,15 @@ impl Desk {
     /// A text goes to the agent, with this beside it; returns whether it has to wait.
     pub(crate) fn sending(&mut self, text: &str, shared: Vec<ContentPart>) -> bool {
         let waits = self.is_busy();
+        if waits {
+            self.queue.put(Waiting::own(text, shared, false));
+        }
         self.sent.push_back(Sent {
             text: text.to_owned(),
             run_id: None,
             printed: !waits,
         });
         waits
-        if waits {
-            self.queue.put(Waiting::own(text, shared, false));
-        }
     }
 
     /// The text is committed with this `seq`.
@@ -75,18 +81,12 @@ impl Desk {
         if let Some(last) = self.sent.back_mut() {
             last.run_id = Some(RunId::of_input(seq));
         }
+        self.queue.committed(seq);
     }
 
     /// The text could not be sent after all.
     pub(crate) fn unsent(&mut self) {
         self.sent.pop_back();
-    }
-        self.queue.committed(seq);
-
-    /// The question is answered.
-    pub(crate) fn answered(&mut self, id: &ToolCallId) {
-        self.questions.retain(|question| question.tool_call_id != *id);
-    }
         self.queue.failed();
     }
 
@@ -103,6 +103,12 @@ impl Desk {
             }
         }
         Some(waiting)
+    }
+
+    /// The question is answered.
+    pub(crate) fn answered(&mut self, id: &ToolCallId) {
+        self.questions.retain(|question| question.tool_call_id != *id);
+    }
 
     /// Whether texts wait although nothing runs: the session knows whether they still count.
     pub(crate) fn is_in_doubt(&self) -> bool {
@@ -114,27 +120,27 @@ impl Desk {
         self.sent
             .retain(|sent| sent.run_id.is_some() && sent.run_id.as_ref() == last_run);
         self.inherited = 0;
+        self.queue.clear();
     }
 
     /// Takes an event; returns a text of the person that has to be printed now. Runs of other agents than the one that people
     /// talk to are that one's affair, and so is what they are told; but what they ask is asked.
     pub(crate) fn event(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<String> {
+        let joined = self.queue.event(&envelope.event);
         match &envelope.event {
-        self.queue.clear();
             RuntimeEvent::RunStarted(_)
             | RuntimeEvent::RunFinished(_)
             | RuntimeEvent::UserMessageAdded(_)
                 if is_of_another => {}
+            RuntimeEvent::ConversationRevised(revised) => {
+                self.revised(&revised.message_id, revised.mode);
+            }
             RuntimeEvent::RunStarted(run) => return self.run_started(&run.run_id),
-        let joined = self.queue.event(&envelope.event);
             RuntimeEvent::RunFinished(run) => {
                 if self.running.as_ref().is_none_or(|running| *running == run.run_id) {
                     self.running = None;
                 }
                 self.stopping = false;
-            RuntimeEvent::ConversationRevised(revised) => {
-                self.revised(&revised.message_id, revised.mode);
-            }
                 self.questions.clear();
             }
             RuntimeEvent::ApprovalRequested(request) => {

@@ -12,6 +12,7 @@ mod complete;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
+mod line;
 mod own_editor;
 mod painting;
 pub(crate) mod past;

@@ -3,6 +3,7 @@
 use agentx::config::Thinking;
 use agentx::types::SessionRole;
 
+use super::rewinding::Asking;
 use super::screen::Line;
 use super::{COMMANDED, Chat, Face, PROMPT, Seat};
 use crate::console::Console;
@@ -46,17 +47,21 @@ impl Chat<'_> {
                 }
                 // As `question`, which cannot be asked while the screen is at work.
                 let asked = self.desk.question().is_some() && self.company.may(SessionRole::Approve);
-                let prompt = if asked { approval::PROMPT } else { PROMPT };
+                let own = self.desk.asking.as_ref().filter(|_| !asked).map(Asking::prompt);
+                let prompt = match own {
+                    Some(prompt) => prompt,
+                    None => if asked { approval::PROMPT } else { PROMPT }.to_owned(),
+                };
                 // While an answer streams and nobody types, there is no line to take away and put back.
                 let hidden = self.desk.is_busy()
                     && !asked
                     && self.editor.text().is_empty()
+                    && !self.editor.is_commanded()
                     && self.editor.wanted().is_none();
                 let prompt = match self.editor.wanted() {
                     Some(wanted) => format!("search {wanted} › "),
                     None if self.editor.is_commanded() && !asked => COMMANDED.to_owned(),
                     None => prompt,
-                    && !self.editor.is_commanded()
                 };
                 let line = Line {
                     prompt,

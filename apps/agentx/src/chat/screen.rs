@@ -4,25 +4,15 @@
 //! What has scrolled away is never touched again, and of what lives only what changed is written.
 
 use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
-use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
+
+pub(crate) use super::line::Line;
+use super::line::layout;
 
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
 
 /// So many rows of a line that another agent is saying.
 const BESIDE: usize = 4;
-
-/// The line that is being written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
-    /// What stands before it.
-    pub(crate) prompt: String,
-    /// What is written.
-    pub(crate) text: String,
-    /// Where the cursor is in it, in bytes.
-    pub(crate) cursor: usize,
-}
 
 /// Collects the bytes for a terminal.
 #[derive(Debug)]
@@ -240,54 +230,6 @@ fn open_looks(line: &str) -> String {
     end.filter(|codes| *codes != "\u{1b}[0m")
         .unwrap_or_default()
         .to_owned()
-}
-
-struct Layout {
-    rows: Vec<String>,
-    row: usize,
-    column: usize,
-}
-
-/// Breaks the line into rows, at most `most` of them: those around the cursor.
-fn layout(line: &Line, columns: usize, most: usize) -> Layout {
-    let mut rows = vec![line.prompt.clone()];
-    let mut width = line.prompt.width();
-    let mut cursor = (0, width);
-    let mut bytes = 0;
-    for grapheme in line.text.graphemes(true) {
-        let wide = grapheme.width();
-        if grapheme != "\n" && width + wide > columns {
-            rows.push(String::new());
-            width = 0;
-        }
-        if bytes == line.cursor {
-            cursor = (rows.len() - 1, width);
-        }
-        bytes += grapheme.len();
-        if grapheme == "\n" || grapheme == "\r\n" {
-            rows.push("  ".to_owned());
-            width = 2;
-            continue;
-        }
-        if let Some(row) = rows.last_mut() {
-            row.push_str(grapheme);
-        }
-        width += wide;
-    }
-    if width >= columns {
-        rows.push(String::new());
-        width = 0;
-    }
-    if bytes <= line.cursor {
-        cursor = (rows.len() - 1, width);
-    }
-    let first = (cursor.0 + 1).saturating_sub(most.max(1));
-    let rows: Vec<String> = rows.into_iter().skip(first).take(most.max(1)).collect();
-    Layout {
-        rows,
-        row: cursor.0 - first,
-        column: cursor.1,
-    }
 }
 
 #[cfg(test)]

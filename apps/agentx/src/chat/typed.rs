@@ -71,6 +71,10 @@ impl Chat<'_> {
             Edited::Submit(line) => self.line(&line).await,
             Edited::Steer => self.steer_at_once().await,
             Edited::Elsewhere => self.write_elsewhere().await,
+            Edited::Interrupt | Edited::Escape if self.desk.asking.is_some() => {
+                self.do_not_go_back();
+                Ok(Flow::On)
+            }
             Edited::Interrupt if !self.editor.text().is_empty() && !self.desk.is_busy() => {
                 self.editor.clear();
                 Ok(Flow::On)
@@ -120,13 +124,13 @@ impl Chat<'_> {
                 return Ok(Flow::On);
             }
         }
+        if let Some(flow) = self.answer_back(line).await {
+            return Ok(flow);
+        }
         if line.trim().is_empty() {
             return Ok(Flow::On);
         }
         self.editor.remember(line);
-        if let Some(flow) = self.answer_back(line).await {
-            return Ok(flow);
-        }
         match slash::parse(line) {
             Some(Ok(Slash::Quit)) => Ok(Flow::Leave(Exit::Ok)),
             Some(command) => {

@@ -36,7 +36,7 @@ pub(crate) fn run(
 ) -> Result<Exit, CliError> {
     let mut loaded = start::settings_aloud(global, agent, console)?;
     logging::start(&loaded.settings, console.terminal.output)?;
-    let (again, exit) = block_on(async {
+    standing::settle(&loaded.settings.chat, console);
     let (again, exit) = block_on(async {
         let mut typed = None;
         let target = match target {
@@ -49,7 +49,6 @@ pub(crate) fn run(
             }
             target => target,
         };
-    standing::settle(&loaded.settings.chat, console);
         let place = place_of(global, agent, &mut loaded, &target, console).await?;
         let ends = (target, typed);
         let (id, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
@@ -62,6 +61,7 @@ pub(crate) fn run(
     }
     Ok(exit)
 }
+
 /// The session that the person chooses.
 async fn choose(
     global: &Global,
@@ -73,7 +73,6 @@ async fn choose(
     let has_keys = console.terminal.capable;
     picker::pick(&place, settings, console, inputs, has_keys).await
 }
-
 
 async fn chat(
     place: &Place,
