@@ -1,34 +1,39 @@
-//! Going back in a conversation, and trying another way: both make a fork, so nothing is ever lost.
+//! Trying another way: in a copy of the session, so nothing is ever lost; and how two branches differ.
 
-use agentx::runtime::{Delivery, OpenRequest, View};
-use agentx::types::RuntimeEvent;
+use agentx::runtime::{OpenRequest, View, branches_of, history_of};
 
 use super::desk::Desk;
 use super::{Chat, Seat};
+use crate::cmd::diff::relative_of;
 use crate::error::CliError;
 use crate::follow::Follower;
-use crate::render::clean::visible;
-use crate::render::conversation;
-use crate::render::table::cut;
+use crate::render::branches;
 use crate::seat;
 
-/// So many inputs are listed to go back to.
-const LISTED: usize = 12;
-
-/// Something that the person said.
-struct Said {
-    seq: u64,
-    text: String,
-}
-
 impl Chat<'_> {
-    /// Goes on in a copy of the session, whole or up to an event.
+    /// `/fork`: from here at once; from an earlier event, where files are other now, what is to become of them is asked first.
     pub(super) async fn fork(&mut self, at: Option<u64>) -> Result<String, CliError> {
+        let (Some(at), Seat::Open { session, .. }) = (at, &self.seat) else {
+            return self.go_on_in_a_copy(None).await;
+        };
+        if self.desk.is_busy() {
+            return Ok(BUSY.to_owned());
+        }
+        let (id, runtime) = (session.id().clone(), self.place.shared());
+        let history = self.wait_for(history_of(&*runtime, &id)).await?;
+        if at == 0 || at > history.last_seq() || history.undone(at + 1).files.is_empty() {
+            return self.go_on_in_a_copy(Some(at)).await;
+        }
+        self.put_the_question(&history, at + 1, None, true).await
+    }
+
+    /// Goes on in a copy of the session, whole or up to an event.
+    pub(super) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, CliError> {
         let Seat::Open { session, .. } = &self.seat else {
             return Ok("there is nothing to fork yet".to_owned());
         };
         if self.desk.is_busy() {
-            return Ok("stop what runs first (Esc); then /fork".to_owned());
+            return Ok(BUSY.to_owned());
         }
         let parent = session.id().clone();
         let runtime = self.place.shared();
@@ -55,72 +60,31 @@ impl Chat<'_> {
         self.desk = Desk::of(&state);
         self.progress.stands(&state);
         Ok(format!(
-            "you are in {fork} now, a copy of {parent}{}",
+            "you are in {fork} now, a copy of {parent}{}; /diff compares the two",
             at.map(|at| format!(" up to event {at}")).unwrap_or_default()
         ))
     }
 
-    /// Goes back to before something that was said, which can then be said otherwise; without a number, lists what was.
-    pub(super) async fn rewind(&mut self, number: Option<usize>) -> Result<String, CliError> {
-        let said = self.said_so_far().await?;
-        if said.is_empty() {
-            return Ok("nothing was said yet".to_owned());
-        }
-        let Some(number) = number else {
-            let first = said.len().saturating_sub(LISTED);
-            let width = self.console.terminal.width.saturating_sub(6);
-            let lines = said.iter().enumerate().skip(first);
-            let lines =
-                lines.map(|(i, said)| format!("{:>3}  {}\n", i + 1, cut(&visible(&said.text), width)));
-            let list: String = lines.collect();
-            return Ok(format!(
-                "{list}/rewind N goes back to before one of them; files stay as they are"
-            ));
+    /// `/diff`
+    pub(super) async fn diff(&mut self, other: Option<String>) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("there is nothing to compare yet".to_owned());
         };
-        let Some(target) = number.checked_sub(1).and_then(|i| said.get(i)) else {
-            return Ok(format!(
-                "there is no input {number}; there are 1 to {}",
-                said.len()
-            ));
+        let (id, runtime) = (session.id().clone(), self.place.shared());
+        let other = match &other {
+            Some(other) => self.wait_for(runtime.resolve(other)).await?,
+            None => relative_of(&*runtime, &id).await?,
         };
-        let left = said.len() - number;
-        let told = self.fork(Some(target.seq.saturating_sub(1))).await?;
-        self.editor.clear();
-        self.editor.paste(&target.text);
-        let later = match left {
-            0 => String::new(),
-            1 => " One later input is left behind with it.".to_owned(),
-            n => format!(" {n} later inputs are left behind with it."),
-        };
-        Ok(format!(
-            "back to before input {number}: {told}.{later} Files stay as they are."
+        let found = self.wait_for(branches_of(&*runtime, &other, &id)).await?;
+        Ok(branches::render(
+            &found,
+            self.console.out_style(),
+            self.console.terminal.width,
         ))
     }
-
-    /// What the person said in this session, in order.
-    async fn said_so_far(&mut self) -> Result<Vec<Said>, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
-            return Ok(Vec::new());
-        };
-        let mut events = Follower::new(session.clone(), 0, View::Runtime).await?;
-        let mut said = Vec::new();
-        while let Some(delivery) = events.next().await? {
-            match delivery {
-                Delivery::Runtime(envelope) => {
-                    if let RuntimeEvent::UserMessageAdded(added) = &envelope.event {
-                        said.push(Said {
-                            seq: envelope.seq,
-                            text: conversation::words(&added.message),
-                        });
-                    }
-                }
-                Delivery::CaughtUp(_) => break,
-                Delivery::Environment(_) | Delivery::CutOff(_) => {}
-            }
-        }
-        Ok(said)
-    }
 }
+
+const BUSY: &str = "stop what runs first (Esc); then /fork";
 
 fn about(error: CliError, at: Option<u64>) -> CliError {
     match error {

@@ -6,6 +6,7 @@ pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod debug;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod fork;
 pub(crate) mod help;
@@ -14,17 +15,18 @@ pub(crate) mod manual;
 pub(crate) mod mirror;
 pub(crate) mod models;
 pub(crate) mod replay;
+pub(crate) mod rewind;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
-pub(crate) mod spending;
-pub(crate) mod tools;
 pub(crate) mod show;
 pub(crate) mod spectator;
+pub(crate) mod spending;
+pub(crate) mod tools;
 pub(crate) mod usage;
+pub(crate) mod watch;
 
 use std::future::Future;
-pub(crate) mod watch;
 
 use agentx::config::Loaded;
 
@@ -114,11 +116,23 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Completions(args) => manual::completions(args.shell, console),
         Command::Man { command } => manual::page(&command, console),
         Command::Help { topic } => help::run(&topic, console),
+        Command::Rewind(args) => with_runtime(global, console, async |place, _, console| {
+            rewind::run(place, &args, json, console).await
+        }),
+        Command::Diff(args) => with_runtime(global, console, async |place, _, console| {
+            diff::run(place, &args, json, console).await
+        }),
         Command::Fork(args) => with_runtime(global, console, async |place, _, console| {
             fork::run(place, &args, json, console).await
         }),
         Command::Sessions(command) => with_runtime(global, console, async |place, loaded, console| {
             sessions::run(place, loaded, &command, json, console).await
+        }),
+        Command::Show(args) => with_runtime(global, console, async |place, _, console| {
+            show::run(place.runtime(), &args, json, console).await
+        }),
+        Command::Watch(args) => with_runtime(global, console, async |place, _, console| {
+            watch::run(place, &args, global, console).await
         }),
         Command::Usage(args) => with_runtime(global, console, async |place, _, console| {
             spending::run(place, &args, json, console).await
@@ -128,12 +142,6 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }),
         Command::Context(args) => with_runtime(global, console, async |place, _, console| {
             context::run(place.runtime(), &args, json, console).await
-        Command::Show(args) => with_runtime(global, console, async |place, _, console| {
-            show::run(place.runtime(), &args, json, console).await
-        }),
-        Command::Watch(args) => with_runtime(global, console, async |place, _, console| {
-            watch::run(place, &args, global, console).await
-        }),
         }),
         Command::Models => with_runtime(global, console, async |place, loaded, console| {
             models::run(place, loaded, json, console).await

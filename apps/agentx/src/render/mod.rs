@@ -1,12 +1,14 @@
 //! From events and data to text: pure functions, so that every line on the screen has a test without a screen.
 
 pub(crate) mod approval;
+pub(crate) mod branches;
 pub(crate) mod cast;
 pub(crate) mod clean;
 pub(crate) mod company;
 pub(crate) mod conversation;
 pub(crate) mod diff;
 pub(crate) mod result;
+pub(crate) mod rewind;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod todo;

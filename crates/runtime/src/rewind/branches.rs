@@ -129,12 +129,24 @@ impl Read {
         trail.is_some_and(|trail| trail.is_touched_since(part_after + 1))
     }
 
+    /// The events by which files were put back to where the branches part, and by which that was taken back: what this branch
+    /// came to is what was there before them.
+    fn ways_back(&self, part_after: u64) -> BTreeSet<u64> {
+        let mut ways = BTreeSet::new();
+        for restoring in self.history.restorings() {
+            if restoring.to_seq == part_after + 1 || ways.contains(&restoring.to_seq) {
+                ways.insert(restoring.seq);
+            }
+        }
+        ways
+    }
+
     /// What this branch left at a path. Where it never touched the file, what the other one found there first.
     fn end(&self, path: &str, other: &Self, part_after: u64) -> Image {
         let own = self.history.files().get(path);
         let theirs = other.history.files().get(path);
         match (own, theirs) {
-            (Some(trail), _) => trail.end().clone(),
+            (Some(trail), _) => trail.end_without(&self.ways_back(part_after)).clone(),
             (None, Some(trail)) => trail.before(part_after + 1).clone(),
             (None, None) => Image::Unknown,
         }

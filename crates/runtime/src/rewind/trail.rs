@@ -1,5 +1,7 @@
 //! What is known of one file: each change that the session made of it, with what was there before and after.
 
+use std::collections::BTreeSet;
+
 use agentx_types::{BlobId, FileImage, Timestamp};
 
 /// What was at a path at some time.
@@ -77,6 +79,18 @@ impl FileTrail {
     /// What the session left there.
     pub fn end(&self) -> &Image {
         self.changes.last().map_or(&Image::Unknown, |last| &last.after)
+    }
+
+    /// What the session left there without these events.
+    pub(super) fn end_without(&self, events: &BTreeSet<u64>) -> &Image {
+        let mut changes = self.changes.iter().rev();
+        match changes.find(|change| !events.contains(&change.seq)) {
+            Some(last) => &last.after,
+            None => self
+                .changes
+                .first()
+                .map_or(&Image::Unknown, |first| &first.before),
+        }
     }
 
     /// Whether `present` is what the session left, as far as that is known.

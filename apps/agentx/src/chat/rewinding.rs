@@ -1,0 +1,332 @@
+//! The questions of going back: what was said, what to undo of it, and each file that somebody else changed too. Nothing happens
+//! before the last of them is answered.
+
+use std::collections::BTreeSet;
+
+use agentx::runtime::{
+    PlannedFile, RestorePlan, RestoreReport, RestoreWish, SessionHistory, history_of, latest_restoring,
+};
+use agentx::types::{ContentPart, SessionId};
+
+use super::slash::Back;
+use super::{Chat, Face, Flow, Seat};
+use crate::error::CliError;
+use crate::render::rewind;
+
+/// So many inputs are listed to go back to.
+const LISTED: usize = 12;
+
+/// A question that is open.
+#[derive(Debug)]
+pub(crate) enum Asking {
+    /// Before which input.
+    Which,
+    /// What of it.
+    What(Box<Going>),
+    /// What with a file that is not only the agent's.
+    File(Box<Going>),
+}
+
+/// A way back that is being decided.
+#[derive(Debug)]
+pub(crate) struct Going {
+    /// The session whose files are put back.
+    session: SessionId,
+    /// To before this event.
+    to_seq: u64,
+    /// What was said there, to be said otherwise; `None` where the conversation cannot go back.
+    words: Option<String>,
+    /// Whether what was said is put into the line again.
+    fork_only: bool,
+    plan: Option<RestorePlan>,
+    conversation: bool,
+    /// The files that are put back although somebody has to be asked, and how many were asked about.
+    wanted: BTreeSet<String>,
+    asked: usize,
+}
+
+impl Going {
+    fn has_files(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| !plan.files.is_empty())
+    }
+
+    /// The file that is asked about next.
+    fn doubted(&self) -> Option<&PlannedFile> {
+        let files = self.plan.iter().flat_map(|plan| &plan.files);
+        files
+            .filter(|file| file.blocked.is_none() && file.doubt.is_some())
+            .nth(self.asked)
+    }
+}
+
+impl Asking {
+    /// The words before the cursor.
+    pub(crate) fn prompt(&self) -> String {
+        match self {
+            Self::Which => "before which? a number · Enter none › ".into(),
+            Self::What(going) => {
+                let conversation = going.words.is_some();
+                let choices = match (conversation, going.has_files(), going.fork_only) {
+                    (_, true, true) => "k files as they are · r as they were · d diff · n nothing",
+                    (_, false, true) => "y fork · n nothing",
+                    (true, true, _) => "b both · c conversation · f files · d diff · n nothing",
+                    (true, false, _) => "c conversation · n nothing",
+                    (false, true, _) => "f files · d diff · n nothing",
+                    (false, false, _) => "n nothing",
+                };
+                format!("go back? {choices} › ")
+            }
+            Self::File(_) => "k keep it · r put it back · d diff · n nothing at all › ".into(),
+        }
+    }
+}
+
+impl Chat<'_> {
+    /// `/rewind`
+    pub(super) async fn rewind(&mut self, back: Back) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing was said yet".to_owned());
+        };
+        if self.desk.is_busy() {
+            return Ok("stop what runs first (Esc); then /rewind".to_owned());
+        }
+        let (id, runtime) = (session.id().clone(), self.place.shared());
+        if back == Back::Undo {
+            return self.undo(&id).await;
+        }
+        let history = self.wait_for(history_of(&*runtime, &id)).await?;
+        if history.inputs().is_empty() {
+            return Ok("nothing was said yet".to_owned());
+        }
+        match back {
+            Back::To(number) => self.consider(&history, number).await,
+            _ => {
+                let (style, width) = (self.console.out_style(), self.console.terminal.width);
+                let list = rewind::list(&history, LISTED, style, width);
+                Ok(self.ask_back(list, Asking::Which))
+            }
+        }
+    }
+
+    /// Shows what going back to before an input would undo, and asks.
+    async fn consider(&mut self, history: &SessionHistory, number: usize) -> Result<String, CliError> {
+        let Some(input) = history.input(number) else {
+            return Ok(format!(
+                "there is no input {number}; there are 1 to {}",
+                history.inputs().len()
+            ));
+        };
+        let words = rewind::words(&input.texts);
+        self.put_the_question(history, input.seq, Some(words), false)
+            .await
+    }
+
+    /// Shows what going back to before an event would undo, and asks.
+    pub(super) async fn put_the_question(
+        &mut self,
+        history: &SessionHistory,
+        to_seq: u64,
+        words: Option<String>,
+        fork_only: bool,
+    ) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok(String::new());
+        };
+        let (id, runtime) = (session.id().clone(), self.place.shared());
+        let (plan, why) = match self.wait_for(runtime.plan_restore(&id, to_seq)).await {
+            Ok(plan) => (Some(plan), String::new()),
+            Err(CliError::Runtime(error)) => (None, error.to_string()),
+            Err(error) => return Err(error),
+        };
+        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let files = plan.as_ref().ok_or(why.as_str());
+        let mut text = rewind::plan(history, to_seq, files, style, width);
+        if let Some(plan) = &plan {
+            text.push_str(&rewind::diffs(plan, false, style, width));
+        }
+        let going = Going {
+            session: id,
+            to_seq,
+            words,
+            fork_only,
+            plan,
+            conversation: false,
+            wanted: BTreeSet::new(),
+            asked: 0,
+        };
+        Ok(self.ask_back(text, Asking::What(Box::new(going))))
+    }
+
+    /// `/rewind undo`
+    async fn undo(&mut self, id: &SessionId) -> Result<String, CliError> {
+        let runtime = self.place.shared();
+        let found = self.wait_for(latest_restoring(&*runtime, id)).await?;
+        let Some((session, restoring)) = found else {
+            return Ok("no file was put back, so there is nothing to take back".to_owned());
+        };
+        let plan = self
+            .wait_for(runtime.plan_restore(&session, restoring.seq))
+            .await?;
+        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let mut text = rewind::plan(&SessionHistory::default(), restoring.seq, Ok(&plan), style, width);
+        text.push_str(&rewind::diffs(&plan, false, style, width));
+        if plan.files.is_empty() {
+            return Ok(text);
+        }
+        let going = Going {
+            session,
+            to_seq: restoring.seq,
+            words: None,
+            fork_only: false,
+            plan: Some(plan),
+            conversation: false,
+            wanted: BTreeSet::new(),
+            asked: 0,
+        };
+        Ok(self.ask_back(text, Asking::What(Box::new(going))))
+    }
+
+    /// Opens a question. Where there is no line editor, it is printed.
+    fn ask_back(&mut self, mut text: String, asking: Asking) -> String {
+        if matches!(self.face, Face::Lines { .. }) {
+            text.push_str(asking.prompt().trim_end());
+        }
+        self.desk.asking = Some(asking);
+        text
+    }
+
+    /// Nothing happens.
+    pub(super) fn do_not_go_back(&mut self) {
+        self.desk.asking = None;
+        let text = self.console.out_style().dim("  nothing was changed");
+        self.transcript.aside(&text);
+    }
+
+    /// Takes a line as the answer to the open question; `None` where it is none.
+    pub(super) async fn answer_back(&mut self, line: &str) -> Option<Flow> {
+        let asking = self.desk.asking.take()?;
+        let word = line.trim();
+        if word.is_empty() || matches!(word, "n" | "no") {
+            self.do_not_go_back();
+            return Some(Flow::On);
+        }
+        let answered = match asking {
+            Asking::Which => match word.parse() {
+                Ok(number) => self.rewind(Back::To(number)).await,
+                // Something else is meant.
+                Err(_) => return None,
+            },
+            Asking::What(going) => self.chosen(going, word).await,
+            Asking::File(going) => self.decided(going, word).await,
+        };
+        match answered {
+            Ok(text) if text.is_empty() => {}
+            Ok(text) => self.transcript.aside(&text),
+            Err(error) => self.complain(&error),
+        }
+        Some(Flow::On)
+    }
+
+    async fn chosen(&mut self, mut going: Box<Going>, word: &str) -> Result<String, CliError> {
+        let files = match (word, going.fork_only) {
+            ("d" | "diff", _) if going.has_files() => {
+                let text = self.whole_diff(&going);
+                return Ok(self.ask_back(text, Asking::What(going)));
+            }
+            ("b" | "both", false) if going.words.is_some() && going.has_files() => true,
+            ("f" | "files", false) if going.has_files() => {
+                return self.next_file(going).await;
+            }
+            ("c" | "conversation", false) if going.words.is_some() => false,
+            ("y" | "yes", true) if !going.has_files() => false,
+            ("k" | "keep", true) => false,
+            ("r" | "restore", true) if going.has_files() => true,
+            _ => {
+                let text = format!("`{word}` is none of the answers\n");
+                return Ok(self.ask_back(text, Asking::What(going)));
+            }
+        };
+        going.conversation = true;
+        if !files {
+            going.plan = None;
+        }
+        self.next_file(going).await
+    }
+
+    fn whole_diff(&self, going: &Going) -> String {
+        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let plan = going.plan.as_ref();
+        plan.map_or_else(String::new, |plan| rewind::diffs(plan, true, style, width))
+    }
+
+    async fn decided(&mut self, mut going: Box<Going>, word: &str) -> Result<String, CliError> {
+        let Some(file) = going.doubted() else {
+            return self.go_back(going).await;
+        };
+        match word {
+            "k" | "keep" => {}
+            "r" | "restore" => {
+                let path = file.path.clone();
+                going.wanted.insert(path);
+            }
+            "d" | "diff" => {
+                let (style, width) = (self.console.out_style(), self.console.terminal.width);
+                let text = rewind::diff_of(file, usize::MAX, style, width);
+                return Ok(self.ask_back(text, Asking::File(going)));
+            }
+            _ => {
+                let text = format!("`{word}` is none of the answers\n");
+                return Ok(self.ask_back(text, Asking::File(going)));
+            }
+        }
+        going.asked += 1;
+        self.next_file(going).await
+    }
+
+    /// Asks about the next file that somebody has to be asked about; where there is none, goes back.
+    async fn next_file(&mut self, going: Box<Going>) -> Result<String, CliError> {
+        let Some(file) = going.doubted() else {
+            return self.go_back(going).await;
+        };
+        let why = file.doubt.as_ref().map(rewind::in_words).unwrap_or_default();
+        let text = format!("{}: {why}\n", crate::render::clean::visible(&file.shown));
+        Ok(self.ask_back(text, Asking::File(going)))
+    }
+
+    async fn go_back(&mut self, going: Box<Going>) -> Result<String, CliError> {
+        if self.desk.is_busy() {
+            return Ok("something runs again: stop it first (Esc); nothing was changed".to_owned());
+        }
+        let mut told = String::new();
+        if let Some(plan) = &going.plan {
+            let report = self.put_back(&going, plan).await?;
+            told.push_str(&rewind::report(&report, plan));
+            if report.seq.is_some() {
+                told.push_str("/rewind undo takes that back\n");
+            }
+            if !going.conversation
+                && let Some(text) = rewind::for_the_agent(&report)
+            {
+                self.shared.push(ContentPart::text(text));
+            }
+        }
+        if going.conversation {
+            told.push_str(&self.go_on_in_a_copy(Some(going.to_seq.saturating_sub(1))).await?);
+            if let (Some(words), false) = (&going.words, going.fork_only) {
+                self.editor.clear();
+                self.editor.paste(words);
+            }
+        }
+        Ok(told)
+    }
+
+    async fn put_back(&mut self, going: &Going, plan: &RestorePlan) -> Result<RestoreReport, CliError> {
+        let open = match &self.seat {
+            Seat::Open { session, .. } if *session.id() == going.session => Some(session.clone()),
+            _ => None,
+        };
+        let runtime = self.place.shared();
+        let wish = RestoreWish::of(plan, |file| going.wanted.contains(&file.path));
+        self.wait_for(runtime.restore(&going.session, open, wish)).await
+    }
+}

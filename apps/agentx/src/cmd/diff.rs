@@ -1,0 +1,74 @@
+//! `agentx diff`: two branches of a session beside each other.
+
+use agentx::runtime::{Runtime, SessionQuery, branches_of};
+use agentx::types::SessionId;
+
+use crate::args::DiffArgs;
+use crate::compose::Place;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::branches;
+
+/// How many sessions are looked through for forks.
+const LOOKED_THROUGH: usize = 1_000;
+
+/// Compares them.
+pub(crate) async fn run(
+    place: &Place,
+    args: &DiffArgs,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let runtime = place.runtime();
+    let id = runtime.resolve(&args.id).await?;
+    let other = match &args.other {
+        Some(other) => runtime.resolve(other).await?,
+        None => relative_of(runtime, &id).await?,
+    };
+    let found = branches_of(runtime, &other, &id).await?;
+    if as_json {
+        console.out_pretty(&branches::json(&found))?;
+    } else {
+        console.out(&branches::render(
+            &found,
+            console.out_style(),
+            console.terminal.width,
+        ))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The session that this one was forked from, or the only one that was forked from it.
+pub(crate) async fn relative_of(runtime: &dyn Runtime, id: &SessionId) -> Result<SessionId, CliError> {
+    if let Some((parent, _)) = runtime.info(id).await?.parent {
+        return Ok(parent);
+    }
+    let query = SessionQuery {
+        owner: runtime.owner().clone(),
+        workspace: None,
+        limit: LOOKED_THROUGH,
+        before: None,
+    };
+    let all = runtime.sessions(query).await?;
+    let is_fork = |parent: &Option<(SessionId, u64)>| parent.as_ref().is_some_and(|(parent, _)| parent == id);
+    let mut forks: Vec<SessionId> = all
+        .into_iter()
+        .filter(|info| is_fork(&info.parent))
+        .map(|info| info.session_id)
+        .collect();
+    match forks.len() {
+        1 => Ok(forks.remove(0)),
+        0 => Err(CliError::usage(
+            format!("{id} was forked from no other session, and none from it"),
+            "name two branches: `agentx diff ID OTHER`",
+        )),
+        _ => {
+            let names: Vec<&str> = forks.iter().map(SessionId::as_str).collect();
+            Err(CliError::usage(
+                format!("{id} has {} forks: {}", forks.len(), names.join(", ")),
+                "name the one to compare it with",
+            ))
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! `agentx rewind`: back to before an input, conversation or files or both, outside of a chat.
+
+use std::io::BufRead as _;
+
+use agentx::runtime::{
+    RestorePlan, RestoreReport, RestoreWish, Runtime, SessionHistory, history_of, latest_restoring,
+};
+use agentx::types::SessionId;
+use serde_json::{Value, json};
+
+use crate::args::RewindArgs;
+use crate::compose::Place;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::rewind;
+use crate::render::style::Style;
+
+/// What goes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct What {
+    conversation: bool,
+    files: bool,
+}
+
+/// Does what was asked for.
+pub(crate) async fn run(
+    place: &Place,
+    args: &RewindArgs,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let runtime = place.runtime();
+    let id = runtime.resolve(&args.id).await?;
+    if args.undo {
+        return undo(runtime, &id, args, as_json, console).await;
+    }
+    let history = history_of(runtime, &id).await?;
+    let Some(number) = args.to else {
+        list(&history, as_json, console)?;
+        return Ok(Exit::Ok);
+    };
+    let Some(input) = history.input(number) else {
+        return Err(no_input(number, history.inputs().len(), &id));
+    };
+    let what = What {
+        conversation: !args.files,
+        files: !args.conversation,
+    };
+    let to_seq = input.seq;
+    if what.conversation && to_seq < 2 {
+        return Err(CliError::usage(
+            "nothing is before that",
+            "begin a new session: `agentx`",
+        ));
+    }
+    let plan = match what.files {
+        true => Some(runtime.plan_restore(&id, to_seq).await?),
+        false => None,
+    };
+    let going = Going {
+        id: &id,
+        history: &history,
+        to_seq,
+        what,
+        plan,
+    };
+    going.go(place, args, as_json, console).await
+}
+
+/// What was said, for people or programs.
+fn list(history: &SessionHistory, as_json: bool, console: &mut Console) -> Result<(), CliError> {
+    if as_json {
+        let inputs: Vec<Value> = history
+            .inputs()
+            .iter()
+            .rev()
+            .map(|input| {
+                let words = rewind::words(&input.texts);
+                json!({
+                    "number": input.number, "seq": input.seq, "at": input.at, "text": words,
+                    "undone": history.undone(input.seq),
+                })
+            })
+            .collect();
+        return console.out_pretty(&json!({ "inputs": inputs, "restorings": history.restorings() }));
+    }
+    if history.inputs().is_empty() {
+        return console.out("nothing was said yet\n");
+    }
+    let (style, width) = (console.out_style(), console.terminal.width);
+    console.out(&rewind::list(history, usize::MAX, style, width))
+}
+
+fn no_input(number: usize, inputs: usize, id: &SessionId) -> CliError {
+    let message = match inputs {
+        0 => "nothing was said in it yet".to_owned(),
+        1 => format!("there is no input {number}: there is only input 1"),
+        n => format!("there is no input {number}: they go from 1 to {n}"),
+    };
+    CliError::usage(message, format!("`agentx rewind {id}` lists them"))
+}
+
+/// A rewind that was decided.
+struct Going<'a> {
+    id: &'a SessionId,
+    history: &'a SessionHistory,
+    to_seq: u64,
+    what: What,
+    plan: Option<RestorePlan>,
+}
+
+impl Going<'_> {
+    async fn go(
+        self,
+        place: &Place,
+        args: &RewindArgs,
+        as_json: bool,
+        console: &mut Console,
+    ) -> Result<Exit, CliError> {
+        let runtime = place.runtime();
+        if args.dry_run {
+            match as_json {
+                true => console.out_pretty(&self.told(None, None))?,
+                false => {
+                    let text = self.shown(console.out_style(), console.terminal.width);
+                    console.out(&text)?;
+                }
+            }
+            return Ok(Exit::Ok);
+        }
+        if !as_json || !args.yes {
+            let text = self.shown(console.err_style(), console.terminal.width);
+            console.say(&text);
+        }
+        if !args.yes && !confirmed(console)? {
+            console.say("nothing was changed\n");
+            return Ok(Exit::Ok);
+        }
+        let report = match &self.plan {
+            Some(plan) => Some(put_back(runtime, self.id, plan, args.all).await?),
+            None => None,
+        };
+        let fork = match self.what.conversation {
+            true => Some(runtime.fork(self.id, Some(self.to_seq - 1)).await?),
+            false => None,
+        };
+        if as_json {
+            console.out_pretty(&self.told(report.as_ref(), fork.as_ref()))?;
+        } else {
+            if let (Some(report), Some(plan)) = (&report, &self.plan) {
+                console.say(&rewind::report(report, plan));
+            }
+            if let Some(fork) = &fork {
+                console.out(&format!("{fork}\n"))?;
+                let command = place.command(&format!("resume {fork}"));
+                console.say(&format!("go on with: {command}\n"));
+            }
+        }
+        Ok(exit_of(report.as_ref()))
+    }
+
+    fn shown(&self, style: Style, width: usize) -> String {
+        let files = self.plan.as_ref().ok_or("only the conversation goes back");
+        let mut text = rewind::plan(self.history, self.to_seq, files, style, width);
+        if let Some(plan) = &self.plan {
+            text.push_str(&rewind::diffs(plan, false, style, width));
+        }
+        text
+    }
+
+    fn told(&self, report: Option<&RestoreReport>, fork: Option<&SessionId>) -> Value {
+        json!({
+            "session_id": self.id, "to_seq": self.to_seq, "fork": fork,
+            "undone": self.history.undone(self.to_seq),
+            "stays": self.history.beyond(self.to_seq).collect::<Vec<_>>(),
+            "plan": self.plan, "report": report,
+        })
+    }
+}
+
+/// Whatever nobody has to be asked about, or everything.
+async fn put_back(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    plan: &RestorePlan,
+    all: bool,
+) -> Result<RestoreReport, CliError> {
+    let mut report = runtime.restore(id, None, RestoreWish::of(plan, |_| all)).await?;
+    for file in &plan.files {
+        let what = match (&file.blocked, &file.doubt) {
+            (Some(why), _) => why.clone(),
+            (None, Some(doubt)) if !all => {
+                format!("kept: {}; --all puts it back too", rewind::in_words(doubt))
+            }
+            _ => continue,
+        };
+        report.failed.push(agentx::types::FileFailed {
+            path: file.path.clone(),
+            what,
+        });
+    }
+    Ok(report)
+}
+
+/// Not all is as it was: a script has to know.
+fn exit_of(report: Option<&RestoreReport>) -> Exit {
+    match report {
+        Some(report) if !report.failed.is_empty() => Exit::Failed,
+        _ => Exit::Ok,
+    }
+}
+
+async fn undo(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    args: &RewindArgs,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let Some((session, restoring)) = latest_restoring(runtime, id).await? else {
+        return Err(CliError::usage(
+            format!("no file was ever put back in {id}"),
+            format!("`agentx rewind {id}` lists what was said"),
+        ));
+    };
+    let plan = runtime.plan_restore(&session, restoring.seq).await?;
+    let width = console.terminal.width;
+    let shown = |style| {
+        let history = SessionHistory::default();
+        let text = rewind::plan(&history, restoring.seq, Ok(&plan), style, width);
+        format!("{text}{}", rewind::diffs(&plan, false, style, width))
+    };
+    match (args.dry_run, as_json) {
+        (true, false) => {
+            let text = shown(console.out_style());
+            console.out(&text)?;
+        }
+        (true, true) => {}
+        (false, _) if as_json && args.yes => {}
+        (false, _) => {
+            let text = shown(console.err_style());
+            console.say(&text);
+        }
+    }
+    let mut report = None;
+    if !args.dry_run {
+        if !args.yes && !confirmed(console)? {
+            console.say("nothing was changed\n");
+            return Ok(Exit::Ok);
+        }
+        let done = put_back(runtime, &session, &plan, args.all).await?;
+        if !as_json {
+            console.say(&rewind::report(&done, &plan));
+        }
+        report = Some(done);
+    }
+    if as_json {
+        let told = json!({"session_id": session, "to_seq": restoring.seq, "plan": plan, "report": report});
+        console.out_pretty(&told)?;
+    }
+    Ok(exit_of(report.as_ref()))
+}
+
+fn confirmed(console: &mut Console) -> Result<bool, CliError> {
+    if !console.terminal.input {
+        return Err(CliError::usage(
+            "going back is only done when you say so",
+            "add --yes, or --dry-run to see what it would do",
+        ));
+    }
+    console.say("go back? y/n › ");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "yes"))
+}
