@@ -1,0 +1,101 @@
+//! Agents and tools whose files have mistakes, as a person meets them: each mistake with its place, also where the thing is used;
+//! and arguments that a tool does not take.
+mod common;
+
+use common::Sandbox;
+
+const FILES: [(&str, &str); 6] = [
+    (
+        "agents/a.yaml",
+        "type: react\nname: a\npromt: hi\ntools:\n  - $ref: tool:nowhere\n",
+    ),
+    (
+        "agents/b.yaml",
+        "type: react\nname: b\ntools:\n  - $ref: tool:script\n",
+    ),
+    (
+        "tools/request.yaml",
+        "name: request\ntype: http\ndescription: d\nmethod: GET\nendpoint: http://x.example/\nresp_body_jq: '.a | ['\n",
+    ),
+    (
+        "tools/script.yaml",
+        "name: script\ndescription: d\nlua: |\n  function invoke(ctx, args)\n    local x = = 1\n  end\n",
+    ),
+    (
+        "tools/falls.yaml",
+        "name: falls\ndescription: d\nlua: |\n  function invoke(ctx, args)\n\n    return args.a.b\n  end\n",
+    ),
+    (
+        "tools/fine.yaml",
+        "name: fine\ndescription: d\nparams: { n: integer }\nlua: |\n  function invoke(ctx, args) return args.n + 1 end\n",
+    ),
+];
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (path, text) in FILES {
+        sandbox.write(&format!("ws/.agentx/{path}"), text);
+    }
+    sandbox
+}
+
+#[test]
+fn every_mistake_has_its_place_and_is_told_where_the_thing_is_used() {
+    let sandbox = sandbox();
+    let ran = sandbox.run(&["agents", "check"]);
+    assert_eq!(ran.code, Some(3), "{ran}");
+    for told in [
+        "agents/a.yaml:3:1: unknown key `promt`; did you mean `prompt`?",
+        "agents/a.yaml:5:11: there is no tool `nowhere`",
+        "tools/request.yaml:6:21: jq: ",
+        "tools/script.yaml:5:15: ",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {ran}");
+    }
+    for (words, told) in [
+        (
+            &["tools", "run", "script"][..],
+            "the file of tool \"script\" has mistakes",
+        ),
+        (&["tools", "show", "request"], "tools/request.yaml:6:21: jq: "),
+        (
+            &["agents", "show", "b"],
+            "agent \"b\": the file of its tool \"script\" has mistakes",
+        ),
+        (
+            &["run", "--agent", "a", "hi"],
+            "agents/a.yaml:3:1: unknown key `promt`",
+        ),
+    ] {
+        let ran = sandbox.run(words);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains(told), "{told}: {ran}");
+    }
+    for list in ["agents", "tools"] {
+        let ran = sandbox.run(&[list, "list"]);
+        assert!(ran.stderr.contains("warning: the files have 4 mistakes"), "{ran}");
+    }
+}
+
+#[test]
+fn what_a_tool_came_to_says_why() {
+    let sandbox = sandbox();
+    for (words, code, told) in [
+        (&["fine", r#"{"n": 1}"#][..], 0, "2\n"),
+        (
+            &["fine", r#"{"n": "x"}"#],
+            1,
+            "fine: the arguments do not fit: at /n: \"x\" is not of type \"integer\"\n",
+        ),
+        (
+            &["fine"],
+            1,
+            "fine: the arguments do not fit: \"n\" is a required property\n",
+        ),
+        (&["falls"], 1, "falls:3: attempt to index nil with 'b'\n"),
+    ] {
+        let words: Vec<&str> = ["tools", "run"].iter().chain(words).copied().collect();
+        let ran = sandbox.run(&words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), told), "{ran}");
+    }
+}
