@@ -32,12 +32,10 @@ pub(super) fn place(
 }
 
 /// Whether a link, a picture or a tag may end further on.
-fn is_open(text: &str) -> bool {
-    let opened = text.rfind(['[', '<']);
-    opened.is_some_and(|at| {
-        let end = if text[at..].starts_with('[') { ']' } else { '>' };
-        !text[at..].contains(end)
-    })
+pub(super) fn is_open(text: &str) -> bool {
+    let ends = |begin: char, end: &str| text.rfind(begin).is_none_or(|at| text[at..].contains(end));
+    let leads = |at: usize| text[at + 2..].contains(')');
+    !ends('[', "]") || !ends('<', ">") || !text.rfind("](").is_none_or(leads) || text.ends_with(']')
 }
 
 /// Whether this goes on with a sentence, and can be nothing else.

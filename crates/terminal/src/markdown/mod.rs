@@ -171,7 +171,13 @@ impl Markdown {
         };
         self.looked_at = self.blocks.live_len();
         let rows = without(self.rows(&self.lines(&block)), self.frozen);
-        if rows.len() <= LIVE_ROWS * 2 {
+        // A link that has begun may look otherwise when its end comes; one that never ends keeps nothing for ever.
+        let most = if cut::is_open(&block.text) {
+            LIVE_ROWS * 6
+        } else {
+            LIVE_ROWS * 2
+        };
+        if rows.len() <= most {
             return;
         }
         if self.begins(&block) {

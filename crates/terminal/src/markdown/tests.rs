@@ -117,15 +117,17 @@ fn a_terminal_that_becomes_narrower_in_between_loses_no_word() {
 
 #[test]
 fn a_paragraph_without_an_end_is_let_go_of() {
-    let words: String = (0..4_000)
-        .map(|i| format!("the **word {i}** of `{i}` and [it](https://a.b/{i}) "))
-        .collect();
+    let part = |i: usize| {
+        let more = "so ".repeat((i * i + i / 3) % 11);
+        format!("the **word {i}** of `{i}` and {more}[it](https://a.b/{i}) then ")
+    };
+    let words: String = (0..1_500).map(part).collect();
     let (mut markdown, mut rows) = (Markdown::new(60, Theme::plain()), Vec::new());
     for word in words.split_inclusive(' ') {
         markdown.push(word);
         rows.extend(markdown.take_done());
         assert!(
-            markdown.blocks.live_len() < 2_000,
+            markdown.blocks.live_len() < 4_000,
             "what is done is not read again"
         );
     }
