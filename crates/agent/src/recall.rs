@@ -82,7 +82,7 @@ fn search(originals: &[(u64, &Message)], wanted: &str) -> String {
             found.push((places.len(), *seq, excerpt(&text, *first)));
         }
     }
-    found.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)));
+    found.sort_by_key(|found| std::cmp::Reverse((found.0, found.1)));
     let all = found.len();
     if all == 0 {
         return "Nothing condensed has any of these words.".to_owned();
