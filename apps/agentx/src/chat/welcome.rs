@@ -12,6 +12,8 @@ use crate::render::style::Style;
 pub(crate) enum Where<'a> {
     /// On this machine, with this file for settings.
     Here(&'a Path),
+    /// On this machine, where answers are given from a file if no model gives them.
+    Answered(&'a Path),
     /// On the server at this address.
     Server(&'a str),
 }
@@ -28,7 +30,7 @@ pub(crate) fn welcome(
     let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
     let server = match place {
         Where::Server(address) => format!(" · {}", visible(address)),
-        Where::Here(_) => String::new(),
+        Where::Here(_) | Where::Answered(_) => String::new(),
     };
     let head = format!(
         "{} · {}{session} · {}{server}\n",
@@ -38,9 +40,12 @@ pub(crate) fn welcome(
     );
     match place {
         Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
-            format!("{head}\n{}\n", demo(file, style))
+            format!("{head}\n{}{}\n", demo(style), real(file))
         }
-        Where::Here(_) => format!(
+        Where::Answered(file) if model.api == Api::Scripted && session.is_empty() => {
+            format!("{head}\n{}{}\n", answered(style), real(file))
+        }
+        Where::Here(_) | Where::Answered(_) => format!(
             "{head}{}\n",
             style.dim("/help explains, Ctrl-C stops the agent, Ctrl-D leaves")
         ),
@@ -53,18 +58,33 @@ pub(crate) fn welcome(
     }
 }
 
-fn demo(file: &Path, style: Style) -> String {
+fn demo(style: Style) -> String {
     format!(
         "{}\n\
          Nothing leaves this machine. It answers a few phrases and uses the real\n\
          tools, so that approvals, interrupts, sessions and replay can be tried.\n\
-         Say \"help\", \"list the files here\", \"run uname -a\".\n\n\
-         To talk to a real model, set a key and start again:\n\
+         Say \"help\", \"list the files here\", \"run uname -a\".\n\n",
+        style.warn("This is the offline demo: a script, not a language model, for want of a key.")
+    )
+}
+
+fn answered(style: Style) -> String {
+    format!(
+        "{}\n\
+         Answers are given from the file that `scripted_answers` names; what it has none for is\n\
+         answered by the offline demo. Agents, tools and sessions are the real ones.\n\n",
+        style.warn("No language model is asked, for want of a key.")
+    )
+}
+
+/// How a real model is asked instead.
+fn real(file: &Path) -> String {
+    format!(
+        "To talk to a real model, set a key and start again:\n\
          \x20 export ANTHROPIC_API_KEY=…     or OPENAI_API_KEY=…\n\
          \x20 export OPENAI_BASE_URL=http://localhost:11434/v1     any compatible server\n\
          or name a provider in the configuration (`agentx help settings` lists the keys):\n\
          \x20 {}\n",
-        style.warn("This is the offline demo: a script, not a language model, for want of a key."),
         file.display()
     )
 }

@@ -94,9 +94,11 @@ async fn chat(
     };
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
-    let whereabouts = place
-        .address()
-        .map_or(Where::Here(&settings.user_file), Where::Server);
+    let here = match settings.scripted_answers.is_empty() {
+        true => Where::Here(&settings.user_file),
+        false => Where::Answered(&settings.user_file),
+    };
+    let whereabouts = place.address().map_or(here, Where::Server);
     let text = welcome(
         &config.model,
         id.as_deref(),
