@@ -67,6 +67,30 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ConfigChanged(changed) => config(&changed.change),
         E::AgentSpawned(spawned) => format!("an agent comes: {}", spawned.agent_state_id),
         E::AgentClosed(closed) => format!("an agent goes: {}", short(&closed.reason)),
+        E::InputPinned(_)
+        | E::CondenseRequested(_)
+        | E::ContextCondensed(_)
+        | E::CondensingFailed(_)
+        | E::ContextRestored(_) => condensing(event),
+        E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
+        E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
+        other => short(&String::from_utf8_lossy(&other.payload_json())),
+    }
+}
+
+fn decision(decision: ApprovalDecision) -> &'static str {
+    match decision {
+        ApprovalDecision::Once => "yes, once",
+        ApprovalDecision::Session => "yes, and the like in this session",
+        ApprovalDecision::Always => "yes, and the like always",
+        ApprovalDecision::Deny => "no",
+    }
+}
+
+/// What is said of condensing.
+fn condensing(event: &EnvironmentEvent) -> String {
+    use EnvironmentEvent as E;
+    match event {
         E::InputPinned(pin) if pin.pinned => format!("{} stays whatever is condensed", pin.message_id),
         E::InputPinned(pin) => format!("{} may be condensed", pin.message_id),
         E::CondenseRequested(_) => "a person wants the conversation condensed".into(),
@@ -81,18 +105,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             "events {} to {} are read again as they were",
             restored.from_seq, restored.to_seq
         ),
-        E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
-        E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
-        other => short(&String::from_utf8_lossy(&other.payload_json())),
-    }
-}
-
-fn decision(decision: ApprovalDecision) -> &'static str {
-    match decision {
-        ApprovalDecision::Once => "yes, once",
-        ApprovalDecision::Session => "yes, and the like in this session",
-        ApprovalDecision::Always => "yes, and the like always",
-        ApprovalDecision::Deny => "no",
+        _ => String::new(),
     }
 }
 
