@@ -24,15 +24,19 @@ fn next_request(mut fold: SessionFold) -> Option<Arc<ModelRequest>> {
         mode: InputMode::Queue,
         idempotency_key: None,
     };
-    apply(&mut fold, said).into_iter().find_map(|action| match action.body {
-        ActionBody::CallModel(call) => Some(call.request),
-        _ => None,
-    })
+    apply(&mut fold, said)
+        .into_iter()
+        .find_map(|action| match action.body {
+            ActionBody::CallModel(call) => Some(call.request),
+            _ => None,
+        })
 }
 
 fn messages(fold: &SessionFold) -> Vec<Arc<Message>> {
     let agent = fold.root_agent().and_then(|agent| agent.react());
-    agent.map(|agent| agent.messages().cloned().collect()).unwrap_or_default()
+    agent
+        .map(|agent| agent.messages().cloned().collect())
+        .unwrap_or_default()
 }
 
 /// Each call has its result right behind it, and no result stands without its call.
@@ -56,7 +60,11 @@ pub(crate) fn condense_everywhere(name: &str, whole: &SessionFold) -> usize {
     for to_seq in 1..=whole.last_seq() {
         let what = format!("{name} up to {to_seq}");
         let mut fold = whole.clone();
-        let kept: Vec<MessageId> = before.iter().take(1).map(|message| message.message_id.clone()).collect();
+        let kept: Vec<MessageId> = before
+            .iter()
+            .take(1)
+            .map(|message| message.message_id.clone())
+            .collect();
         let condensed = ContextCondensed {
             from_seq: 0,
             to_seq,

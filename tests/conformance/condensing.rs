@@ -15,7 +15,9 @@ fn condense() -> ContextWish {
 async fn said_much(place: &Place) -> Talk {
     let mut talk = place.open(ApprovalMode::Auto).await;
     for number in 0..4 {
-        place.model.push(Answer::text(&"much is said about it ".repeat(80)));
+        place
+            .model
+            .push(Answer::text(&"much is said about it ".repeat(80)));
         talk.say(&format!("question {number}")).await;
         talk.ends().await;
     }

@@ -25,17 +25,15 @@ fn world(rounds: usize, overflows: fn(usize) -> bool) -> (World, Arc<Mutex<Vec<V
 }
 
 /// The same, where the first so many summaries never come.
-fn world_with(
-    rounds: usize,
-    overflows: fn(usize) -> bool,
-    stalls: usize,
-) -> (World, Arc<Mutex<Vec<Value>>>) {
+fn world_with(rounds: usize, overflows: fn(usize) -> bool, stalls: usize) -> (World, Arc<Mutex<Vec<Value>>>) {
     let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (kept, asked) = (requests.clone(), AtomicUsize::new(0));
     let wanted = AtomicUsize::new(0);
     let server = ModelServer::start(move |body: &[u8]| {
         let request: Value = serde_json::from_slice(body).unwrap();
-        let wants_summary = request["system"].to_string().contains("You condense the conversation");
+        let wants_summary = request["system"]
+            .to_string()
+            .contains("You condense the conversation");
         kept.lock().unwrap().push(request);
         if wants_summary && wanted.fetch_add(1, Ordering::SeqCst) < stalls {
             return Reply::Stall(vec!["The numb".into()]);
@@ -79,12 +77,19 @@ fn text_of(request: &Value, message: usize) -> String {
 fn compactions(world: &World) -> u64 {
     let ran = world.run(&["usage", "--by", "cause", "--json"]).exits(0);
     let rows: Value = serde_json::from_str(&ran.out).unwrap();
-    let found = rows.as_array().unwrap().iter().find(|row| row["key"] == "compaction");
+    let found = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["key"] == "compaction");
     found.map_or(0, |row| row["calls"].as_u64().unwrap())
 }
 
 fn printed(world: &World) -> Ran {
-    let ran = world.run_prompt(None, &["--yes"], "print them all").end().exits(0);
+    let ran = world
+        .run_prompt(None, &["--yes"], "print them all")
+        .end()
+        .exits(0);
     assert_eq!(ran.result()["text"], "all is printed", "{ran}");
     world.check(&ran.session());
     ran
@@ -95,7 +100,10 @@ fn a_long_run_is_condensed_on_its_way() {
     let (world, requests) = world(14, |_| false);
     let ran = printed(&world);
     let facts = facts(&world, &ran);
-    let condensed = names(&facts).iter().filter(|name| **name == "context_condensed").count();
+    let condensed = names(&facts)
+        .iter()
+        .filter(|name| **name == "context_condensed")
+        .count();
     assert!((1..=6).contains(&condensed), "{condensed} times: {ran}");
     assert!(ran.err.contains("condensed "), "{ran}");
     assert_eq!(compactions(&world), condensed as u64);
@@ -127,7 +135,10 @@ fn a_summary_that_dies_with_its_process_is_written_by_the_next() {
     running.frame(|frame| frame["event"] == "action_started" && frame["payload"]["kind"] == "condense");
     let killed = running.kill();
     let session = killed.session();
-    let ran = world.run_prompt(Some(&session), &["--yes"], "and now?").end().exits(0);
+    let ran = world
+        .run_prompt(Some(&session), &["--yes"], "and now?")
+        .end()
+        .exits(0);
     let facts = facts(&world, &ran);
     assert!(names(&facts).contains(&"context_condensed"), "{ran}");
     world.check(&session);
@@ -165,13 +176,28 @@ fn a_chat_condenses_when_it_is_told_to_and_takes_it_back() {
     chat.types_no_more();
     chat.end().exits(0);
     let requests = requests.lock().unwrap().clone();
-    let asked = requests.iter().filter(|request| !request["system"].to_string().contains("You condense"));
+    let asked = requests
+        .iter()
+        .filter(|request| !request["system"].to_string().contains("You condense"));
     let asked: Vec<&Value> = asked.collect();
     let messages = |at: usize| asked[at]["messages"].as_array().unwrap().clone();
-    assert!(requests.iter().any(|request| request.to_string().contains("keep the names")));
+    assert!(
+        requests
+            .iter()
+            .any(|request| request.to_string().contains("keep the names"))
+    );
     assert!(asked[4]["messages"].to_string().contains(SUMMARY));
     assert!(!asked[5]["messages"].to_string().contains(SUMMARY));
     let (before, after) = (messages(3), messages(5));
-    let said = |message: &Value| message.to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-    assert!(before.iter().zip(&after).all(|(before, after)| said(before) == said(after)));
+    let said = |message: &Value| {
+        message
+            .to_string()
+            .replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+    };
+    assert!(
+        before
+            .iter()
+            .zip(&after)
+            .all(|(before, after)| said(before) == said(after))
+    );
 }

@@ -5,7 +5,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, MessageId, ModelParams, ModelRequest, Role, TO_CONDENSE};
+use agentx_types::{
+    AgentConfig, ContentPart, Message, MessageId, ModelParams, ModelRequest, Role, TO_CONDENSE,
+};
 
 use crate::conversation::{Part, estimate_text};
 

@@ -115,7 +115,10 @@ async fn a_summary_is_one_fact_and_no_answer() {
     let world = World::said_much([Answer::text("The harbour was spoken of."), Answer::text("yes")]).await;
     let before = world.tags().len();
     let change = world.wish(condense()).await.unwrap();
-    assert!(matches!(change, ContextChange::Condensed(range) if range.messages > 2), "{change:?}");
+    assert!(
+        matches!(change, ContextChange::Condensed(range) if range.messages > 2),
+        "{change:?}"
+    );
     assert_eq!(
         world.tags()[before..],
         ["condense_requested", "action_started", "context_condensed"]
@@ -128,7 +131,13 @@ async fn a_summary_is_one_fact_and_no_answer() {
     assert_eq!(bill.unwrap().usage.context_tokens(), 15);
     world.say("go on").await;
     let asked = world.model.requests();
-    let texts: Vec<String> = asked.last().unwrap().messages.iter().map(|message| message.text()).collect();
+    let texts: Vec<String> = asked
+        .last()
+        .unwrap()
+        .messages
+        .iter()
+        .map(|message| message.text())
+        .collect();
     assert_eq!(texts[0], "question 0");
     assert!(texts[1].ends_with("The harbour was spoken of."), "{texts:?}");
     assert_eq!(texts.last().unwrap(), "go on");
@@ -158,7 +167,10 @@ async fn a_model_that_fails_is_told_once_and_harms_nothing() {
     ] {
         let world = World::said_much([answer, Answer::text("yes")]).await;
         let change = world.wish(condense()).await.unwrap();
-        assert!(matches!(&change, ContextChange::Failed { code: c, .. } if c == code), "{change:?}");
+        assert!(
+            matches!(&change, ContextChange::Failed { code: c, .. } if c == code),
+            "{change:?}"
+        );
         assert!(!world.tags().contains(&"error".to_owned()));
         world.say("go on").await;
     }

@@ -73,7 +73,10 @@ fn condensed(request: &ModelRequest) -> Option<String> {
             .take(SAID)
             .map(|(_, said)| said.chars().take(SAID_CHARS).collect())
             .collect();
-        format!("A script condensed this: it keeps what the person said.\n\n- {}", said.join("\n- "))
+        format!(
+            "A script condensed this: it keeps what the person said.\n\n- {}",
+            said.join("\n- ")
+        )
     })
 }
 

@@ -19,7 +19,11 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::InterruptRequested(_) => "a person wants what runs to stop".into(),
         E::Approval(approval) => format!("a person decides about a call: {}", decision(approval.decision)),
         E::StreamStart(start) if start.attempt > 1 => {
-            format!("{} begins to answer, attempt {}", visible(&start.model), start.attempt)
+            format!(
+                "{} begins to answer, attempt {}",
+                visible(&start.model),
+                start.attempt
+            )
         }
         E::StreamStart(start) => format!("{} begins to answer", visible(&start.model)),
         E::TextChunk(chunk) => short(&chunk.text),
@@ -27,7 +31,11 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::PartEnd(_) => "the part ends".into(),
         E::ToolCallStart(call) => format!("the model begins to ask for {}", visible(&call.name)),
         E::ToolCallChunk(chunk) => short(&chunk.json),
-        E::ToolCall(call) => format!("the model asks for {}  {}", visible(&call.name), describe(&call.input)),
+        E::ToolCall(call) => format!(
+            "the model asks for {}  {}",
+            visible(&call.name),
+            describe(&call.input)
+        ),
         E::UsageReport(report) => units::usage(&report.usage),
         E::StreamEnd(_) => "the answer ends".into(),
         E::AttemptFailed(failed) => {
@@ -35,7 +43,11 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
                 .retry_in_ms
                 .map(|ms| format!("; again in {}", units::duration(ms)));
             let again = again.unwrap_or_default();
-            format!("attempt {} failed: {}{again}", failed.attempt, short(&failed.message))
+            format!(
+                "attempt {} failed: {}{again}",
+                failed.attempt,
+                short(&failed.message)
+            )
         }
         E::ActionStarted(started) => format!("about to {}", action(started.kind)),
         E::ToolOutputChunk(chunk) => format!("output: {}", short(&chunk.text)),
@@ -61,7 +73,9 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             attached.process,
             visible(&attached.program)
         ),
-        E::SessionForked(forked) => format!("a copy of {} from its event {} on", forked.parent, forked.at_seq),
+        E::SessionForked(forked) => {
+            format!("a copy of {} from its event {} on", forked.parent, forked.at_seq)
+        }
         E::SessionTitled(titled) => format!("it is called: {}", short(&titled.title)),
         E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change),
