@@ -54,6 +54,7 @@ use crate::signals::Signals;
 use company::Company;
 use desk::Desk;
 use editor::Editor;
+use painting::Pace;
 use past::Past;
 use patience::Inputs;
 use progress::Progress;
@@ -132,6 +133,7 @@ pub(crate) struct Chat<'a> {
     pub(crate) input_ended: bool,
     /// The line that has not ended, where only whole ones are printed.
     spoken: String,
+    pace: Pace,
 }
 
 /// Whether the chat goes on.
@@ -180,6 +182,7 @@ impl<'a> Chat<'a> {
             leaving: None,
             input_ended: false,
             spoken: String::new(),
+            pace: Pace::default(),
         };
         chat.ask_background();
         chat
@@ -243,7 +246,7 @@ impl<'a> Chat<'a> {
                     Flow::On
                 }
             };
-            self.paint()?;
+            self.paint_in_time()?;
             if let Some(exit) = self.leaving {
                 return Ok(exit);
             }
@@ -322,6 +325,7 @@ impl<'a> Chat<'a> {
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref());
         self.call_if_long(&envelope.event, is_of_another);
+        self.say_aloud(&envelope.event, is_of_another);
         self.progress.event(&envelope.event, is_of_another, Instant::now());
     }
 
@@ -342,7 +346,8 @@ impl<'a> Chat<'a> {
                     return;
                 }
                 if matches!(self.face, Face::Lines { .. }) {
-                    self.transcript.aside(approval::PROMPT.trim_end());
+                    let prompt = approval::prompt_of_lines(self.console.out_style());
+                    self.transcript.aside(prompt);
                 }
                 self.editor.stash();
             }

@@ -2,6 +2,7 @@
 
 use agentx::config::Thinking;
 use agentx::types::SessionRole;
+use tokio::time::{Duration, Instant};
 
 use super::rewinding::Asking;
 use super::screen::Line;
@@ -26,9 +27,50 @@ pub(super) fn voices(console: &Console, face: &Face, thinking: Thinking) -> (Tra
     (transcript, cast)
 }
 
+/// Words that stream are shown so often, however fast they come; more than this nobody sees.
+const FRAME: Duration = Duration::from_millis(25);
+
+/// When the screen was written last, and whether something waits to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    painted: Option<Instant>,
+    waits: bool,
+    hurries: bool,
+}
+
+impl Pace {
+    /// A person did something: what comes of it is seen at once.
+    pub(super) fn hurry(&mut self) {
+        self.hurries = true;
+    }
+
+    /// How long until what waits is shown.
+    pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
+        let painted = self.painted.filter(|_| self.waits)?;
+        Some((painted + FRAME).saturating_duration_since(now))
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.hurries || self.painted.is_none_or(|painted| now >= painted + FRAME)
+    }
+}
+
 impl Chat<'_> {
+    /// Writes what is new: at once after what a person did, else no more often than can be seen.
+    pub(super) fn paint_in_time(&mut self) -> Result<(), CliError> {
+        if matches!(self.face, Face::Lines { .. }) || self.pace.is_due(Instant::now()) {
+            return self.paint();
+        }
+        self.pace.waits = true;
+        Ok(())
+    }
+
     /// Writes what is new, all at once.
     pub(crate) fn paint(&mut self) -> Result<(), CliError> {
+        self.pace = Pace {
+            painted: Some(Instant::now()),
+            ..Pace::default()
+        };
         let status = self.status_text();
         let pieces = self.transcript.take();
         let busy = self.desk.is_busy();

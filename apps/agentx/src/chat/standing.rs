@@ -52,7 +52,10 @@ impl Chat<'_> {
     pub(super) fn ticks(&self) -> Option<Duration> {
         let moves = self.progress.moves();
         match self.face {
-            Face::Editor { .. } => moves.then_some(progress::TICK),
+            Face::Editor { .. } => {
+                let rest = self.pace.rest(Instant::now());
+                rest.or(moves.then_some(progress::TICK))
+            }
             Face::Lines { .. } => (moves && self.console.terminal.words).then_some(ALOUD),
         }
     }
@@ -84,6 +87,24 @@ impl Chat<'_> {
         {
             self.transcript
                 .note(&format!("still {}", what.replace(" · ", ", ")));
+        }
+    }
+
+    /// What begins or ends, for who listens.
+    pub(super) fn say_aloud(&mut self, event: &RuntimeEvent, is_of_another: bool) {
+        if !self.console.terminal.words || is_of_another {
+            return;
+        }
+        match event {
+            RuntimeEvent::RunStarted(_) => {
+                let model = self.progress.stand("").model;
+                self.transcript.aside(&format!("waiting for {model}"));
+            }
+            RuntimeEvent::RunFinished(run) if run.status == RunStatus::Completed => {
+                self.transcript.aside("done; type a message and press Enter");
+            }
+            RuntimeEvent::RunFinished(_) => self.transcript.aside("type a message and press Enter"),
+            _ => {}
         }
     }
 

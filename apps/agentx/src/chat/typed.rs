@@ -17,6 +17,7 @@ use crate::render::conversation;
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
     pub(super) async fn inputs(&mut self, first: Input) -> Result<Flow, CliError> {
+        self.pace.hurry();
         let mut next = Some(first);
         while let Some(input) = next {
             let flow = self.input(input).await?;

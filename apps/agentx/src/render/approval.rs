@@ -12,6 +12,14 @@ use super::style::Style;
 /// The words before the cursor while a question is open.
 pub(crate) const PROMPT: &str = "allow? y once · s session · a always · n no › ";
 
+/// The same, for who listens.
+const PROMPT_IN_WORDS: &str = "allow it? type y for this once, s for this session, a for always, n for no, and press Enter";
+
+/// What is printed where the answer is a line.
+pub(crate) fn prompt_of_lines(style: Style) -> &'static str {
+    style.sign(PROMPT.trim_end(), PROMPT_IN_WORDS)
+}
+
 /// What can be typed besides, where a rule is kept.
 const OTHER_RULE: &str = "  (a PATTERN keeps another)";
 
@@ -85,7 +93,7 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Op
 pub(crate) fn question(request: &ApprovalRequested, before: Option<&str>, style: Style) -> String {
     let mut text = format!(
         "{} {}\n",
-        style.warn("?"),
+        style.warn(style.sign("?", "question:")),
         style.bold(&format!("{} wants to run", visible(&request.name)))
     );
     let diff = change(request, before, style);

@@ -8,7 +8,11 @@ use super::table::cut;
 use super::tool::describe;
 
 /// How the parts begin that go along with what a person says in a chat.
-pub(crate) const ALONG: [&str; 3] = ["\n\n<file path=", "\n\n<ran_by_the_person ", "\n\n<files_put_back>"];
+pub(crate) const ALONG: [&str; 3] = [
+    "\n\n<file path=",
+    "\n\n<ran_by_the_person ",
+    "\n\n<files_put_back>",
+];
 
 /// The message that an event adds to the conversation, as text; `None` for all other events.
 pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
@@ -89,7 +93,11 @@ pub(crate) fn said(text: &str, style: Style) -> String {
     let mut lines = text.lines();
     let mut shown = format!(
         "{}\n",
-        style.person(&format!("› {}", lines.next().unwrap_or_default()))
+        style.person(&format!(
+            "{}{}",
+            style.sign("› ", "you: "),
+            lines.next().unwrap_or_default()
+        ))
     );
     for line in lines {
         shown.push_str(&format!("{}\n", style.person(&format!("  {line}"))));

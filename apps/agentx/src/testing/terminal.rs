@@ -34,7 +34,16 @@ impl FakeTerminal {
         while let Some(c) = chars.next() {
             match c {
                 '\u{1b}' => {
-                    assert_eq!(chars.next(), Some('['), "only CSI is expected");
+                    match chars.next() {
+                        Some('[') => {}
+                        // Words to the terminal itself, until BEL or ESC \\.
+                        Some(']') => {
+                            let ends = |c: char| c == '\u{7}' || c == '\\';
+                            chars.by_ref().find(|c| ends(*c));
+                            continue;
+                        }
+                        other => panic!("unexpected sequence {other:?}"),
+                    }
                     let mut arguments = String::new();
                     let end = loop {
                         match chars.next() {
