@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use agentx::runtime::SessionState;
 use agentx::types::{
-    ApprovalRequested, ContentPart, Envelope, InputMode, MessageId, RunId, RuntimeEvent, ToolCallId,
+    ApprovalRequested, ContentPart, ContextChange, Envelope, InputMode, MessageId, RunId, RuntimeEvent, ToolCallId,
 };
 
 use super::queue::{Queue, Waiting};
@@ -17,6 +17,8 @@ pub(crate) struct Desk {
     running: Option<RunId>,
     /// The run whose first words are on the screen.
     told: Option<RunId>,
+    /// A summary is written, in a run or beside it.
+    condensing: bool,
     /// The person has asked to stop.
     pub(crate) stopping: bool,
     questions: VecDeque<ApprovalRequested>,
@@ -54,7 +56,12 @@ impl Desk {
 
     /// Whether the agent works, or is about to.
     pub(crate) fn is_busy(&self) -> bool {
-        self.running.is_some() || !self.sent.is_empty() || self.inherited > 0
+        self.condensing || self.running.is_some() || self.waits_for_a_run()
+    }
+
+    /// Whether texts are there that begin a run.
+    fn waits_for_a_run(&self) -> bool {
+        !self.sent.is_empty() || self.inherited > 0
     }
 
     /// What the person is asked now.
@@ -64,7 +71,7 @@ impl Desk {
 
     /// A text goes to the agent, with this beside it; returns whether it has to wait.
     pub(crate) fn sending(&mut self, text: &str, shared: Vec<ContentPart>) -> bool {
-        let waits = self.is_busy();
+        let waits = self.running.is_some() || self.waits_for_a_run();
         if waits {
             self.queue.put(Waiting::own(text, shared, false));
         }
@@ -112,7 +119,7 @@ impl Desk {
 
     /// Whether texts wait although nothing runs: the session knows whether they still count.
     pub(crate) fn is_in_doubt(&self) -> bool {
-        self.running.is_none() && self.is_busy()
+        self.running.is_none() && self.waits_for_a_run()
     }
 
     /// The session says that nothing waits or runs. Of a run that is over already, the events are still to come.
@@ -130,8 +137,13 @@ impl Desk {
         match &envelope.event {
             RuntimeEvent::RunStarted(_)
             | RuntimeEvent::RunFinished(_)
+            | RuntimeEvent::ContextChanged(_)
             | RuntimeEvent::UserMessageAdded(_)
                 if is_of_another => {}
+            RuntimeEvent::ContextChanged(changed) => {
+                self.condensing = matches!(changed.change, ContextChange::Condensing(_));
+                self.stopping &= self.condensing || self.running.is_some();
+            }
             RuntimeEvent::ConversationRevised(revised) => {
                 self.revised(&revised.message_id, revised.mode);
             }

@@ -182,18 +182,18 @@ impl Conversation {
         fixed.saturating_add(self.tokens_in_window())
     }
 
-    /// The same as the provider counts: what it counted last, and what has come since.
+    /// The same as the provider counts: what it counted last, and what has come since. A provider that counts less than half of
+    /// the estimate is not believed: there are servers that report anything.
     pub(crate) fn in_use(&mut self, config: &AgentConfig) -> u64 {
-        match self.counted {
-            Some((tokens, entries)) => {
-                let since = self.tokens(entries.min(self.entries.len()), self.entries.len());
-                tokens.saturating_add(self.corrected(since))
-            }
-            None => {
-                let size = self.size(config);
-                self.corrected(size)
-            }
-        }
+        let size = self.size(config);
+        let estimated = self.corrected(size);
+        let counted = self.counted.map(|(tokens, entries)| {
+            let since = self.tokens(entries.min(self.entries.len()), self.entries.len());
+            tokens.saturating_add(self.corrected(since))
+        });
+        counted
+            .filter(|counted| counted.saturating_mul(2) >= estimated)
+            .unwrap_or(estimated)
     }
 
     fn corrected(&self, tokens: u64) -> u64 {

@@ -157,6 +157,21 @@ fn what_a_provider_counts_fills_the_window() {
 }
 
 #[test]
+fn a_provider_that_counts_next_to_nothing_is_not_believed() {
+    let mut session = Session::started(small);
+    for n in 0..30 {
+        let id = format!("c{n}");
+        let events = [usage(7, 1), call(&id, "look", json!({}))];
+        session.model(stream(events, StopReason::ToolUse));
+        session.result(&id, &"word ".repeat(100));
+        if session.condense().is_some() {
+            return;
+        }
+    }
+    panic!("by the estimate the window is full");
+}
+
+#[test]
 fn without_settings_nothing_is_condensed_by_itself() {
     let off = |config: &mut AgentConfig| {
         small(config);
