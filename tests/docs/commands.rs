@@ -19,7 +19,7 @@ fn subcommands(help: &str) -> Vec<String> {
 
 /// Every command, whole: `sessions list`.
 fn commands(sandbox: &Sandbox) -> Vec<String> {
-    let top = subcommands(&sandbox.shell("agentx --help").text);
+    let top = subcommands(&sandbox.shell("agentx help").text);
     assert!(top.len() > 8, "{top:?}");
     let mut all = Vec::new();
     for name in top {
@@ -61,7 +61,7 @@ fn the_page_has_every_command() {
 #[test]
 fn the_page_has_every_flag() {
     let sandbox = Sandbox::new();
-    let mut real = flags(&sandbox.shell("agentx --help").text);
+    let mut real = flags(&sandbox.shell("agentx help").text);
     for command in commands(&sandbox) {
         real.extend(flags(&sandbox.shell(&format!("agentx help {command}")).text));
     }

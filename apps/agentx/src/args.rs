@@ -16,9 +16,9 @@ pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, T
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs, WatchArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
-pub(crate) use upkeep::{CompletionsArgs, DoctorArgs, UsageArgs};
+pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, UsageArgs};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 /// Runs agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
@@ -51,6 +51,7 @@ pub(crate) struct Global {
     #[arg(
         long,
         global = true,
+        hide_short_help = true,
         value_name = "DIR",
         help_heading = "Options for every command"
     )]
@@ -59,6 +60,7 @@ pub(crate) struct Global {
     #[arg(
         long,
         global = true,
+        hide_short_help = true,
         value_name = "DIR",
         help_heading = "Options for every command"
     )]
@@ -67,12 +69,13 @@ pub(crate) struct Global {
     #[arg(
         long,
         global = true,
+        hide_short_help = true,
         value_name = "URL",
         help_heading = "Options for every command"
     )]
     pub(crate) connect: Option<String>,
     /// Print lists and reports as JSON
-    #[arg(long, global = true, help_heading = "Options for every command")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = "Options for every command")]
     pub(crate) json: bool,
     /// Explain it on one screen; `agentx help COMMAND` says more
     #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Options for every command")]
@@ -89,16 +92,16 @@ pub(crate) struct AgentArgs {
     #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) model: Option<String>,
     /// Give these standing instructions in place of the built-in ones
-    #[arg(long, value_name = "TEXT", help_heading = "Agent")]
+    #[arg(long, value_name = "TEXT", help_heading = "Agent", hide_short_help = true)]
     pub(crate) system: Option<String>,
     /// Answer the model with tool results at most so often in one run
-    #[arg(long, value_name = "N", help_heading = "Agent")]
+    #[arg(long, value_name = "N", help_heading = "Agent", hide_short_help = true)]
     pub(crate) max_iterations: Option<String>,
     /// Spend at most so many US dollars in one run
-    #[arg(long, value_name = "USD", help_heading = "Agent")]
+    #[arg(long, value_name = "USD", help_heading = "Agent", hide_short_help = true)]
     pub(crate) max_cost: Option<String>,
     /// End a run after this time, for example 10m
-    #[arg(long, value_name = "TIME", help_heading = "Agent")]
+    #[arg(long, value_name = "TIME", help_heading = "Agent", hide_short_help = true)]
     pub(crate) timeout: Option<String>,
     /// Who decides about calls that no rule decides
     #[arg(long, value_name = "WHO", help_heading = "Agent")]
@@ -106,6 +109,14 @@ pub(crate) struct AgentArgs {
     /// Do whatever is asked for: the same as --approve auto, and rules that ask are answered with yes
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
     pub(crate) yes: bool,
+}
+
+impl Cli {
+    /// Reads the command line of this process. `agentx --help` is one screen; `agentx help` says the rest.
+    pub(crate) fn of_process() -> Result<Self, clap::Error> {
+        let command = Self::command().override_help(crate::cmd::help::screen());
+        Self::from_arg_matches(&command.try_get_matches()?)
+    }
 }
 
 impl AgentArgs {
@@ -215,6 +226,12 @@ pub(crate) enum Command {
     Man {
         /// Which command; without it the page about all
         command: Vec<String>,
+    /// Print what a shell completes words with
+    #[command(hide = true)]
+    Complete {
+        /// What kind of words
+        what: CompleteArg,
+    },
     },
     /// Look inside
     #[command(subcommand)]

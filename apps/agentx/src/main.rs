@@ -4,8 +4,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 mod args;
 #[cfg(test)]
 mod catalogue;
@@ -35,7 +33,7 @@ use console::Console;
 
 fn main() -> ExitCode {
     let mut console = Console::of_process();
-    match args::Cli::try_parse() {
+    match args::Cli::of_process() {
         Ok(cli) => cmd::main(cli, &mut console).into(),
         Err(error) => cmd::usage::answer(&error, &mut console).into(),
     }

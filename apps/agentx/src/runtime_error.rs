@@ -117,6 +117,9 @@ fn server_hint(code: &str) -> Option<&'static str> {
         "stale_challenge" => "try again; if it comes again, compare the clocks of both machines",
         "rate_limited" | "too_many" | "full" | "closing" | "timed_out" => "wait a little, and try again",
         "not_offered" => "without --connect it is about this machine; for the server's, type it there",
+        "operators_only" => {
+            "they type it there, or let you do it with `agentx identity trust KEY --as operator`"
+        }
         "stale_epoch" => "`/who` in a chat shows who drives now",
         _ => return None,
     })

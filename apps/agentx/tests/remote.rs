@@ -63,7 +63,11 @@ fn every_command_works_on_a_server() {
         (&["tools"], "bash"),
         (&["fork", &id], "ses_"),
         (&["run", "--last", "--quiet", "hello"], "demo"),
+        (&["usage", "--by", "session"], "read README.md"),
+        (&["usage", "--since", "1h"], "CALLS"),
+        (&["show", &id, "--step", "1"], "session_opened"),
         (&["sessions", "delete", "--yes", &id], "is deleted"),
+        (&["sessions", "gc"], "given back"),
     ] {
         let ran = ask(&sandbox, &server, words);
         assert_eq!(ran.code, Some(0), "{ran}");
@@ -314,4 +318,37 @@ fn a_server_that_is_told_twice_ends_at_once() {
     let (status, _, err) = server.end();
     assert!(status.success(), "{status}: {err}");
     assert!(err.contains("ending") && err.contains("ended"), "{err}");
+}
+
+#[test]
+fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
+    let elsewhere = Sandbox::new();
+    elsewhere.run(&["run", "--quiet", "hello"]);
+    let listed = printed(&elsewhere, &["sessions", "list", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let id = listed[0]["session_id"].as_str().unwrap();
+    let document = printed(&elsewhere, &["sessions", "export", id, "--format", "json"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/session.json", &document);
+    let server = Serving::start(&sandbox);
+    let taken = ask(&sandbox, &server, &["sessions", "import", "session.json"]);
+    assert_eq!(taken.code, Some(0), "{taken}");
+    assert!(taken.stderr.contains("go on with: agentx --connect"), "{taken}");
+    let shown = ask(&sandbox, &server, &["show", id]);
+    assert!(shown.stdout.contains("› hello"), "{shown}");
+    let again = ask(&sandbox, &server, &["sessions", "import", "session.json"]);
+    assert_eq!(again.code, Some(8), "{again}");
+    // Somebody who may use the server, and does not run it.
+    let key = printed(&elsewhere, &["identity", "new"]);
+    let key = key.split_whitespace().find(|word| word.starts_with("ed25519:")).unwrap();
+    assert_eq!(sandbox.run(&["identity", "trust", key]).code, Some(0));
+    elsewhere.write("ws/session.json", &document);
+    for words in [&["sessions", "gc"][..], &["sessions", "import", "session.json"]] {
+        let refused = ask(&elsewhere, &server, words);
+        assert_eq!(refused.code, Some(10), "{refused}");
+        assert!(refused.stderr.contains("for whoever runs the server"), "{refused}");
+        assert!(refused.stderr.contains("--as operator"), "{refused}");
+    }
+    let spent = ask(&elsewhere, &server, &["usage"]);
+    assert_eq!((spent.code, spent.stderr.as_str()), (Some(0), "nothing was spent\n"), "{spent}");
 }

@@ -53,7 +53,7 @@ fn a_watch_on_a_screen_is_left_by_a_key() {
     let id = list[0]["session_id"].as_str().unwrap();
     let mut watch = Pty::start(&sandbox, &["watch", id], 60, 20);
     watch.wait_for("nobody drives it now");
-    watch.wait_for("nobody drives it; what comes follows");
+    watch.wait_for(&format!("watching {id} · nobody drives it"));
     assert_eq!(sandbox.run(&["run", "--quiet", "--last", "thanks"]).code, Some(0));
     watch.wait_for("You are welcome.");
     watch.keys("q");

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, ModelInfo, NamedAgent, OpenRequest, ReplayReport, Runtime,
-    RuntimeError, SearchHit, Session, SessionInfo, SessionQuery, Subscription, VerifyReport, View,
+    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, Since, Subscription,
+    UsageQuery, UsageRow, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
 use agentx_types::{AgentConfig, BlobId, ConfigChange, ModelSpec, OwnerId, Seat, SessionId, ToolSpec};
@@ -53,6 +54,11 @@ impl Presence {
 #[derive(Deserialize)]
 struct Named {
     session_id: SessionId,
+}
+
+#[derive(Deserialize)]
+struct Freed {
+    freed_bytes: u64,
 }
 
 impl RemoteRuntime {
@@ -323,6 +329,39 @@ impl Runtime for RemoteRuntime {
             let path = ["sessions", session.as_str(), "fork"];
             let named: Named = self.core.http.json(Ask::post(&path, body).once()?).await?;
             Ok(named.session_id)
+        })
+    }
+
+    fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        Box::pin(async move {
+            let body = serde_json::to_value(&export).map_err(|error| {
+                RuntimeError::Refused(format!("the session cannot be written down: {error}"))
+            })?;
+            self.core.http.json(Ask::post(&["import"], body)).await
+        })
+    }
+
+    fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
+        Box::pin(async move {
+            let by = json!(query.by);
+            let (since, day) = match query.since {
+                Some(Since::At(at)) => (Some(at.0.to_string()), None),
+                Some(Since::Day(day)) => (None, Some(day)),
+                None => (None, None),
+            };
+            let ask = Ask::get(&["usage"])
+                .with("by", by.as_str().map(str::to_owned))
+                .with("session", query.session.map(|session| session.to_string()))
+                .with("since", since)
+                .with("since_day", day);
+            self.core.http.json(ask).await
+        })
+    }
+
+    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move {
+            let freed: Freed = self.core.http.json(Ask::post(&["gc"], json!({}))).await?;
+            Ok(freed.freed_bytes)
         })
     }
 

@@ -24,6 +24,7 @@ pub const EXPORT_VERSION: u32 = 1;
 
 /// A session as one document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionExport {
     /// `agentx-session`.
     pub format: String,
@@ -53,6 +54,7 @@ pub struct SessionExport {
 
 /// A blob in a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExportedBlob {
     /// What it is called: its hash.
     pub id: BlobId,

@@ -18,12 +18,14 @@ pub struct UsageQuery {
 }
 
 /// By what spending is added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UsageBy {
     /// A row for each session, the one that spent last first.
     Session,
     /// A row for each day of this machine's calendar, in order.
+    #[default]
     Day,
     /// A row for each model, the dearest first.
     Model,
@@ -42,6 +44,7 @@ pub enum Since {
 
 /// What model calls of one kind have cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsageRow {
     /// Which session, day, model or cause.
     pub key: String,

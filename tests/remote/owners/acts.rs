@@ -119,6 +119,36 @@ async fn agents_of_files_are_for_members() {
     assert_eq!(config["limits"]["max_iterations"], 3, "{config}");
 }
 
+/// A session that comes from elsewhere brings its agent and rules along: it is for who runs the server. What was spent is told to
+/// whoever spent it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_from_elsewhere_are_for_operators() {
+    let stage = Stage::new(false).await;
+    let mut document = json!({
+        "format": "agentx-session", "version": 1, "session_id": "ses_fromelsewhere", "title": "", "workspace": "/",
+        "created_at": 1, "hash": "", "blobs": [], "events": [],
+    });
+    for (actor, code) in [
+        (Actor::Owner, "denied"),
+        (Actor::Other, "denied"),
+        (Actor::Nobody, "unauthenticated"),
+        (Actor::Stale, "unauthenticated"),
+        (Actor::Elsewhere, "bad_origin"),
+        (Actor::Operator, "refused"),
+    ] {
+        let answered = ask_as(&stage, actor, ("POST", "/v1/import"), Some(&document)).await;
+        assert_eq!(answered.code(), code, "{actor:?}: {answered}");
+    }
+    document["session_id"] = json!(stage.session);
+    let taken = ask_as(&stage, Actor::Operator, ("POST", "/v1/import"), Some(&document)).await;
+    assert!(!taken.code().is_empty(), "{taken}");
+    let path = format!("/v1/usage?by=session&session={}", stage.session);
+    let spent = stage.web(Actor::Owner).await.get(&path).await;
+    assert_eq!(spent[0]["key"], stage.session.as_str(), "{spent}");
+    let of_others = stage.web(Actor::Other).await.get(&path).await;
+    assert_eq!(of_others, json!([]), "what others spend is not told");
+}
+
 /// Bytes that were put into a session are had by naming the session, not by knowing their hash.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_blob_is_for_those_who_may_see_a_session_that_has_it() {

@@ -109,6 +109,8 @@ fn table() -> Vec<Route> {
         route("GET", "/v1/agent", For::Members),
         route("GET", "/v1/agents", For::Members),
         route("GET", "/v1/sessions", For::Somebody),
+        route("GET", "/v1/usage", For::Members),
+        route("POST", "/v1/gc", For::Operator).body(json!({})),
         route("GET", "/v1/search", For::Somebody).query("?q=wordsOfNobodyElse"),
         route("GET", "/v1/sessions/{id}", For::Watch),
         route("GET", "/v1/sessions/{id}/state", For::Watch),
@@ -133,7 +135,7 @@ fn table() -> Vec<Route> {
 }
 
 /// Routes that [`table`] does not have, and where they are asked for.
-const ELSEWHERE: [(&str, &str); 7] = [
+const ELSEWHERE: [(&str, &str); 8] = [
     // In `signatures`.
     ("POST", "/v1/auth/token"),
     // Below.
@@ -141,6 +143,7 @@ const ELSEWHERE: [(&str, &str); 7] = [
     // In `acts`.
     ("GET", "/v1/agents/{id}"),
     ("POST", "/v1/sessions"),
+    ("POST", "/v1/import"),
     ("GET", "/v1/blobs/{id}"),
     ("POST", "/v1/sessions/{id}/approvals"),
     ("DELETE", "/v1/sessions/{id}"),

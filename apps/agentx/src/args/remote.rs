@@ -49,28 +49,28 @@ pub(crate) struct ServeArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LimitArgs {
     /// Connections at once
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_connections: Option<NonZeroUsize>,
     /// WebSockets and event streams of one person at once
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_connections_per_person: Option<NonZeroUsize>,
     /// Sessions that one WebSocket follows at once
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_subscriptions: Option<NonZeroUsize>,
     /// Bytes of a frame from a client
-    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_frame: Option<NonZeroUsize>,
     /// Bytes of the body of a request
-    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_body: Option<NonZeroUsize>,
     /// Bytes that may wait for one reader; one that is slower is cut off and comes back
-    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_waiting: Option<NonZeroUsize>,
     /// Frames or requests of one connection or person in a second
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_rate: Option<NonZeroU32>,
     /// How many of them may come at once; by default twice as many as in a second
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_burst: Option<NonZeroU32>,
 }
 

@@ -33,6 +33,17 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
+/// Words that a shell cannot know by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompleteArg {
+    /// Ids of the latest sessions, with their titles
+    Sessions,
+    /// Agents that files describe
+    Agents,
+    /// Models that can be asked
+    Models,
+}
+
 /// What is added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UsageByArg {

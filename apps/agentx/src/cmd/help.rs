@@ -26,6 +26,42 @@ fn command(words: &[String]) -> Result<String, CliError> {
     Ok(find(&mut root, words)?.render_long_help().to_string())
 }
 
+/// The commands of the first screen, by what they are for.
+const SCREEN: [(&str, &[&str]); 6] = [
+    ("talk", &["chat", "run", "resume", "rewind", "fork"]),
+    (
+        "look",
+        &["watch", "show", "diff", "replay", "context", "usage", "sessions"],
+    ),
+    ("agents", &["agents", "tools", "models", "approvals"]),
+    ("servers", &["serve", "mirror", "identity"]),
+    ("settings", &["config", "doctor", "completions", "man"]),
+    ("more", &["debug", "help"]),
+];
+
+/// What `agentx --help` says: a screen of 24 rows.
+pub(crate) fn screen() -> String {
+    let mut text = String::from(
+        "Runs agents: chat in a terminal, headless runs, sessions that keep every event\n\n\
+         Usage: agentx [OPTIONS] [COMMAND]          `agentx` alone opens a chat\n\n",
+    );
+    for (what, commands) in SCREEN {
+        text.push_str(&format!("  {what:<10}{}\n", commands.join("  ")));
+    }
+    text.push_str(
+        "\nOptions:\n\
+         \u{20} -m, --model <NAME>   Ask this model: an id, an alias, or PROVIDER/ID\n\
+         \u{20}     --agent <NAME>   Talk to this agent of `.agentx/agents` or of your own files\n\
+         \u{20} -y, --yes            Do whatever is asked for; --approve <WHO> says it finer\n\
+         \u{20}     --connect <URL>  Do it on the server at this address\n\
+         \u{20}     --data <DIR>     Keep sessions in this directory\n\
+         \u{20}     --json           Print lists and reports as JSON\n\
+         \u{20} -h, --help           Explain a command on one screen; -V, --version\n\n\
+         `agentx help` lists all with what they do; `agentx help COMMAND` says all about one.\n",
+    );
+    text
+}
+
 /// The command that these words name.
 pub(crate) fn find<'a>(
     root: &'a mut clap::Command,
@@ -85,4 +121,43 @@ fn settings() -> String {
         table(&rows, usize::MAX),
         table(&variables, usize::MAX)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_help_fits_a_screen() {
+        let screen = screen();
+        let names: Vec<&str> = SCREEN
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
+        let mut root = Cli::command();
+        root.build();
+        let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut real: Vec<&str> = visible.map(clap::Command::get_name).collect();
+        let mut named = names.clone();
+        (real.sort_unstable(), named.sort_unstable());
+        assert_eq!(named, real, "the first screen has every command");
+        assert!(
+            screen.lines().count() <= 24 && screen.lines().all(|line| line.len() <= 80),
+            "{screen}"
+        );
+        let mut long = Vec::new();
+        rows_of(&mut root, &mut long);
+        assert!(long.is_empty(), "longer than a screen: {long:?}");
+    }
+
+    /// Commands below this one whose short help has more than 24 rows.
+    fn rows_of(command: &mut clap::Command, long: &mut Vec<String>) {
+        for sub in command.get_subcommands_mut() {
+            let rows = sub.render_help().to_string().lines().count();
+            if rows > 24 {
+                long.push(format!("{} {rows}", sub.get_name()));
+            }
+            rows_of(sub, long);
+        }
+    }
 }

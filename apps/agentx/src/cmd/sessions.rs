@@ -7,7 +7,7 @@ mod stats;
 use std::io::BufRead as _;
 
 use agentx::config::Loaded;
-use agentx::runtime::{Runtime, SessionInfo, SessionQuery};
+use agentx::runtime::{Runtime, RuntimeError, SessionInfo, SessionQuery};
 use agentx::types::SessionId;
 use serde_json::json;
 
@@ -67,7 +67,7 @@ pub(crate) async fn run(
         SessionsCommand::Import(args) => export::import(place, args, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Gc => {
-            let freed = runtime.collect_garbage().await?;
+            let freed = runtime.collect_garbage().await.map_err(for_operators)?;
             match json {
                 true => console.out_pretty(&json!({ "freed_bytes": freed }))?,
                 false => console.out(&format!("{} were given back\n", units::bytes(freed)))?,
@@ -76,6 +76,17 @@ pub(crate) async fn run(
         SessionsCommand::Share(args) => share::run(place, loaded, args, json, console).await?,
     }
     Ok(Exit::Ok)
+}
+
+/// What a server grants to nobody but whoever runs it is not for the owner of any session to grant.
+fn for_operators(error: RuntimeError) -> RuntimeError {
+    match error {
+        RuntimeError::Denied(detail) => RuntimeError::Remote {
+            code: "operators_only".into(),
+            detail,
+        },
+        error => error,
+    }
 }
 
 /// The list as people read it. That a session is open is worth a word where another process has it, not on a server, which
@@ -185,7 +196,9 @@ async fn search(
     console.out(&table(&rows, console.terminal.width))?;
     if let (Some(hit), true) = (hits.first(), console.terminal.output) {
         let place = format!("agentx show {} --at {}", hit.session_id, hit.seq);
-        let hint = console.err_style().dim(&format!("hint: {place} shows the place\n"));
+        let hint = console
+            .err_style()
+            .dim(&format!("hint: {place} shows the place\n"));
         console.say(&hint);
     }
     Ok(())

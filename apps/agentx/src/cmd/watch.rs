@@ -1,7 +1,7 @@
 //! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to it.
 
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
-use agentx::types::SessionId;
+use agentx::types::{RuntimeEvent, SessionId};
 use crossterm::event::{KeyCode, KeyModifiers};
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
@@ -80,10 +80,7 @@ async fn find(place: &Place, id: Option<&str>) -> Result<SessionInfo, CliError> 
 }
 
 /// A screen where the terminal has one, and the keys that are typed there.
-fn stage(
-    has_events: bool,
-    console: &Console,
-) -> Result<(Stage, Option<mpsc::Receiver<Input>>), CliError> {
+fn stage(has_events: bool, console: &Console) -> Result<(Stage, Option<mpsc::Receiver<Input>>), CliError> {
     let terminal = console.terminal;
     if has_events {
         return Ok((Stage::Events, None));
@@ -167,8 +164,9 @@ impl Watch<'_> {
 
     fn show_past(&mut self, past: &Past, console: &mut Console) -> Result<(), CliError> {
         let turns = past.last_turns(|envelope| self.spectator.is_of_another(envelope));
-        let hidden = past.all().len() - turns.len();
-        if hidden > 0 {
+        let hidden = &past.all()[..past.all().len() - turns.len()];
+        let is_input = |event: &RuntimeEvent| matches!(event, RuntimeEvent::UserMessageAdded(_));
+        if hidden.iter().any(|envelope| is_input(&envelope.event)) {
             let all = self.place.command(&format!("sessions show {}", self.id));
             let note = format!("… earlier events are left out; {all}");
             self.spectator.say(&console.out_style().dim(&note), console)?;
@@ -208,7 +206,7 @@ impl Watch<'_> {
             (None, None) => {
                 self.absent += 1;
                 if self.absent == 1 {
-                    self.status("nobody drives it; what comes follows");
+                    self.status("nobody drives it");
                     let note = "· nobody drives it now; what comes follows, Ctrl-C ends it";
                     self.spectator.say(&console.out_style().dim(note), console)?;
                 }

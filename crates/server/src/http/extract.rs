@@ -32,7 +32,7 @@ pub(crate) struct Somebody(pub(crate) Caller);
 pub(crate) struct Member(pub(crate) Caller);
 
 /// Whoever runs the server.
-pub(crate) struct Operator;
+pub(crate) struct Operator(pub(crate) Caller);
 
 /// A session that the caller may use, at least in the role `R`.
 pub(crate) struct In<R> {
@@ -183,8 +183,9 @@ impl FromRequestParts<Shared> for Operator {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
-        if caller(parts, front)?.operator {
-            return Ok(Self);
+        let caller = caller(parts, front)?;
+        if caller.operator {
+            return Ok(Self(caller));
         }
         Err(Failure::new("denied", "this is for whoever runs the server"))
     }

@@ -26,6 +26,7 @@ mod rate;
 mod route;
 mod sessions;
 mod stream;
+mod upkeep;
 mod who;
 
 use std::convert::Infallible;
@@ -142,6 +143,21 @@ fn table() -> Vec<Route> {
             "/v1/resolve",
             "The one session whose id begins so.",
             find::resolve,
+        ),
+        Route::get(
+            "/v1/usage",
+            "What the caller's sessions have cost, added up.",
+            upkeep::usage,
+        ),
+        Route::post(
+            "/v1/import",
+            "Takes in a session that was exported elsewhere: the same facts under the same id, checked.",
+            upkeep::import,
+        ),
+        Route::post(
+            "/v1/gc",
+            "Gives back the space of what was deleted.",
+            upkeep::collect_garbage,
         ),
         Route::get(
             "/v1/blobs/{id}",

@@ -81,7 +81,7 @@ pub(crate) async fn import(
     let lost = document.missing_blobs.len();
     let report = match place.runtime().import(document).await {
         Err(RuntimeError::Refused(what)) => return Err(CliError::usage(what, AGAIN)),
-        taken => taken?,
+        taken => taken.map_err(super::for_operators)?,
     };
     let id = &report.session_id;
     if json {

@@ -93,7 +93,10 @@ fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) ->
     let found = place.and_then(|place| Some((place, timeline.facts().get(place)?.clone())));
     let Some((place, fact)) = found.filter(|(_, fact)| fact.seq.to_string() == step) else {
         return Err(CliError::usage(
-            format!("{} has events 1 to {last}; there is no event {step}", timeline.session()),
+            format!(
+                "{} has events 1 to {last}; there is no event {step}",
+                timeline.session()
+            ),
             "`agentx show ID --step` goes through them",
         ));
     };
@@ -161,7 +164,14 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
             exit = signals.next() => break Ok(exit),
             input = inputs.recv() => input.unwrap_or(Input::End),
         };
-        let taken = take(input, &mut inputs, &mut stepper, &mut painter, &mut theme, console);
+        let taken = take(
+            input,
+            &mut inputs,
+            &mut stepper,
+            &mut painter,
+            &mut theme,
+            console,
+        );
         match taken {
             Ok(Step::Stay) => {}
             Ok(Step::Leave) => break Ok(Exit::Ok),

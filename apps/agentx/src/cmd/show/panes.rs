@@ -63,10 +63,7 @@ pub(super) fn lines(
 }
 
 fn event(fact: &Envelope<EnvironmentEvent>, theme: &Theme) -> Vec<Line> {
-    let mut lines = vec![
-        Line::new(&words(&fact.event), Style::default()),
-        Line::default(),
-    ];
+    let mut lines = vec![Line::new(&words(&fact.event), Style::default()), Line::default()];
     let source = format!("{:?}", fact.source).to_lowercase();
     let mut about = vec![
         ("kind", visible(fact.event.tag())),
@@ -115,7 +112,11 @@ fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
             ),
             theme,
         ),
-        named("decides", &format!("{:?}", state.config.approval).to_lowercase(), theme),
+        named(
+            "decides",
+            &format!("{:?}", state.config.approval).to_lowercase(),
+            theme,
+        ),
         named("rules", &state.config.rules.len().to_string(), theme),
         named("tools", &state.config.tools.len().to_string(), theme),
     ];

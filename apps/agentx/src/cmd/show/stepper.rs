@@ -173,7 +173,9 @@ impl Stepper {
 
     /// Goes to what a person said before or after this.
     fn to_input(&mut self, onward: bool) {
-        let found = self.find(onward, |fact| matches!(fact.event, EnvironmentEvent::UserMessage(_)));
+        let found = self.find(onward, |fact| {
+            matches!(fact.event, EnvironmentEvent::UserMessage(_))
+        });
         if let Some(place) = found {
             self.go(place);
         }

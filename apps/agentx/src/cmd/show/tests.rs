@@ -83,7 +83,9 @@ fn seq(stepper: &Stepper) -> u64 {
 fn a_state_that_is_looked_up_is_the_state_that_was() {
     let all = facts(5_000);
     let mut timeline = timeline(5_000);
-    for place in [4_999, 0, 2_047, 2_048, 2_049, 1_023, 1_024, 3_000, 2_999, 3_001, 4_999, 10] {
+    for place in [
+        4_999, 0, 2_047, 2_048, 2_049, 1_023, 1_024, 3_000, 2_999, 3_001, 4_999, 10,
+    ] {
         let wanted = folded(&all[..=place]);
         assert!(*timeline.after(place) == wanted, "after event {}", place + 1);
     }
@@ -165,7 +167,11 @@ fn a_session_without_events_is_shown_too() {
     for code in [KeyCode::Right, KeyCode::End, KeyCode::Char(']'), KeyCode::Tab] {
         press(&mut stepper, code);
         let (shown, _) = view::rows(&mut stepper, 40, 10, &Theme::plain());
-        assert!(shown.iter().any(|row| row.text().contains("nothing has happened")));
+        assert!(
+            shown
+                .iter()
+                .any(|row| row.text().contains("nothing has happened"))
+        );
     }
 }
 

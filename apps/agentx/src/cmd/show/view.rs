@@ -16,9 +16,15 @@ const MOST_LISTED: usize = 9;
 const AROUND: usize = 4;
 
 const HELP: &[(&str, &str)] = &[
-    ("← →", "one event back or on; PageUp and PageDown ten; Home and End to the ends"),
+    (
+        "← →",
+        "one event back or on; PageUp and PageDown ten; Home and End to the ends",
+    ),
     ("[ ]", "to what a person said before or after this"),
-    ("Tab", "the event, how the session stood after it, what the model would be given"),
+    (
+        "Tab",
+        "the event, how the session stood after it, what the model would be given",
+    ),
     ("↑ ↓", "moves what is below, where it is longer than the screen"),
     ("/", "looks for words; n and N for the next and the one before"),
     ("g", "goes to the event of a number"),
@@ -37,7 +43,7 @@ pub(super) fn rows(
     if stepper.help {
         shown.extend(help(columns, theme));
         shown.truncate(height);
-        return (shown, Some((0, 0)));
+        return (fitted(&shown, columns), Some((0, 0)));
     }
     let free = height.saturating_sub(AROUND);
     let listed = (free / LIST_SHARE).clamp(1, MOST_LISTED);
@@ -48,9 +54,14 @@ pub(super) fn rows(
     shown.extend(pane(stepper, columns, room, theme));
     shown.truncate(height.saturating_sub(1));
     let (last, column) = foot(stepper, columns, theme);
-    let cursor = column.map(|column| (shown.len(), column));
+    let cursor = column.map(|column| (shown.len(), column.min(columns.saturating_sub(1))));
     shown.push(last);
-    (shown, cursor.or(Some((0, 0))))
+    (fitted(&shown, columns), cursor.or(Some((0, 0))))
+}
+
+/// No row is wider than the screen.
+fn fitted(rows: &[Row], columns: usize) -> Vec<Row> {
+    rows.iter().map(|row| row.cut(columns)).collect()
 }
 
 fn head(stepper: &Stepper, columns: usize, theme: &Theme) -> Row {
@@ -81,7 +92,10 @@ fn list(stepper: &Stepper, columns: usize, height: usize, theme: &Theme) -> Vec<
             let mut row = Row::new(if is_here { "› " } else { "  " }, theme.heading);
             row.push(&format!("{:>digits$}  ", fact.seq), theme.faint);
             if columns >= 60 {
-                row.push(&format!("+{:<7} {:<18} ", units::duration(since), fact.event.tag()), theme.faint);
+                row.push(
+                    &format!("+{:<7} {:<18} ", units::duration(since), fact.event.tag()),
+                    theme.faint,
+                );
             }
             let look = if is_here { theme.strong } else { Style::default() };
             row.push(&words(&fact.event), look);
@@ -94,7 +108,11 @@ fn list(stepper: &Stepper, columns: usize, height: usize, theme: &Theme) -> Vec<
 fn slider(stepper: &Stepper, columns: usize, theme: &Theme) -> Row {
     let count = stepper.timeline.facts().len().max(1);
     let track = columns.saturating_sub(2).max(1);
-    let place = if count == 1 { 0 } else { stepper.at * (track - 1) / (count - 1) };
+    let place = if count == 1 {
+        0
+    } else {
+        stepper.at * (track - 1) / (count - 1)
+    };
     let mut row = Row::new("├", theme.faint);
     row.push(&"─".repeat(place), theme.faint);
     row.push("●", theme.heading);

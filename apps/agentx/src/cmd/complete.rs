@@ -1,0 +1,66 @@
+//! What a shell completes words with that it cannot know by itself: ids of sessions, agents, models. The scripts of
+//! `agentx completions` ask for it; where anything is wrong, nothing is completed.
+
+use agentx::runtime::SessionQuery;
+
+use crate::args::{AgentArgs, CompleteArg, Global};
+use crate::cmd::block_on;
+use crate::compose::Place;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::table::cut;
+use crate::start;
+
+/// So many sessions are offered.
+const MOST: usize = 50;
+/// Columns of what is told about each.
+const ABOUT: usize = 60;
+
+/// Prints a word a line, and after a tab what it is.
+pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+    let words = start::settings(global, &AgentArgs::default()).and_then(|loaded| {
+        block_on(async {
+            let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+            words(what, &place).await
+        })
+    });
+    let mut text = String::new();
+    for (word, about) in words.unwrap_or_default() {
+        text.push_str(&format!("{}\t{}\n", visible(&word), cut(&visible(&about), ABOUT)));
+    }
+    console.out(&text)?;
+    Ok(Exit::Ok)
+}
+
+async fn words(what: CompleteArg, place: &Place) -> Result<Vec<(String, String)>, CliError> {
+    let runtime = place.runtime();
+    Ok(match what {
+        CompleteArg::Sessions => {
+            let query = SessionQuery {
+                owner: runtime.owner().clone(),
+                workspace: None,
+                limit: MOST,
+                before: None,
+            };
+            let sessions = runtime.sessions(query).await?;
+            let named = sessions
+                .into_iter()
+                .map(|info| (info.session_id.to_string(), info.title));
+            named.collect()
+        }
+        CompleteArg::Agents => {
+            let agents = runtime.agents().await?;
+            agents
+                .into_iter()
+                .map(|agent| (agent.name, agent.description))
+                .collect()
+        }
+        CompleteArg::Models => {
+            let models = runtime.models();
+            let asked = models.into_iter().filter(|model| model.missing.is_none());
+            asked.map(|model| (model.spec.id, model.spec.provider)).collect()
+        }
+    })
+}

@@ -1,0 +1,99 @@
+//! What is about all sessions of somebody, or of the server: what was spent, sessions that come from elsewhere, space that is given
+//! back.
+
+use agentx_runtime::{Runtime as _, SessionExport, Since, UsageBy, UsageQuery, UsageRow, VerifyReport};
+use agentx_types::{SessionId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Body, Made};
+use super::body::Json;
+use super::extract::{CanFail, Member, Operator, Query};
+use super::{Failure, Shared};
+
+/// What is asked about spending.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Spending {
+    /// What is added up.
+    #[serde(default)]
+    by: UsageBy,
+    /// Only in this session of the caller's.
+    session: Option<SessionId>,
+    /// Only what was spent from then on: microseconds since 1970.
+    since: Option<Timestamp>,
+    /// The same from the beginning of a day of the server's calendar on, as 2026-11-21.
+    #[schemars(regex(pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))]
+    since_day: Option<String>,
+}
+
+/// Space that was given back.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Freed {
+    /// Bytes of facts and blobs that nothing refers to any more.
+    freed_bytes: u64,
+}
+
+pub(crate) async fn usage(
+    front: Shared,
+    Member(caller): Member,
+    Query(query): Query<Spending>,
+) -> Result<Body<Vec<UsageRow>>, Failure> {
+    let since = match (query.since, query.since_day) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::new(
+                "bad_request",
+                "name `since` or `since_day`, not both",
+            ));
+        }
+        (Some(at), None) => Some(Since::At(at)),
+        (None, Some(day)) if is_day(&day) => Some(Since::Day(day)),
+        (None, Some(_)) => {
+            return Err(Failure::new(
+                "bad_request",
+                "since_day is a day such as 2026-11-21",
+            ));
+        }
+        (None, None) => None,
+    };
+    let query = UsageQuery {
+        owner: caller.person.clone(),
+        by: query.by,
+        session: query.session,
+        since,
+    };
+    let runtime = front.state.runtime_of(&caller.person);
+    Ok(Body(runtime.usage(query).await?))
+}
+
+/// An imported session brings its agent and its rules along, and its directory: only who runs the server may say that.
+pub(crate) async fn import(
+    front: Shared,
+    Operator(caller): Operator,
+    _: CanFail<409>,
+    Json(export): Json<SessionExport>,
+) -> Result<Made<VerifyReport>, Failure> {
+    let runtime = front.state.runtime_of(&caller.person);
+    let report = runtime.import(export).await?;
+    Ok(Made {
+        location: format!("/v1/sessions/{}", report.session_id),
+        body: report,
+    })
+}
+
+/// The space is that of everybody's sessions, and looking for it takes the server's time.
+pub(crate) async fn collect_garbage(
+    front: Shared,
+    Operator(caller): Operator,
+) -> Result<Body<Freed>, Failure> {
+    let runtime = front.state.runtime_of(&caller.person);
+    let freed_bytes = runtime.collect_garbage().await?;
+    Ok(Body(Freed { freed_bytes }))
+}
+
+fn is_day(text: &str) -> bool {
+    let is_right = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    text.len() == 10 && text.bytes().enumerate().all(is_right)
+}
