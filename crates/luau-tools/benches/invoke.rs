@@ -1,6 +1,6 @@
 //! What running a script costs: beside a bare call of the VM, fresh, and waiting by the thousand. Prints ratios, judges nothing.
 //!
-//! `cargo bench -p agentx-luau-tools`
+//! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- fresh`
 //!
 //! **A trivial invoke, warm.** Both sides are given a copy of the same JSON arguments and come to the result as JSON. The bare call is
 //! mlua alone on the thread that measures: `LuaSerdeExt` both ways around `Function::call`, in a VM without sandbox, limits and
@@ -25,7 +25,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Script};
+use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Owner, Script};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use measure::{lanes_sleep, median, micros, processor, status};
@@ -260,33 +260,63 @@ fn warm(runtime: &tokio::runtime::Runtime) {
     }
 }
 
-/// Scripts that never ran: microseconds to compile one; its first call with a VM that was prepared, and its second; a first call
-/// in a crowd.
-async fn fresh() -> [f64; 4] {
+/// Whose scripts they are.
+#[derive(Clone, Copy)]
+enum Owners {
+    /// One owner's: they share VMs.
+    One,
+    /// Each somebody else's: a VM each.
+    Each,
+}
+
+impl Owners {
+    /// So many scripts of the same text.
+    fn scripts(self, lanes: &Arc<Lanes>, text: &str, count: usize) -> Vec<Script> {
+        let one = Owner::on(Arc::clone(lanes));
+        let owner = || match self {
+            Self::One => one.clone(),
+            Self::Each => Owner::on(Arc::clone(lanes)),
+        };
+        let compile = |_| owner().compile("script", text, Libraries::new()).unwrap();
+        (0..count).map(compile).collect()
+    }
+}
+
+/// Scripts that never ran: microseconds to compile one; its first call, and its second; a first call in a crowd. Before each the
+/// lane has done all that it does ahead, as between two scripts that somebody runs.
+async fn fresh(owners: Owners) -> [f64; 4] {
     let lanes = Lanes::new(1);
     let host = Arc::new(Holds::default());
-    let compile = || Script::compile_on(Arc::clone(&lanes), "fresh", TRIVIAL, Libraries::new()).unwrap();
     let (mut compiling, mut first, mut second) = (vec![], vec![], vec![]);
     let mut looks = tokio::time::interval(Duration::from_millis(1));
+    // They stay, as the tools of an agent do; and one has run before.
+    let owner = Owner::on(Arc::clone(&lanes));
+    let mut kept = owners.scripts(&lanes, TRIVIAL, 1);
+    kept.push(owner.compile("first", TRIVIAL, Libraries::new()).unwrap());
+    invoke(&kept[1], &host, arguments()).await;
     for _ in 0..100 {
-        // As between two scripts that somebody runs: the lane has done all that it does ahead.
         // It is looked at now and then only: a thread that looks all the time is put back by the scheduler afterwards.
         looks.tick().await;
         while !lanes_sleep() {
             looks.tick().await;
         }
         let began = Instant::now();
-        let script = compile();
+        let owner = match owners {
+            Owners::One => owner.clone(),
+            Owners::Each => Owner::on(Arc::clone(&lanes)),
+        };
+        let script = owner.compile("fresh", TRIVIAL, Libraries::new()).unwrap();
         compiling.push(micros(began.elapsed(), 1));
         for times in [&mut first, &mut second] {
             let began = Instant::now();
             invoke(&script, &host, arguments()).await;
             times.push(micros(began.elapsed(), 1));
         }
+        kept.push(script);
     }
     let mut crowd = vec![];
     for _ in 0..5 {
-        let scripts: Vec<_> = (0..64).map(|_| compile()).collect();
+        let scripts = owners.scripts(&lanes, TRIVIAL, 64);
         let began = Instant::now();
         let calls = scripts.iter().map(|script| invoke(script, &host, arguments()));
         join_all(calls).await;
@@ -303,11 +333,9 @@ fn empty(vms: usize) -> (f64, Vec<Lua>) {
 }
 
 /// So many runs that wait for the web at once, of so many scripts: KiB for each, and the threads that there are more.
-async fn waiting(runs: usize, scripts: usize) -> (f64, f64, f64) {
+async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64) {
     let lanes = Lanes::new(2);
-    let scripts: Vec<Script> = (0..scripts)
-        .map(|_| Script::compile_on(Arc::clone(&lanes), "waits", WAITS, Libraries::new()).unwrap())
-        .collect();
+    let scripts = owners.scripts(&lanes, WAITS, scripts);
     let host = Arc::new(Holds::default());
     let (memory, threads) = (status("VmRSS"), status("Threads"));
     let began = Instant::now();
@@ -331,30 +359,48 @@ async fn waiting(runs: usize, scripts: usize) -> (f64, f64, f64) {
     (took, each, more)
 }
 
+fn memory(runtime: &tokio::runtime::Runtime) {
+    // First, while the process has no memory to give again; and kept until the other was measured.
+    let (alone, kept) = empty(200);
+    let (took, each, _) = runtime.block_on(waiting(200, 200, Owners::Each));
+    println!(
+        "200 runs of 200 scripts wait, each of another owner, a VM each: {took:.1} µs and {each:.1} KiB each; a VM of mlua with \
+         nothing in it: {alone:.1} KiB"
+    );
+    for (runs, scripts) in [(200, 200), (1000, 1), (1000, 100)] {
+        let (took, each, more) = runtime.block_on(waiting(runs, scripts, Owners::One));
+        println!(
+            "{runs} runs of {scripts} scripts of one owner wait in ctx.http: {took:.1} µs and {each:.1} KiB each, VMs included, \
+             {:.1} MiB in all, {more} threads more",
+            each * runs as f64 / 1024.0
+        );
+    }
+    drop(kept);
+}
+
 fn main() {
+    let part = std::env::args().nth(1).filter(|part| !part.starts_with('-'));
+    let wanted = |name: &str| part.as_deref().is_none_or(|part| part == name);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .unwrap();
-    // First, while the process has no memory to give again; and kept until the other was measured.
-    let (alone, kept) = empty(200);
-    let (took, each, _) = runtime.block_on(waiting(200, 200));
-    println!(
-        "200 runs of 200 scripts wait, a VM each: {took:.1} µs and {each:.1} KiB each; a VM of mlua with nothing in it: {alone:.1} KiB"
-    );
-    drop(kept);
-    for scripts in [1, 100] {
-        let (took, each, more) = runtime.block_on(waiting(1000, scripts));
+    if wanted("memory") {
+        memory(&runtime);
+    }
+    if wanted("warm") {
+        warm(&runtime);
+    }
+    let kinds = [
+        (Owners::One, "that was there"),
+        (Owners::Each, "that was prepared"),
+    ];
+    for (owners, vm) in kinds.into_iter().filter(|_| wanted("fresh")) {
+        let [compiling, first, second, crowd] = runtime.block_on(fresh(owners));
         println!(
-            "1,000 runs of {scripts} scripts wait in ctx.http: {took:.1} µs and {each:.1} KiB each, {:.1} MiB in all, {more} threads more",
-            each * 1000.0 / 1024.0
+            "a fresh script in a VM {vm}: {compiling:.1} µs to compile; its first call {first:.1} µs, its second {second:.1} µs: \
+             {:.1} µs until it was ready; {crowd:.1} µs each where 64 fresh scripts come at once",
+            first - second
         );
     }
-    warm(&runtime);
-    let [compiling, first, second, crowd] = runtime.block_on(fresh());
-    println!(
-        "a fresh script: {compiling:.1} µs to compile; its first call {first:.1} µs, its second {second:.1} µs: {:.1} µs until it was ready \
-         (a VM was prepared); {crowd:.1} µs each where 64 fresh scripts come at once",
-        first - second
-    );
 }

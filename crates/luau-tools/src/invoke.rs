@@ -131,10 +131,7 @@ impl Invocation {
             tokio::select! {
                 biased;
                 said = self.listener.hear(&mut self.looks) => match said? {
-                    Said::Began(effect) => {
-                        self.looks.end();
-                        self.begin(effect);
-                    }
+                    Said::Began(effect) => self.begin(effect),
                     Said::Ended(result) => {
                         if let Some(seat) = self.seat.take() {
                             seat.ended();
@@ -175,7 +172,6 @@ impl Invocation {
     async fn stop(&mut self, name: &str, why: u8, reason: Reason) -> ScriptError {
         self.listener.stop(why);
         self.seat = None;
-        self.looks.end();
         let last = async {
             loop {
                 match self.listener.hear(&mut self.looks).await {

@@ -2,7 +2,7 @@
 //! runs, for a run that waits is a few KiB in a VM and nothing else. A script that computes gives its turn away every few
 //! milliseconds.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 
@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use crate::host::Outcome;
 use crate::lane;
 use crate::line::Speaker;
+use crate::looks::Spot;
 
 /// How many runs all lanes hold at one time; more wait for their start.
 const MOST_RUNS: usize = 16_384;
@@ -33,8 +34,8 @@ struct Lane {
 pub(crate) struct Desk {
     /// Runs that are on it.
     load: AtomicUsize,
-    /// Somebody looks for what it says, see [`Looks`](crate::looks::Looks).
-    pub(crate) looked_at: AtomicBool,
+    /// Where those look who await what it says.
+    pub(crate) spot: Spot,
 }
 
 /// What a lane is told. Its inbox is bounded by the runs on it and by `Limits::pending` of each.

@@ -139,10 +139,21 @@ impl Drop for Speaker {
 
 /// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once for several: when the
 /// lane has nothing more to do, or the first of them has waited a moment.
-#[derive(Default)]
 pub(crate) struct Wakes {
     all: RefCell<Vec<Waker>>,
     since: Cell<Option<Instant>>,
+    /// When it was last asked what time it is: whoever computes asks often, and to ask takes time.
+    lately: Cell<Instant>,
+}
+
+impl Default for Wakes {
+    fn default() -> Self {
+        Self {
+            all: RefCell::default(),
+            since: Cell::default(),
+            lately: Cell::new(Instant::now()),
+        }
+    }
 }
 
 /// How long somebody may wait to be woken while the lane does other things.
@@ -155,15 +166,24 @@ impl Wakes {
         let Some(listener) = listener else { return };
         let mut all = self.all.borrow_mut();
         if all.is_empty() {
-            self.since.set(Some(Instant::now()));
+            self.since.set(Some(self.lately.get()));
         }
         all.push(listener);
+    }
+
+    pub(crate) fn it_is(&self, now: Instant) {
+        self.lately.set(now);
+    }
+
+    /// What time it was when a script began or ended to compute, or came by a safepoint.
+    pub(crate) fn lately(&self) -> Instant {
+        self.lately.get()
     }
 
     /// Wakes them if the first has waited a moment, or they are several.
     pub(crate) fn if_due(&self) {
         let Some(since) = self.since.get() else { return };
-        if self.all.borrow().len() >= SEVERAL || since.elapsed() >= MOMENT {
+        if self.all.borrow().len() >= SEVERAL || self.lately.get().duration_since(since) >= MOMENT {
             self.now();
         }
     }
@@ -191,6 +211,7 @@ impl Listener {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
+            looks.seen();
             let mut words = self.0.words();
             if let Some(effect) = words.began.pop_front() {
                 return Poll::Ready(Some(Said::Began(effect)));

@@ -1,13 +1,40 @@
 //! Who awaits a run that has just been told something looks for its answer a moment before it sleeps, for to sleep and to be woken
 //! takes longer than most runs. It gives its turn away each time it has looked, so that whatever else its thread has to do goes on. One
-//! at a time looks at a lane: it keeps its thread awake for all the others.
+//! at a time looks at a lane: it keeps its thread awake for all the others. Where looking was for nothing, as with scripts that take
+//! longer or processors that have other things to do, it is tried less and less often.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::lanes::Desk;
+
+/// Where those look who await runs of a lane.
+#[derive(Default)]
+pub(crate) struct Spot {
+    taken: AtomicBool,
+    /// How often in a row looking was for nothing.
+    misses: AtomicU32,
+    /// How often somebody would have looked since.
+    passed: AtomicU32,
+}
+
+impl Spot {
+    /// Whether to look: it is then taken.
+    fn take(&self) -> bool {
+        let misses = self.misses.load(Ordering::Relaxed);
+        let passed = self.passed.fetch_add(1, Ordering::Relaxed);
+        several_processors() && passed & ((1 << misses) - 1) == 0 && !self.taken.swap(true, Ordering::Relaxed)
+    }
+
+    fn leave(&self, seen: bool) {
+        let misses = self.misses.load(Ordering::Relaxed);
+        let misses = if seen { 0 } else { (misses + 1).min(SELDOM) };
+        self.misses.store(misses, Ordering::Relaxed);
+        self.taken.store(false, Ordering::Relaxed);
+    }
+}
 
 /// One who looks, or may.
 pub(crate) struct Looks {
@@ -17,6 +44,8 @@ pub(crate) struct Looks {
 
 /// How long it looks.
 const LOOKS: Duration = Duration::from_micros(20);
+/// Where nothing was ever seen, it is tried once in two to this.
+const SELDOM: u32 = 8;
 
 impl Looks {
     pub(crate) const fn at(desk: Arc<Desk>) -> Self {
@@ -25,9 +54,7 @@ impl Looks {
 
     /// The lane was told something.
     pub(crate) fn begin(&mut self) {
-        if self.until.is_some()
-            || (several_processors() && !self.desk.looked_at.swap(true, Ordering::Relaxed))
-        {
+        if self.until.is_some() || self.desk.spot.take() {
             self.until = Some(Instant::now() + LOOKS);
         }
     }
@@ -36,22 +63,26 @@ impl Looks {
     pub(crate) fn go_on(&mut self) -> bool {
         let more = self.until.is_some_and(|until| Instant::now() < until);
         if !more {
-            self.end();
+            self.leave(false);
         }
         more
     }
 
-    /// There is news, or nothing to look for.
-    pub(crate) fn end(&mut self) {
+    /// There is news.
+    pub(crate) fn seen(&mut self) {
+        self.leave(true);
+    }
+
+    fn leave(&mut self, seen: bool) {
         if self.until.take().is_some() {
-            self.desk.looked_at.store(false, Ordering::Relaxed);
+            self.desk.spot.leave(seen);
         }
     }
 }
 
 impl Drop for Looks {
     fn drop(&mut self) {
-        self.end();
+        self.leave(false);
     }
 }
 
@@ -66,19 +97,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_looks_at_a_lane_at_a_time_and_not_for_long() {
+    fn one_looks_at_a_lane_at_a_time_and_less_often_where_it_is_for_nothing() {
         let desk = Arc::<Desk>::default();
         let (mut first, mut second) = (Looks::at(Arc::clone(&desk)), Looks::at(desk));
-        first.begin();
-        second.begin();
-        assert_eq!(first.until.is_some(), several_processors());
-        assert!(second.until.is_none() && !second.go_on());
-        first.end();
-        second.begin();
-        assert_eq!(second.until.is_some(), several_processors());
+        let begins = |looks: &mut Looks| {
+            looks.begin();
+            looks.until.is_some()
+        };
+        if !several_processors() {
+            assert!(!begins(&mut first));
+            return;
+        }
+        assert!(begins(&mut first) && !begins(&mut second) && !second.go_on());
+        first.seen();
+        assert!(begins(&mut second));
         second.until = second.until.map(|_| Instant::now());
         assert!(!second.go_on(), "its time is over");
-        first.begin();
-        assert_eq!(first.until.is_some(), several_processors());
+        let tries: Vec<bool> = (0..4).map(|_| begins(&mut first)).collect();
+        assert_eq!(
+            tries.iter().filter(|looks| !**looks).count(),
+            1,
+            "every second time: {tries:?}"
+        );
+        first.seen();
+        assert!(begins(&mut second), "each time again");
     }
 }

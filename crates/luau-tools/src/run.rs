@@ -65,7 +65,8 @@ struct Counts {
 
 impl Run {
     pub(crate) fn new(line: Speaker, wakes: Rc<Wakes>) -> Self {
-        let now = Instant::now();
+        // It is told the time when its script begins to compute.
+        let now = wakes.lately();
         Self {
             line,
             wakes,
@@ -99,6 +100,7 @@ impl Run {
         let now = Instant::now();
         self.watch.slice_from.set(now);
         self.watch.yield_at.set(now + SLICE);
+        self.wakes.it_is(now);
     }
 
     /// When the script began to compute.
@@ -108,8 +110,10 @@ impl Run {
 
     /// The script waits, or others have their turn.
     pub(crate) fn leave(&self) {
-        let slice = self.watch.slice_from.get().elapsed();
+        let now = Instant::now();
+        let slice = now.duration_since(self.watch.slice_from.get());
         self.watch.used.set(self.watch.used.get() + slice);
+        self.wakes.it_is(now);
     }
 
     /// Stops the script for good.
@@ -134,13 +138,14 @@ impl Run {
         if self.is_tripped() {
             return Err(stopped());
         }
+        let now = Instant::now();
+        self.wakes.it_is(now);
         self.wakes.if_due();
         match self.line.stop() {
             0 => {}
             TIMED_OUT => return Err(self.trip(Reason::Limit(Limit::Wall(self.limits().wall)))),
             _ => return Err(self.trip(Reason::Cancelled)),
         }
-        let now = Instant::now();
         let slice = now.duration_since(self.watch.slice_from.get());
         if self.watch.used.get() + slice > self.limits().cpu {
             return Err(self.trip(Reason::Limit(Limit::Cpu(self.limits().cpu))));

@@ -121,3 +121,41 @@ impl Vms {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::{Lanes, Libraries, Owner};
+
+    #[test]
+    fn scripts_of_one_owner_share_a_vm_and_others_do_not() -> Result<(), Box<dyn std::error::Error>> {
+        let lanes = Lanes::new(1);
+        let (one, other) = (Owner::on(Arc::clone(&lanes)), Owner::on(lanes));
+        let script = |owner: &Owner, text: &str| {
+            let script = owner.compile("x", text, Libraries::new());
+            script.map(|script| script.compiled)
+        };
+        let first = script(&one, "return 1")?;
+        let (second, older) = (script(&one, "return 2")?, script(&one, "return rt")?);
+        let stranger = script(&other, "return 1")?;
+        let mut vms = Vms::default();
+        let vm = vms.take(&first)?;
+        assert!(Rc::ptr_eq(&vm, &vms.take(&second)?));
+        assert!(!Rc::ptr_eq(&vm, &vms.take(&stranger)?));
+        assert!(
+            !Rc::ptr_eq(&vm, &vms.take(&older)?),
+            "the older API is where its scripts are"
+        );
+        second.hungry.store(true, Ordering::Relaxed);
+        let alone = vms.take(&second)?;
+        assert!(!Rc::ptr_eq(&vm, &alone));
+        assert!(Rc::ptr_eq(&alone, &vms.take(&second)?));
+        assert!(Rc::ptr_eq(&vm, &vms.take(&first)?));
+        vms.leave(one.id());
+        assert!(vm.retired.get() && alone.retired.get());
+        assert!(!Rc::ptr_eq(&vm, &vms.take(&first)?));
+        Ok(())
+    }
+}

@@ -29,8 +29,8 @@ pub(super) fn tool(
 ) -> Result<Arc<dyn Tool>, String> {
     let source = luau.lua.as_deref().ok_or("its script was not read")?;
     let name = luau.lua_file.as_deref().unwrap_or(&definition.name);
-    let script =
-        Script::compile(name, source, shared.parts.libraries.clone()).map_err(|error| error.to_string())?;
+    let script = shared.owner.compile(name, source, shared.parts.libraries.clone());
+    let script = script.map_err(|error| error.to_string())?;
     let may = &luau.capabilities;
     let ground = Ground {
         name: definition.name.clone(),

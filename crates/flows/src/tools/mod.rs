@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use agentx_agent_files::definition::{ToolBody, ToolDefinition};
-use agentx_luau_tools::Libraries;
+use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
 use agentx_types::{Access, AgentConfig, ModelSpec, ToolSpec};
 
@@ -84,6 +84,8 @@ pub struct Flows {
 pub(crate) struct Shared {
     pub(crate) parts: FlowParts,
     pub(crate) store: Arc<Store>,
+    /// Of the scripts: they come from one place.
+    owner: Owner,
     /// Tools from files, by name. Whoever has them keeps them alive.
     made: Mutex<BTreeMap<String, Weak<dyn Tool>>>,
 }
@@ -112,6 +114,7 @@ impl Flows {
         Self {
             shared: Arc::new(Shared {
                 store: Arc::new(Store::new(database)),
+                owner: Owner::new(),
                 parts,
                 made: Mutex::default(),
             }),
