@@ -73,6 +73,12 @@ fn table() -> Vec<Frame> {
             Needs::Drive,
             "",
         ),
+        (
+            "system_command",
+            of(json!({"command": "revise", "args": {"message_id": "msg_none"}})),
+            Needs::Drive,
+            "refused",
+        ),
         ("interrupt", of(json!({})), Needs::Drive, ""),
         ("wheel", of(json!({"wish": "take"})), Needs::Drive, ""),
         ("wheel", of(json!({"wish": "release"})), Needs::Drive, ""),

@@ -4,6 +4,8 @@
 use agentx::runtime::SessionState;
 use agentx::types::{ContentPart, InputMode, MessageId, RunId, RuntimeEvent};
 
+use unicode_width::UnicodeWidthStr as _;
+
 use crate::render::clean::visible;
 use crate::render::conversation::ALONG;
 use crate::render::style::Style;
@@ -178,7 +180,7 @@ impl Queue {
             rows.push(style.dim(&format!("  … {first} before")));
         }
         for (i, waiting) in self.waits.iter().enumerate().skip(first) {
-            rows.push(style.dim(&cut(&waiting.row(i + 1), width)));
+            rows.push(style.dim(&waiting.row(i + 1, width)));
         }
         let when = if asked {
             "said once the question is answered and the run has ended"
@@ -191,27 +193,29 @@ impl Queue {
 
     /// The list, for `/queue`.
     pub(crate) fn list(&self, width: usize) -> String {
-        let row = |(i, waiting): (usize, &Waiting)| cut(&waiting.row(i + 1), width) + "\n";
+        let row = |(i, waiting): (usize, &Waiting)| waiting.row(i + 1, width) + "\n";
         self.waits.iter().enumerate().map(row).collect()
     }
 }
 
 impl Waiting {
     /// Its number and its words, folded to a row.
-    fn row(&self, number: usize) -> String {
+    fn row(&self, number: usize, width: usize) -> String {
         let text = self.text.trim();
         let (first, more) = text.split_once('\n').unwrap_or((text, ""));
-        let more = match more.lines().count() {
-            0 => String::new(),
-            lines => format!(" (+{lines} lines)"),
-        };
         let (sign, when) = match (&self.id, self.joins) {
             // It is not on record yet.
             (None, _) => ("…", ""),
             (Some(_), true) => ("»", " · heard next"),
             (Some(_), false) => ("›", ""),
         };
-        format!("  {number} {sign} {}{more}{when}", visible(first))
+        let tail = match more.lines().count() {
+            0 => when.to_owned(),
+            lines => format!(" (+{lines} lines){when}"),
+        };
+        let head = format!("  {number} {sign} {}", visible(first));
+        let room = width.saturating_sub(tail.width());
+        cut(&(cut(&head, room) + &tail), width)
     }
 }
 
@@ -259,7 +263,8 @@ mod tests {
         assert_eq!(queue.event(&heard("msg_5")).as_deref(), Some("now"));
         assert_eq!(queue.event(&heard("msg_3")), None, "the run says it");
         assert_eq!(texts(&queue), ["two\nrows\nmore"]);
-        assert_eq!(queue.rows(12, Style::default(), false)[0], "  1 › two (…");
+        assert_eq!(queue.rows(20, Style::default(), false)[0], "  1 › two (+2 lines)");
+        assert_eq!(queue.rows(19, Style::default(), false)[0], "  1 › t… (+2 lines)");
     }
 
     #[test]

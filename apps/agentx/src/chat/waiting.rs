@@ -23,6 +23,7 @@ impl Chat<'_> {
             && key.code == KeyCode::Up
             && (key.modifiers == KeyModifiers::ALT || plain)
             && !self.desk.queue.is_empty()
+            && !self.editor.is_stashed()
     }
 
     /// Takes what was queued last back into the line.
@@ -101,7 +102,7 @@ impl Chat<'_> {
             QueueWish::List => return Ok(self.desk.queue.list(self.console.terminal.width)),
             QueueWish::Edit(None) => {
                 self.take_back(ids.into_iter().flatten().collect()).await?;
-                return Ok(String::new());
+                return Ok(self.where_it_is());
             }
             QueueWish::Edit(Some(number)) | QueueWish::Remove(number) => (number, None),
             QueueWish::Steer(number) => (number, Some(InputMode::Steer)),
@@ -119,13 +120,24 @@ impl Chat<'_> {
         };
         if let QueueWish::Edit(_) = wish {
             self.take_back(vec![id]).await?;
-            return Ok(String::new());
+            return Ok(self.where_it_is());
         }
         Ok(match self.revise(&id, mode).await? {
             Some(waiting) if mode.is_none() => format!("taken out: {}", visible(&waiting.text)),
             Some(_) => String::new(),
             None => "it is heard already".to_owned(),
         })
+    }
+
+    /// Says where what was taken back is, where that cannot be seen.
+    fn where_it_is(&self) -> String {
+        let hidden = self.editor.is_stashed();
+        let words = if hidden {
+            "it is in the line once the question is answered"
+        } else {
+            ""
+        };
+        words.to_owned()
     }
 
     /// Ctrl-S: what is written is heard in the middle of the run; where nothing is, what was queued last.

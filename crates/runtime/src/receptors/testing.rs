@@ -291,6 +291,12 @@ fn a_run_with_tools() -> Vec<EnvironmentEvent> {
         }
         .into(),
         user("msg_b", InputMode::Queue),
+        user("msg_x", InputMode::Queue),
+        InputRevised {
+            message_id: "msg_x".into(),
+            mode: None,
+        }
+        .into(),
         stream_end(StopReason::ToolUse),
         tool_started("c1"),
         output.into(),

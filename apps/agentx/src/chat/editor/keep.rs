@@ -63,6 +63,10 @@ impl Editor {
         if self.stashed.is_none() {
             self.stashed = Some((std::mem::take(&mut self.text), self.cursor));
             self.cursor = 0;
+            // An answer begins by typing.
+            if let Some(vi) = &mut self.vi {
+                vi.begin();
+            }
         }
     }
 

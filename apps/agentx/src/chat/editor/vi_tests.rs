@@ -172,6 +172,9 @@ fn escape_ends_typing_first_and_stops_what_runs_then() {
         Edited::Submit("a".into())
     );
     assert!(!editor.is_commanded(), "the next line begins by typing");
+    editor.key(KeyEvent::from(KeyCode::Esc));
+    editor.stash();
+    assert!(!editor.is_commanded(), "so does the answer to a question");
 }
 
 /// The same numbers each time, without a crate for it: xorshift.
