@@ -1,4 +1,4 @@
-//! What it costs to show a text that streams: 500 deltas a second for a minute, 60 frames a second, above a row that says how
+//! What it costs to show a text that streams: 500 deltas a second for a minute, 40 frames a second, above a row that says how
 //! things stand. It prints the share of a core and the bytes written for each byte of text, and asserts nothing.
 //!
 //! `cargo bench -p agentx-terminal`
@@ -10,7 +10,7 @@ use agentx_terminal::{Markdown, Painter, Row, Style, Theme};
 const DELTAS: usize = 30_000;
 const SECONDS: f64 = 60.0;
 /// Deltas between two frames.
-const A_FRAME: usize = 8;
+const A_FRAME: usize = 12;
 
 const MIXED: &str = "# What was found\n\nThe **harbour** of the old town was quiet, and `nobody` came for the boats that were \
 tied there. See [the log](https://example.com/log) for *when* it began.\n\n- one thing that was said about it, at some length\n- \

@@ -43,7 +43,7 @@ fn watch(pid: u32) {
 }
 
 /// The chat below `script` (and a shell, where `script` starts one).
-fn chat_of(parent: u32) -> Option<u32> {
+pub(crate) fn chat_of(parent: u32) -> Option<u32> {
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
     let child: u32 = children.split_whitespace().next()?.parse().ok()?;
     let name = std::fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
@@ -70,7 +70,7 @@ fn switches(pid: u32) -> u64 {
     tasks.flatten().map(of).sum()
 }
 
-fn resident_mib(pid: u32) -> f64 {
+pub(crate) fn resident_mib(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("VmRSS:"));
     line.and_then(|line| line.split_whitespace().nth(1))

@@ -24,15 +24,15 @@ const LOST: Duration = Duration::from_secs(2);
 const LETTERS: [&str; 2] = ["абвгдежзиклмнопрстуфхцчшщэюя", "αβγδεζηθικλμνξοπρστυφχψω"];
 
 /// A chat in a terminal.
-struct Chat {
-    child: Child,
+pub(crate) struct Chat {
+    pub(crate) child: Child,
     keys: File,
     output: Receiver<(Instant, Vec<u8>)>,
-    bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Chat {
-    fn start(scratch: &Scratch, url: &str) -> Self {
+    pub(crate) fn start(scratch: &Scratch, url: &str) -> Self {
         let size = Winsize {
             ws_row: 40,
             ws_col: 100,
@@ -80,7 +80,7 @@ impl Chat {
     }
 
     /// Waits until the terminal is sent these bytes; `None` where that takes too long.
-    fn wait_for(&mut self, wanted: &str, patience: Duration) -> Option<Instant> {
+    pub(crate) fn wait_for(&mut self, wanted: &str, patience: Duration) -> Option<Instant> {
         let until = Instant::now() + patience;
         let mut tail = Vec::new();
         loop {
@@ -98,7 +98,7 @@ impl Chat {
         }
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("a terminal");
     }
 }

@@ -21,6 +21,7 @@ mod long;
 mod process;
 mod server;
 mod start;
+mod stream;
 mod turns;
 
 fn main() {
@@ -36,12 +37,13 @@ fn main() {
         .map(String::as_str)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("turns", turns::measure),
         ("start", start::measure),
         ("open", long::measure),
         ("latency", latency::measure),
         ("keys", keys::measure),
+        ("stream", stream::measure),
         ("idle", idle::measure),
     ];
     for (name, measure) in parts {

@@ -84,13 +84,18 @@ stopped for a while, and on the ground lay a [letter](https://example.com/letter
 picked up\n- and carried on until it was dark\n\n| who | where |\n| --- | --- |\n| a ferryman | the hills |\n| a baker | \
 the mill |\n\n```rust\nfn main() {\n    println!(\"nobody was there\");\n}\n```\n\n";
 
+/// So many pieces of it, of five letters each.
+pub(crate) fn markdown_pieces(pieces: usize) -> Vec<String> {
+    let letters: Vec<char> = CHAPTER.chars().collect();
+    let chunks: Vec<String> = letters.chunks(5).map(|chunk| chunk.iter().collect()).collect();
+    chunks.iter().cycle().take(pieces).cloned().collect()
+}
+
 fn serve_markdown(args: &[String]) {
     let number = |index: usize| args[index].parse::<usize>().expect("a number");
     let (pieces, pace_us) = (number(0), number(1));
-    let letters: Vec<char> = CHAPTER.chars().collect();
-    let chunks: Vec<String> = letters.chunks(5).map(|chunk| chunk.iter().collect()).collect();
     let server = ModelServer::start(move |_| Answer {
-        words: chunks.iter().cycle().take(pieces).cloned().collect(),
+        words: markdown_pieces(pieces),
         pace: Duration::from_micros(pace_us as u64),
         ..Answer::default()
     });

@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::terminal::Input;
 
 /// Asks the terminal for the colour of its background (OSC 11).
-pub(crate) const ASK: &str = "\u{1b}]11;?\u{1b}\\";
+pub(crate) const ASK: &str = "\u{1b}]11;?\u{7}";
 /// How long a chat waits for the answer before it shows what was said before.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 

@@ -24,7 +24,7 @@ impl Chat<'_> {
         let state = self.wait_for(async { session.state().await }).await?;
         let mut text = format!("{} · {}\n", units::usage(&state.usage), units::money(state.cost));
         for by in [UsageBy::Model, UsageBy::Cause] {
-            // A server does not tell how a session's sum came about; the sum is right all the same.
+            // An older server does not tell how the sum came about; the sum is right all the same.
             let rows = self.spent(by, true).await.unwrap_or_default();
             if !rows.is_empty() {
                 text.push_str(&format!(
