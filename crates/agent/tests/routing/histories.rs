@@ -8,65 +8,11 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use serde_json::json;
 
+use crate::choices::*;
 use crate::family::*;
 
 /// One thing that happens: what, and two choices about it.
 type Op = (u8, u8, u8);
-
-fn pick<T: Clone>(from: &[T], choice: u8) -> T {
-    from[usize::from(choice) % from.len()].clone()
-}
-
-fn said(choice: u8) -> &'static str {
-    pick(
-        &[
-            "play",
-            "play it",
-            "weather",
-            "volume 5",
-            "chess",
-            "hm",
-            "",
-            "volume up",
-        ],
-        choice,
-    )
-}
-
-/// What a model says: to a router, and to anybody.
-fn answer(choice: u8) -> &'static str {
-    pick(
-        &[
-            "play",
-            "weather\nplay: title=x",
-            "-",
-            "I do not know",
-            "chess",
-            "volume: pct=1\nvolume: pct=2\nweather",
-            "",
-            "chess\nvolume: pct=loud, x=y",
-        ],
-        choice,
-    )
-}
-
-fn reason(choice: u8) -> StopReason {
-    use StopReason::*;
-    pick(
-        &[
-            EndTurn,
-            EndTurn,
-            EndTurn,
-            Broken,
-            Interrupted,
-            MaxTokens,
-            ContextWindow,
-            Refusal,
-            PauseTurn,
-        ],
-        choice,
-    )
-}
 
 fn of_kind(family: &Family, kind: ActionKind) -> Vec<Action> {
     family
@@ -195,12 +141,18 @@ fn stray(family: &mut Family, a: u8, b: u8) {
     family.fact(Some(Family::root()), cause.filter(|_| !open), event);
 }
 
-fn limits(choice: u8) -> Limits {
-    Limits {
-        max_tokens: pick(&[None, Some(25), Some(0), None], choice),
-        max_wall_ms: pick(&[None, Some(50), None, Some(1_000)], choice / 4),
-        ..Limits::default()
-    }
+/// Makes something else of an input that may still wait.
+fn revise(family: &mut Family, a: u8, b: u8) {
+    let said = |fact: &Fact| match &fact.event {
+        Event::UserMessage(message) if fact.agent_state_id == Some(Family::root()) => {
+            Some(message.message_id.clone())
+        }
+        _ => None,
+    };
+    let ids: Vec<MessageId> = family.log.iter().filter_map(said).collect();
+    let message_id = pick(&ids, a);
+    let mode = revised(b);
+    family.fact(Some(Family::root()), None, InputRevised { message_id, mode });
 }
 
 fn happen(family: &mut Family, (kind, a, b): Op) {
@@ -264,6 +216,7 @@ fn happen(family: &mut Family, (kind, a, b): Op) {
             family.fact(Some(agent_state_id), None, closed);
         }
         29 => stray(family, a, b),
+        31 => revise(family, a, b),
         30 if a.is_multiple_of(16) => {
             let closed = AgentClosed {
                 agent_state_id: Family::root(),
@@ -334,13 +287,16 @@ fn check_runs(family: &Family) {
 /// What was said to an agent is taken up by it once, or it is closed.
 fn check_inputs(family: &Family) {
     let mut closed: BTreeSet<&AgentStateId> = BTreeSet::new();
-    let mut said = Vec::new();
+    let (mut said, mut taken_back) = (Vec::new(), BTreeSet::new());
     for fact in &family.log {
         match &fact.event {
             Event::UserMessage(message) => {
                 said.extend(fact.agent_state_id.as_ref().map(|to| (to, &message.message_id)))
             }
             Event::AgentClosed(gone) => drop(closed.insert(&gone.agent_state_id)),
+            Event::InputRevised(revised) if revised.mode.is_none() => {
+                taken_back.insert(&revised.message_id);
+            }
             _ => {}
         }
     }
@@ -355,7 +311,7 @@ fn check_inputs(family: &Family) {
     for entry in said {
         let there = family.tree.agents.contains_key(entry.0);
         assert!(
-            taken.contains(&entry) || closed.contains(entry.0) || !there,
+            taken.contains(&entry) || closed.contains(entry.0) || !there || taken_back.contains(entry.1),
             "{entry:?} is lost"
         );
     }

@@ -8,6 +8,8 @@
 )]
 
 #[cfg(test)]
+mod choices;
+#[cfg(test)]
 mod family;
 #[cfg(test)]
 mod flows;

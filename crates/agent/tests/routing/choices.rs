@@ -1,0 +1,79 @@
+//! What a random history chooses from: what is said, what models answer, how answers end, what limits there are.
+
+use agentx_types::*;
+
+pub(crate) fn pick<T: Clone>(from: &[T], choice: u8) -> T {
+    from[usize::from(choice) % from.len()].clone()
+}
+
+pub(crate) fn said(choice: u8) -> &'static str {
+    pick(
+        &[
+            "play",
+            "play it",
+            "weather",
+            "volume 5",
+            "chess",
+            "hm",
+            "",
+            "volume up",
+        ],
+        choice,
+    )
+}
+
+/// What a model says: to a router, and to anybody.
+pub(crate) fn answer(choice: u8) -> &'static str {
+    pick(
+        &[
+            "play",
+            "weather\nplay: title=x",
+            "-",
+            "I do not know",
+            "chess",
+            "volume: pct=1\nvolume: pct=2\nweather",
+            "",
+            "chess\nvolume: pct=loud, x=y",
+        ],
+        choice,
+    )
+}
+
+pub(crate) fn reason(choice: u8) -> StopReason {
+    use StopReason::*;
+    pick(
+        &[
+            EndTurn,
+            EndTurn,
+            EndTurn,
+            Broken,
+            Interrupted,
+            MaxTokens,
+            ContextWindow,
+            Refusal,
+            PauseTurn,
+        ],
+        choice,
+    )
+}
+
+pub(crate) fn limits(choice: u8) -> Limits {
+    Limits {
+        max_tokens: pick(&[None, Some(25), Some(0), None], choice),
+        max_wall_ms: pick(&[None, Some(50), None, Some(1_000)], choice / 4),
+        ..Limits::default()
+    }
+}
+
+/// What becomes of an input that waits; `None` takes it back.
+pub(crate) fn revised(choice: u8) -> Option<InputMode> {
+    pick(
+        &[
+            None,
+            Some(InputMode::Queue),
+            Some(InputMode::Steer),
+            Some(InputMode::Interrupt),
+        ],
+        choice,
+    )
+}
