@@ -283,3 +283,34 @@ fn a_session_that_another_process_writes_can_be_read() {
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }
+
+#[test]
+fn what_a_router_answers_is_there_once_on_a_terminal() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/router");
+    let words = [
+        "run",
+        "--cwd",
+        example,
+        "--agent",
+        "router",
+        "--yes",
+        "play Moon by Ann",
+    ];
+    for (more, line) in [
+        (None, "music │ ♪ I play it for you."),
+        (Some("--quiet"), "♪ I play it for you."),
+    ] {
+        let sandbox = Sandbox::new();
+        let words: Vec<&str> = words.iter().copied().chain(more).collect();
+        let mut run = Pty::start(&sandbox, &words, 80, 20);
+        run.wait_for("I play it");
+        assert_eq!(run.end(), Some(0));
+        let lines = run.lines();
+        let said: Vec<&str> = lines
+            .iter()
+            .map(|line| line.trim_end())
+            .filter(|line| !line.is_empty())
+            .collect();
+        assert_eq!(said, [line]);
+    }
+}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{
-    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId, RuntimeEvent,
+    AgentConfig, AgentKind, AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId,
+    RuntimeEvent,
 };
 
 use super::approver::Approver;
@@ -131,12 +132,19 @@ pub(crate) async fn with_session(
     if let Ok(state) = session.state().await {
         result.fill_cost(&before, &state);
     }
-    let is_told = args.streams || console.terminal.output;
+    let is_told = args.streams || is_told_as_it_comes(&before.config, args, console);
     if args.output_format == OutputFormat::Text && !is_told && !result.text.is_empty() {
         let end = if result.text.ends_with('\n') { "" } else { "\n" };
         console.out(&format!("{}{end}", result.text))?;
     }
     Ok(result)
+}
+
+/// Whether the words of the answer go to the terminal as they come. A router says nothing itself: what its agents say goes to
+/// standard error, and may be hidden there.
+fn is_told_as_it_comes(agent: &AgentConfig, args: &RunArgs, console: &Console) -> bool {
+    let shows_others = console.terminal.error && !args.quiet;
+    console.terminal.output && (agent.kind != AgentKind::Match || shows_others)
 }
 
 struct Headless {
