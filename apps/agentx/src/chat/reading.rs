@@ -159,6 +159,7 @@ impl Chat<'_> {
             Wish::Output => self.output(1).await,
         };
         match told {
+            Ok(text) if text.is_empty() => {}
             Ok(text) => self.transcript.note(&text),
             Err(error) => self.complain(&error),
         }
