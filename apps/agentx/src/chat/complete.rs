@@ -115,7 +115,6 @@ fn words_of(command: &str) -> &'static [&'static str] {
         "approvals" => &["remove"],
         "queue" => &["edit", "remove", "steer"],
         "usage" => &["session", "day", "model", "cause"],
-        "usage" => &["session", "day", "model", "cause"],
         "wheel" => &["take", "ask", "give", "release"],
         _ => &[],
     }
