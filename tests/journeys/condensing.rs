@@ -77,7 +77,7 @@ fn text_of(request: &Value, message: usize) -> String {
 fn compactions(world: &World) -> u64 {
     let ran = world.run(&["usage", "--by", "cause", "--json"]).exits(0);
     let rows: Value = serde_json::from_str(&ran.out).unwrap();
-    let found = rows
+    let found = rows["rows"]
         .as_array()
         .unwrap()
         .iter()
@@ -130,7 +130,7 @@ fn a_window_that_is_full_sooner_than_thought_is_condensed_and_asked_once_more() 
 
 #[test]
 fn a_summary_that_dies_with_its_process_is_written_by_the_next() {
-    let (world, _) = world_with(10, |_| false, 1);
+    let (world, _) = world_with(14, |_| false, 1);
     let running = world.run_prompt(None, &["--yes"], "print them all");
     running.frame(|frame| frame["event"] == "action_started" && frame["payload"]["kind"] == "condense");
     let killed = running.kill();
@@ -146,7 +146,7 @@ fn a_summary_that_dies_with_its_process_is_written_by_the_next() {
 
 #[test]
 fn a_summary_that_takes_too_long_is_stopped_with_the_run() {
-    let (world, _) = world_with(10, |_| false, 1);
+    let (world, _) = world_with(14, |_| false, 1);
     let running = world.run_prompt(None, &["--yes"], "print them all");
     running.frame(|frame| frame["event"] == "action_started" && frame["payload"]["kind"] == "condense");
     running.signal(nix::sys::signal::Signal::SIGINT);
