@@ -141,6 +141,78 @@ fn shells_and_man_are_told_every_command() {
 }
 
 #[test]
+fn a_shell_completes_ids_and_agents() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "ws/.agentx/agents/guide.yaml",
+        "name: guide\ndescription: knows the way\nprompt: Guide.\n",
+    );
+    sandbox.run(&["run", "--quiet", "hello"]);
+    let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let id = listed[0]["session_id"].as_str().unwrap();
+    let words = sandbox.command(&["complete", "sessions"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&words.stdout), format!("{id}\thello\n"));
+    let nowhere = sandbox.run(&["--data", "/proc/none", "complete", "sessions"]);
+    assert_eq!(
+        (nowhere.code, nowhere.stdout.as_str(), nowhere.stderr.as_str()),
+        (Some(0), "", "")
+    );
+    let script = ok(sandbox.run(&["completions", "bash"]));
+    sandbox.write("ws/agentx.bash", &script.stdout);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_agentx"))
+        .parent()
+        .unwrap()
+        .to_owned();
+    let complete = |words: &[&str]| {
+        let line = words
+            .iter()
+            .map(|word| format!("'{word}'"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let text = format!(
+            "PATH=\"{}:$PATH\"; source agentx.bash; COMP_WORDS=(agentx {line}); COMP_CWORD={}; \
+             _agentx_known agentx; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            program.display(),
+            words.len()
+        );
+        let mut shell = sandbox.command(&[]);
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--norc", "-c", &text])
+            .env_clear()
+            .current_dir(sandbox.path("ws"));
+        bash.envs(shell.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        drop(shell.stdin(std::process::Stdio::null()));
+        String::from_utf8(bash.output().unwrap().stdout).unwrap()
+    };
+    for words in [
+        &["resume", "se"][..],
+        &["sessions", "show", ""],
+        &["--json", "show", &id[..6]],
+        &["run", "--session", "ses_"],
+    ] {
+        assert_eq!(complete(words), format!("{id}\n"), "{words:?}");
+    }
+    assert_eq!(complete(&["chat", "--agent", "gu"]), "guide\n");
+    assert_eq!(complete(&["agents", "show", ""]), "guide\n");
+    assert!(complete(&["sess"]).contains("sessions"));
+    for shell in ["zsh", "fish"] {
+        let script = ok(sandbox.run(&["completions", shell]));
+        for kind in ["sessions", "agents", "models"] {
+            assert!(
+                script.stdout.contains(&format!("agentx complete {kind}")),
+                "{shell} asks for {kind}"
+            );
+        }
+    }
+    let zsh = sandbox.run(&["completions", "zsh"]);
+    assert!(
+        zsh.stdout.contains(":_agentx_sessions'") && zsh.stdout.contains(":_agentx_agents'"),
+        "{zsh}"
+    );
+}
+
+#[test]
 fn a_key_is_set_and_what_would_be_wrong_is_not() {
     let sandbox = Sandbox::new().env("AGENTX_MODEL", "scripted");
     let mut all = Vec::new();

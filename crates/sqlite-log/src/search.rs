@@ -8,15 +8,18 @@
 
 use agentx_runtime::{Fact, SearchHit};
 use agentx_types::{AgentStateId, ContentPart, EnvironmentEvent, OwnerId, Role, SessionId};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::error::Fault;
 use crate::keys::{int, unsigned};
 use crate::models::of_word;
 use crate::read::facts;
 
-/// How many events before its end an answer is looked for.
-const LOOK_BACK: usize = 4096;
+/// How many events before its end an answer is looked for: in most cases it is short.
+const LOOK_BACK: [u64; 3] = [128, 1024, 4096];
+/// More messages than these that have the words are not weighed against each other: to weigh one takes a look at its length, and
+/// what was said lately is what people look for.
+const WEIGHED: usize = 1_000;
 /// How many characters are shown on each side of a hit.
 const AROUND: usize = 60;
 
@@ -51,42 +54,109 @@ pub(crate) fn catch_up(connection: &Connection, session: &SessionId, row: i64) -
     Ok(())
 }
 
-/// Messages of the owner's sessions that have all the words, the best first.
+/// Messages of the owner's sessions that have all the words, the best first; of very many the latest. Words that only begin so
+/// are looked at where the words themselves are in too few.
 pub(crate) fn search(
     connection: &Connection,
     owner: &OwnerId,
     words: &str,
     limit: usize,
 ) -> Result<Vec<SearchHit>, Fault> {
-    let Some(expression) = expression(words) else {
-        return Ok(Vec::new());
-    };
-    let mut statement = connection.prepare_cached(
-        "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.preview
-         FROM words JOIN messages m ON m.id = words.rowid JOIN sessions s ON s.id = m.session
-         WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY words.rank LIMIT ?3",
-    )?;
+    let pieces = pieces(words);
+    let whole = expression(&pieces, "");
+    let begun = expression(&pieces, "*");
+    let last = begun.as_ref() == whole.as_ref();
+    for (expression, is_last) in [(whole, last), (begun, true)] {
+        let Some(expression) = expression else {
+            break;
+        };
+        let wanted = (connection, owner, expression.as_str(), words);
+        let found = latest(wanted, limit)?;
+        match found {
+            Found::Many(hits) => return Ok(hits),
+            Found::Few(count) if count >= limit || is_last => return best(wanted, limit),
+            Found::Few(_) => {}
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Where it is looked, whose messages are wanted, what the index is asked, and what the person asked.
+type Wanted<'a> = (&'a Connection, &'a OwnerId, &'a str, &'a str);
+
+/// How many messages there are.
+enum Found {
+    /// So many, and few enough to be weighed.
+    Few(usize),
+    /// More than that: the latest of them.
+    Many(Vec<SearchHit>),
+}
+
+const PLACE: &str = "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.preview
+    FROM words JOIN messages m ON m.id = words.rowid JOIN sessions s ON s.id = m.session
+    WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY";
+
+/// The latest messages, where there are too many to weigh them.
+fn latest((connection, owner, expression, words): Wanted<'_>, limit: usize) -> Result<Found, Fault> {
+    let weighed = WEIGHED.max(limit);
+    let mut statement = connection.prepare_cached(&format!("{PLACE} words.rowid DESC LIMIT ?3"))?;
+    let mut rows = statement.query(params![expression, owner.as_str(), int(weighed as u64 + 1)])?;
+    let (mut hits, mut count) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        count += 1;
+        if hits.len() < limit {
+            hits.push(Place::of(row)?);
+        }
+    }
+    if count <= weighed {
+        return Ok(Found::Few(count));
+    }
+    let hits = hits.into_iter().filter_map(|place| place.hit(connection, words));
+    Ok(Found::Many(hits.collect()))
+}
+
+/// Messages that say most about the words for their length, first.
+fn best((connection, owner, expression, words): Wanted<'_>, limit: usize) -> Result<Vec<SearchHit>, Fault> {
+    let mut statement = connection.prepare_cached(&format!("{PLACE} words.rank LIMIT ?3"))?;
     let mut rows = statement.query(params![expression, owner.as_str(), int(limit as u64)])?;
     let mut hits = Vec::new();
     while let Some(row) = rows.next()? {
-        let session_id = SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default());
-        let seq = unsigned(row, 1)?;
-        let agent = AgentStateId::new(row.get_ref(3)?.as_str().unwrap_or_default());
-        let Some(role) = of_word::<Role>(row.get(2)?) else {
-            continue;
-        };
-        let text = text_of(connection, &session_id, &agent, seq);
-        let text = text
-            .filter(|text| !text.is_empty())
-            .map_or_else(|| row.get(4), Ok)?;
-        hits.push(SearchHit {
-            session_id,
-            seq,
-            role,
-            snippet: snippet(&text, words),
-        });
+        hits.extend(Place::of(row)?.hit(connection, words));
     }
     Ok(hits)
+}
+
+/// A message that has the words.
+struct Place {
+    session_id: SessionId,
+    seq: u64,
+    role: Option<Role>,
+    agent: AgentStateId,
+    preview: String,
+}
+
+impl Place {
+    fn of(row: &Row<'_>) -> Result<Self, Fault> {
+        Ok(Self {
+            session_id: SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default()),
+            seq: unsigned(row, 1)?,
+            role: of_word(row.get(2)?),
+            agent: AgentStateId::new(row.get_ref(3)?.as_str().unwrap_or_default()),
+            preview: row.get(4)?,
+        })
+    }
+
+    /// With the words around it, from the facts where they can be read.
+    fn hit(self, connection: &Connection, words: &str) -> Option<SearchHit> {
+        let text = text_of(connection, &self.session_id, &self.agent, self.seq);
+        let text = text.filter(|text| !text.is_empty()).unwrap_or(self.preview);
+        Some(SearchHit {
+            session_id: self.session_id,
+            seq: self.seq,
+            role: self.role?,
+            snippet: snippet(&text, words),
+        })
+    }
 }
 
 /// The words of the message that event `seq` completed, from the facts; `None` where they cannot be read.
@@ -96,9 +166,15 @@ fn text_of(connection: &Connection, session: &SessionId, agent: &AgentStateId, s
         EnvironmentEvent::UserMessage(message) => Some(text_in(&message.content)),
         EnvironmentEvent::ToolResult(result) => Some(text_in(&result.result)),
         _ => {
-            let after = seq.saturating_sub(LOOK_BACK as u64);
-            let before = facts(connection, session, after, usize::try_from(seq - after).ok()?).ok()?;
-            Some(answer_in(&before, agent))
+            for (turn, events) in LOOK_BACK.into_iter().enumerate() {
+                let after = seq.saturating_sub(events);
+                let before = facts(connection, session, after, usize::try_from(seq - after).ok()?).ok()?;
+                let is_last = after == 0 || turn + 1 == LOOK_BACK.len();
+                if let Some(answer) = answer_in(&before, agent, is_last) {
+                    return Some(answer);
+                }
+            }
+            None
         }
     }
 }
@@ -107,22 +183,26 @@ fn text_in(content: &[ContentPart]) -> String {
     content.iter().filter_map(ContentPart::as_text).collect()
 }
 
-/// The text that the agent's model streamed last.
-fn answer_in(facts: &[Fact], agent: &AgentStateId) -> String {
+/// The text that the agent's model streamed last; `None` where its beginning is not among these facts and is worth looking for.
+fn answer_in(facts: &[Fact], agent: &AgentStateId, is_last: bool) -> Option<String> {
     let own = || {
         facts
             .iter()
             .filter(|fact| fact.agent_state_id.as_ref() == Some(agent))
     };
     let is_start = |fact: &&Fact| matches!(fact.event, EnvironmentEvent::StreamStart(_));
-    let start = own().rfind(is_start).map_or(0, |fact| fact.seq);
+    let start = match own().rfind(is_start) {
+        Some(fact) => fact.seq,
+        None if is_last => 0,
+        None => return None,
+    };
     let text = own()
         .filter(|fact| fact.seq > start)
         .filter_map(|fact| match &fact.event {
             EnvironmentEvent::TextChunk(chunk) => Some(chunk.text.as_str()),
             _ => None,
         });
-    text.collect()
+    Some(text.collect())
 }
 
 /// Whether a character belongs to a script that is written without spaces.
@@ -165,17 +245,19 @@ fn pieces(words: &str) -> Vec<String> {
     pieces
 }
 
-/// What FTS5 is asked: every piece must be there; words may go on, phrases may not.
-fn expression(words: &str) -> Option<String> {
+/// What FTS5 is asked: every piece must be there; words may go on where `more` is `*`, phrases may not. A single character of a
+/// dense script is the beginning of a pair.
+fn expression(pieces: &[String], more: &str) -> Option<String> {
     let mut parts = Vec::new();
-    for piece in pieces(words) {
+    for piece in pieces {
         let chars: Vec<char> = piece.chars().collect();
         parts.push(match chars.as_slice() {
             [first, _, ..] if is_dense(*first) => {
                 let pairs: Vec<String> = chars.windows(2).map(String::from_iter).collect();
                 format!("\"{}\"", pairs.join(" "))
             }
-            _ => format!("\"{piece}\"*"),
+            [only] if is_dense(*only) => format!("\"{piece}\"*"),
+            _ => format!("\"{piece}\"{more}"),
         });
     }
     (!parts.is_empty()).then(|| parts.join(" AND "))
@@ -217,12 +299,14 @@ mod tests {
 
     #[test]
     fn questions_are_quoted() {
-        assert_eq!(expression("会话日志").as_deref(), Some("\"会话 话日 日志\""));
+        let asked = |words: &str, more: &str| expression(&pieces(words), more);
+        assert_eq!(asked("会话日志", "*").as_deref(), Some("\"会话 话日 日志\""));
         assert_eq!(
-            expression("志 foo::bar \"x").as_deref(),
+            asked("志 foo::bar \"x", "*").as_deref(),
             Some("\"志\"* AND \"foo::bar\"* AND \"x\"*")
         );
-        assert_eq!(expression(" \" -- "), None);
-        assert_eq!(expression("log会话").as_deref(), Some("\"log\"* AND \"会话\""));
+        assert_eq!(asked("志 foo", "").as_deref(), Some("\"志\"* AND \"foo\""));
+        assert_eq!(asked(" \" -- ", "*"), None);
+        assert_eq!(asked("log会话", "*").as_deref(), Some("\"log\"* AND \"会话\""));
     }
 }

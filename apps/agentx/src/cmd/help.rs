@@ -57,7 +57,7 @@ pub(crate) fn screen() -> String {
          \u{20}     --data <DIR>     Keep sessions in this directory\n\
          \u{20}     --json           Print lists and reports as JSON\n\
          \u{20} -h, --help           Explain a command on one screen; -V, --version\n\n\
-         `agentx help` lists all with what they do; `agentx help COMMAND` says all about one.\n",
+         `agentx help` lists them with what they do; `agentx help COMMAND` says all.\n",
     );
     text
 }

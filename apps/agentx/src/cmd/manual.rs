@@ -1,21 +1,12 @@
-//! `agentx completions` and `agentx man`: what shells and `man` are told, made from the command line itself.
+//! `agentx man`: what `man` is told, made from the command line itself.
 
 use clap::CommandFactory as _;
-use clap_complete::Shell;
 
 use crate::args::Cli;
 use crate::cmd::help::find;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-
-/// Prints what a shell needs to complete commands.
-pub(crate) fn completions(shell: Shell, console: &mut Console) -> Result<Exit, CliError> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "agentx", &mut script);
-    console.out(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Ok)
-}
 
 /// Prints a page of the manual.
 pub(crate) fn page(words: &[String], console: &mut Console) -> Result<Exit, CliError> {

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod chat;
 pub(crate) mod complete;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod debug;
@@ -114,7 +115,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             only_here("doctor", global)?;
             doctor::run(&args, global, console)
         }
-        Command::Completions(args) => manual::completions(args.shell, console),
+        Command::Completions(args) => completions::run(&args, console),
         Command::Complete { what } => complete::run(what, global, console),
         Command::Man { command } => manual::page(&command, console),
         Command::Help { topic } => help::run(&topic, console),

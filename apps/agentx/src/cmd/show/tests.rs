@@ -111,7 +111,9 @@ fn keys_go_through_a_session() {
         assert_eq!(seq(&stepper), there, "{code:?}");
     }
     let type_in = |stepper: &mut Stepper, text: &str| {
-        text.chars().for_each(|c| drop(press(stepper, KeyCode::Char(c))));
+        for c in text.chars() {
+            press(stepper, KeyCode::Char(c));
+        }
         press(stepper, KeyCode::Enter);
     };
     type_in(&mut stepper, "g42");

@@ -1,0 +1,193 @@
+//! `agentx completions`: what shells are told, made from the command line itself. Bash, zsh and fish ask `agentx complete` for ids of
+//! sessions, agents and models while one types.
+
+use clap::{Arg, Command, CommandFactory as _};
+use clap_complete::Shell;
+
+use crate::args::{Cli, CompletionsArgs};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Prints what a shell needs to complete commands.
+pub(crate) fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit, CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "agentx", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    console.out(&match args.shell {
+        Shell::Bash => bash(&script),
+        Shell::Zsh => zsh(&script),
+        Shell::Fish => fish(&script),
+        _ => script,
+    })?;
+    Ok(Exit::Ok)
+}
+
+/// A place on the command line where words stand that only the program knows.
+struct Place {
+    /// The commands before it, without the program.
+    path: Vec<String>,
+    /// The flag before it, if it stands behind one.
+    flag: Option<String>,
+    /// What stands there: a kind that `agentx complete` knows.
+    kind: &'static str,
+}
+
+/// All such places.
+fn places() -> Vec<Place> {
+    let mut root = Cli::command();
+    root.build();
+    let mut found = Vec::new();
+    places_of(&root, &mut Vec::new(), &mut found);
+    found
+}
+
+fn places_of(command: &Command, path: &mut Vec<String>, found: &mut Vec<Place>) {
+    for arg in command.get_arguments() {
+        if let Some(kind) = kind_of(arg, path) {
+            found.push(Place {
+                path: path.clone(),
+                flag: arg.get_long().map(str::to_owned),
+                kind,
+            });
+        }
+    }
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        path.push(sub.get_name().to_owned());
+        places_of(sub, path, found);
+        path.pop();
+    }
+}
+
+/// What an argument stands for, by its name; a name of an agent only below `agents`.
+fn kind_of(arg: &Arg, path: &[String]) -> Option<&'static str> {
+    if path.first().is_some_and(|first| first == "mirror") {
+        // A session of another machine.
+        return None;
+    }
+    match (arg.get_id().as_str(), arg.get_long()) {
+        (_, Some("session" | "resume")) | ("id", None) => Some("sessions"),
+        (_, Some("agent")) => Some("agents"),
+        (_, Some("model")) => Some("models"),
+        ("name", None) if *path == ["agents", "show"] => Some("agents"),
+        _ => None,
+    }
+}
+
+/// Commands in front of what is not a flag, as a pattern: ` sessions show`.
+fn paths_of<'a>(places: &'a [Place], kind: &'a str) -> impl Iterator<Item = String> + 'a {
+    let here = places
+        .iter()
+        .filter(move |place| place.flag.is_none() && place.kind == kind);
+    here.map(|place| place.path.join(" "))
+}
+
+const KINDS: [&str; 3] = ["sessions", "agents", "models"];
+
+fn flags_of(places: &[Place], kind: &str) -> Vec<String> {
+    let here = places.iter().filter(|place| place.kind == kind);
+    let mut flags: Vec<String> = here.filter_map(|place| place.flag.clone()).collect();
+    flags.sort();
+    flags.dedup();
+    flags
+}
+
+fn bash(script: &str) -> String {
+    let places = places();
+    let (mut flags, mut paths) = (String::new(), String::new());
+    for kind in KINDS {
+        let mut long: Vec<String> = flags_of(&places, kind)
+            .iter()
+            .map(|flag| format!("--{flag}"))
+            .collect();
+        if kind == "models" {
+            long.push("-m".into());
+        }
+        if !long.is_empty() {
+            flags.push_str(&format!("        {}) kind={kind} ;;\n", long.join("|")));
+        }
+        let commands: Vec<String> = paths_of(&places, kind)
+            .map(|path| format!("\" {path}\""))
+            .collect();
+        if !commands.is_empty() {
+            paths.push_str(&format!("            {}) kind={kind} ;;\n", commands.join("|")));
+        }
+    }
+    format!(
+        r#"{script}
+# Ids of sessions, agents and models: the program is asked.
+_agentx_known() {{
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" kind="" path="" word
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        [[ "$word" == -* ]] || path="$path $word"
+    done
+    case "$prev" in
+{flags}        *) case "$path" in
+{paths}        esac ;;
+    esac
+    if [[ -n "$kind" && "$cur" != -* ]]; then
+        COMPREPLY=($(compgen -W "$(agentx complete "$kind" 2>/dev/null | cut -f1)" -- "$cur"))
+        return 0
+    fi
+    _agentx "$@"
+}}
+complete -F _agentx_known -o bashdefault -o default agentx
+"#
+    )
+}
+
+fn zsh(script: &str) -> String {
+    let mut out = String::with_capacity(script.len() + 1_000);
+    for line in script.lines() {
+        let is_about = |names: &[&str]| names.iter().any(|name| line.trim_start().starts_with(name));
+        let line = if is_about(&["'--session=", "'--resume=", "':id ", "'::id "]) {
+            line.replace(":_default'", ":_agentx_sessions'")
+        } else if is_about(&["'--agent="]) {
+            line.replace(":_default'", ":_agentx_agents'")
+        } else if is_about(&["'-m+", "'--model="]) {
+            line.replace(":_default'", ":_agentx_models'")
+        } else {
+            line.to_owned()
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    // The functions stand before the place where the script runs itself.
+    let mut asking = String::new();
+    for kind in KINDS {
+        asking.push_str(&format!(
+            "_agentx_{kind}() {{\n    local -a found\n    \
+             found=(\"${{(@f)$(agentx complete {kind} 2>/dev/null | sed 's/:/\\\\:/g; s/\\t/:/')}}\")\n    \
+             _describe -V '{kind}' found\n}}\n\n"
+        ));
+    }
+    match out.find("if [ \"$funcstack[1]\" = \"_agentx\" ]") {
+        Some(at) => format!("{}{asking}{}", &out[..at], &out[at..]),
+        None => out + &asking,
+    }
+}
+
+fn fish(script: &str) -> String {
+    let places = places();
+    let mut out = format!("{script}\n# Ids of sessions, agents and models: the program is asked.\n");
+    for kind in KINDS {
+        for flag in flags_of(&places, kind) {
+            let short = if flag == "model" { " -s m" } else { "" };
+            out.push_str(&format!(
+                "complete -c agentx{short} -l {flag} -x -a '(agentx complete {kind} 2>/dev/null)'\n"
+            ));
+        }
+        for path in paths_of(&places, kind) {
+            let mut words = path.split(' ');
+            let first = words.next().unwrap_or_default();
+            let mut when = format!("__fish_agentx_using_subcommand {first}");
+            for word in words {
+                when.push_str(&format!("; and __fish_seen_subcommand_from {word}"));
+            }
+            out.push_str(&format!(
+                "complete -c agentx -n '{when}' -f -a '(agentx complete {kind} 2>/dev/null)'\n"
+            ));
+        }
+    }
+    out
+}
