@@ -52,7 +52,7 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     let hint = match error {
         RuntimeError::Log(LogError::NotFound(_)) => "`agentx sessions list` shows all of them".into(),
         RuntimeError::Log(LogError::Busy { session, .. }) => format!(
-            "it can be read while the other process writes it: `agentx sessions show {session}`; \
+            "`agentx watch {session}` looks on while the other process writes it, `agentx sessions show {session}` reads it; \
              or try another way from there: `agentx fork {session}`; where that process is `agentx serve`, \
              --connect URL joins it"
         ),

@@ -2,7 +2,7 @@
 
 use agentx::runtime::SessionInfo;
 use agentx::types::Timestamp;
-use agentx_terminal::{Line, Row, Style, Theme, width};
+use agentx_terminal::{Line, Markdown, Row, Style, Theme, width};
 
 use super::model::{Mark, Model};
 use super::preview::Preview;
@@ -209,7 +209,10 @@ fn aside(
         let tools: Vec<String> = preview.tools.iter().map(|tool| visible(tool)).collect();
         rows.push(Row::new(&format!("● {}", tools.join(", ")), theme.faint).cut(room));
     }
-    rows.extend(paragraph(&preview.answer, "", Style::default(), room));
+    let mut answer = Markdown::new(room, frame.theme);
+    answer.push(&preview.answer);
+    answer.end();
+    rows.extend(answer.take_done());
     rows
 }
 
