@@ -39,6 +39,7 @@ const EVERY: &[&str] = &[
     "bad_agent",
     "busy",
     "closed_output",
+    "closed_terminal",
     "config_edit",
     "config_file",
     "config_mistakes",
@@ -138,6 +139,7 @@ fn name_of(error: &CliError) -> &'static str {
         CliError::Listen { .. } => "listen",
         CliError::Input { .. } => "input",
         CliError::ClosedOutput => "closed_output",
+        CliError::ClosedTerminal => "closed_terminal",
     }
 }
 

@@ -9,6 +9,9 @@ use serde::Serialize;
 use crate::error::CliError;
 use crate::render::style::Style;
 
+/// What the system calls it when a terminal is written to whose other end was closed.
+const EIO: i32 = 5;
+
 /// Where a command writes, and what it may assume about who reads.
 pub(crate) struct Console {
     out: Box<dyn Write>,
@@ -106,17 +109,24 @@ impl Console {
         if text.is_empty() {
             return Ok(());
         }
-        self.out.write_all(text.as_bytes())?;
-        self.out.flush()?;
-        Ok(())
+        let written = self.out.write_all(text.as_bytes());
+        let written = written.and_then(|()| self.out.flush());
+        written.map_err(|error| self.gone(error))
+    }
+
+    /// Why nothing can be written any more. A terminal whose other end was closed answers like a broken disk.
+    fn gone(&self, error: io::Error) -> CliError {
+        match error.raw_os_error() {
+            Some(EIO) if self.terminal.output => CliError::ClosedTerminal,
+            _ => error.into(),
+        }
     }
 
     /// Writes data as one line of JSON, not flushed.
     pub(crate) fn out_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let mut line = serde_json::to_vec(value).map_err(io::Error::from)?;
         line.push(b'\n');
-        self.out.write_all(&line)?;
-        Ok(())
+        self.out.write_all(&line).map_err(|error| self.gone(error))
     }
 
     /// Writes data as JSON for people and programs.
@@ -127,7 +137,7 @@ impl Console {
 
     /// Hands everything over.
     pub(crate) fn flush(&mut self) -> Result<(), CliError> {
-        Ok(self.out.flush()?)
+        self.out.flush().map_err(|error| self.gone(error))
     }
 
     /// Says how it goes. A closed standard error is no reason to stop.

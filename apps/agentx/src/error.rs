@@ -70,6 +70,8 @@ pub(crate) enum CliError {
     Input { what: String },
     /// Nobody reads what is written any more.
     ClosedOutput,
+    /// The terminal that is written to was closed.
+    ClosedTerminal,
 }
 
 impl CliError {
@@ -109,6 +111,7 @@ impl CliError {
             Self::Listen { .. } => "listen",
             Self::Input { .. } => "input",
             Self::ClosedOutput => "closed_output",
+            Self::ClosedTerminal => "closed_terminal",
         }
     }
 
@@ -132,6 +135,7 @@ impl CliError {
             Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
             Self::File { .. } | Self::Listen { .. } => Exit::Failed,
             Self::ClosedOutput => Exit::Ok,
+            Self::ClosedTerminal => Exit::Terminated,
         }
     }
 
@@ -175,7 +179,11 @@ impl CliError {
             Self::DataDir { .. } => Some("name another directory with --data or AGENTX_DATA".into()),
             Self::Directory { .. } => Some("--cwd names the directory to work in".into()),
             Self::Listen { address, what } => listen_hint(address, what),
-            Self::Damaged { .. } | Self::File { .. } | Self::Input { .. } | Self::ClosedOutput => None,
+            Self::Damaged { .. }
+            | Self::File { .. }
+            | Self::Input { .. }
+            | Self::ClosedOutput
+            | Self::ClosedTerminal => None,
         }
     }
 
@@ -240,6 +248,7 @@ impl fmt::Display for CliError {
             Self::Listen { address, what } => write!(f, "{address} cannot be listened at: {what}"),
             Self::Input { what } => f.write_str(what),
             Self::ClosedOutput => f.write_str("nobody reads the output any more"),
+            Self::ClosedTerminal => f.write_str("the terminal was closed"),
         }
     }
 }

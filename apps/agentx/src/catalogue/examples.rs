@@ -248,5 +248,6 @@ fn files() -> Vec<CliError> {
             what: "signs \u{1b}[2J that drive a terminal are shown".into(),
         },
         CliError::ClosedOutput,
+        CliError::ClosedTerminal,
     ]
 }
