@@ -1,6 +1,8 @@
-//! Completion with Tab: commands, models, and files where a path is written or `@` begins one.
+//! Completion with Tab: commands and their words, models, sessions, and files where a path is written or `@` begins one.
 
 use std::path::Path;
+
+use agentx::runtime::SessionQuery;
 
 use super::slash::NAMES;
 use super::{Chat, Face};
@@ -8,6 +10,8 @@ use crate::render::clean::visible;
 
 /// So many names are looked at in a directory.
 const LOOKED_AT: usize = 5_000;
+/// So many of the latest sessions are looked through.
+const KNOWN_SESSIONS: usize = 200;
 /// So many are shown.
 const SHOWN: usize = 24;
 
@@ -41,13 +45,17 @@ impl Completion {
 
 impl Chat<'_> {
     /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are several.
-    pub(super) fn complete(&mut self) {
-        let before = &self.editor.text()[..self.editor.cursor()];
-        let models = || {
+    pub(super) async fn complete(&mut self) {
+        let before = self.editor.text()[..self.editor.cursor()].to_owned();
+        let known = if before.starts_with("/diff ") {
+            self.known_sessions().await
+        } else if before.starts_with("/model ") {
             let models = self.place.runtime().models();
-            models.into_iter().map(|model| model.spec.id).collect::<Vec<_>>()
+            models.into_iter().map(|model| model.spec.id).collect()
+        } else {
+            Vec::new()
         };
-        let Some(found) = completion(before, models, &self.settings.workspace) else {
+        let Some(found) = completion(&before, known, &self.settings.workspace) else {
             return;
         };
         let written = before[found.from..].to_owned();
@@ -75,9 +83,24 @@ impl Chat<'_> {
         }
         screen.set_hint(hint.join("  "));
     }
+
+    /// The ids of the latest sessions; none where they cannot be had now.
+    async fn known_sessions(&mut self) -> Vec<String> {
+        let runtime = self.place.shared();
+        let query = SessionQuery {
+            owner: runtime.owner().clone(),
+            workspace: None,
+            limit: KNOWN_SESSIONS,
+            before: None,
+        };
+        let list = self.wait_for(async { runtime.sessions(query).await }).await;
+        let ids = list.unwrap_or_default().into_iter();
+        ids.map(|info| info.session_id.to_string()).collect()
+    }
 }
 
-fn completion(before: &str, models: impl FnOnce() -> Vec<String>, workspace: &Path) -> Option<Completion> {
+/// `known` are the models or sessions that the command before the cursor may name.
+fn completion(before: &str, known: Vec<String>, workspace: &Path) -> Option<Completion> {
     let begins = |names: Vec<String>, from: usize| {
         let options: Vec<String> = names
             .into_iter()
@@ -91,7 +114,9 @@ fn completion(before: &str, models: impl FnOnce() -> Vec<String>, workspace: &Pa
     {
         return match command.split_once(' ') {
             None => begins(NAMES.iter().map(|name| (*name).to_owned()).collect(), 1),
-            Some(("model", _)) => begins(models(), "/model ".len()),
+            Some((name @ ("model" | "diff"), argument)) if !argument.contains(' ') => {
+                begins(known, name.len() + 2)
+            }
             Some((name, argument)) if !argument.contains(' ') => {
                 let words = words_of(name).iter().map(|word| (*word).to_owned());
                 begins(words.collect(), name.len() + 2)
@@ -154,8 +179,8 @@ mod tests {
     use super::*;
 
     fn of(before: &str, workspace: &Path) -> Option<(usize, Vec<String>, String)> {
-        let models = || vec!["opus-1".to_owned(), "opus-2".to_owned(), "tiny".to_owned()];
-        let found = completion(before, models, workspace)?;
+        let known = ["opus-1", "opus-2", "tiny", "ses_a"].map(str::to_owned).to_vec();
+        let found = completion(before, known, workspace)?;
         let shared = found.shared().unwrap();
         Some((found.from, found.options, shared))
     }
@@ -170,6 +195,7 @@ mod tests {
         let of = |before| of(before, place.path());
         assert_eq!(of("/sta"), Some((1, vec!["status".into()], "status ".into())));
         assert_eq!(of("/model op").unwrap().2, "opus-");
+        assert_eq!(of("/diff s").unwrap().2, "ses_a ");
         assert_eq!(of("/title x"), None);
         assert_eq!(of("/queue st").unwrap().2, "steer ");
         assert_eq!(of("/approve-mode a").unwrap().1, ["ask", "auto"]);

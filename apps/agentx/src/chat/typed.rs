@@ -92,7 +92,7 @@ impl Chat<'_> {
             }
             Edited::Suspend => self.suspend(),
             Edited::Complete => {
-                self.complete();
+                self.complete().await;
                 Ok(Flow::On)
             }
         }
