@@ -20,7 +20,7 @@ pub(crate) async fn a_session_is_opened_with_an_agent_by_its_name(place: Place) 
     };
     let shown = place.runtime.agent(&wanted).await.unwrap();
     assert_eq!(shown, Guides.resolve(&wanted).unwrap());
-    wanted.limits.max_iterations = Some(Some(Some(2)));
+    wanted.limits.max_iterations = Some(Some(2));
     let session = place.runtime.open_named(wanted.clone()).await.unwrap();
     let config = session.state().await.unwrap().config;
     assert_eq!(config, Guides.resolve(&wanted).unwrap());
