@@ -359,23 +359,35 @@ async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64)
     (took, each, more)
 }
 
-fn memory(runtime: &tokio::runtime::Runtime) {
-    // First, while the process has no memory to give again; and kept until the other was measured.
-    let (alone, kept) = empty(200);
-    let (took, each, _) = runtime.block_on(waiting(200, 200, Owners::Each));
-    println!(
-        "200 runs of 200 scripts wait, each of another owner, a VM each: {took:.1} µs and {each:.1} KiB each; a VM of mlua with \
-         nothing in it: {alone:.1} KiB"
-    );
-    for (runs, scripts) in [(200, 200), (1000, 1), (1000, 100)] {
-        let (took, each, more) = runtime.block_on(waiting(runs, scripts, Owners::One));
-        println!(
-            "{runs} runs of {scripts} scripts of one owner wait in ctx.http: {took:.1} µs and {each:.1} KiB each, VMs included, \
-             {:.1} MiB in all, {more} threads more",
-            each * runs as f64 / 1024.0
-        );
+/// What waiting takes, each measured in a process of its own: one that freed memory before would give that.
+fn memory() {
+    let (alone, _kept) = empty(200);
+    println!("a VM of mlua with nothing in it: {alone:.1} KiB");
+    for (runs, scripts, owners) in [
+        (200, 200, "one"),
+        (200, 200, "each"),
+        (1000, 1, "one"),
+        (1000, 100, "one"),
+    ] {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["waiting", &runs.to_string(), &scripts.to_string(), owners]);
+        assert!(child.status().unwrap().success());
     }
-    drop(kept);
+}
+
+fn waits(runtime: &tokio::runtime::Runtime, mut how: impl Iterator<Item = String>) {
+    let mut number = || how.next().unwrap().parse().unwrap();
+    let (runs, scripts) = (number(), number());
+    let (owners, whose) = match how.next().as_deref() {
+        Some("each") => (Owners::Each, "an owner each, and so a VM each"),
+        _ => (Owners::One, "one owner"),
+    };
+    let (took, each, more) = runtime.block_on(waiting(runs, scripts, owners));
+    println!(
+        "{runs} runs of {scripts} scripts of {whose} wait in ctx.http: {took:.1} µs and {each:.1} KiB each, VMs included, {:.1} MiB in \
+         all, {more} threads more",
+        each * runs as f64 / 1024.0
+    );
 }
 
 fn main() {
@@ -385,8 +397,11 @@ fn main() {
         .enable_time()
         .build()
         .unwrap();
+    if part.as_deref() == Some("waiting") {
+        return waits(&runtime, std::env::args().skip(2));
+    }
     if wanted("memory") {
-        memory(&runtime);
+        memory();
     }
     if wanted("warm") {
         warm(&runtime);
