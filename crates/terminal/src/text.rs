@@ -233,7 +233,9 @@ impl Rows<'_> {
                 // A blank at the end of a row is not seen, and none begins the next.
                 return;
             }
-            if self.begun {
+            // Behind nothing but blanks a word stays that would not fit into a row of its own either.
+            let fits_alone = self.line.rest.width() + wide <= self.columns;
+            if self.begun && (fits_alone || !self.row.text().trim().is_empty()) {
                 self.next_row();
             }
         }
@@ -290,6 +292,11 @@ mod tests {
         line.rest = Row::new("  ", Style::default());
         assert_eq!(rows(&line, 10), ["• one two", "  three", "  four"]);
         assert_eq!(rows(&Line::default(), 10), [""]);
+        assert_eq!(
+            rows(&Line::new("  abcdefghijkl", Style::default()), 8),
+            ["  abcdef", "ghijkl"],
+            "no row of nothing but blanks"
+        );
     }
 
     #[test]

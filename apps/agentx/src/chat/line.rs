@@ -1,5 +1,6 @@
 //! How the line that is being written lies on the screen: broken into rows, as many as there is room for, those around the cursor.
 
+use agentx_terminal::{Line as Text, Row, Style};
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -26,9 +27,9 @@ pub(super) struct Layout {
 
 /// Breaks the line into rows, at most `most` of them: those around the cursor.
 pub(super) fn layout(line: &Line, columns: usize, most: usize) -> Layout {
-    let mut rows = vec![line.prompt.clone()];
-    let mut width = line.prompt.width();
-    let mut cursor = (0, width);
+    let mut rows = prompt_rows(&line.prompt, columns);
+    let mut width = rows.last().map_or(0, |row| row.width());
+    let mut cursor = (rows.len() - 1, width);
     let mut bytes = 0;
     for grapheme in line.text.graphemes(true) {
         // A tab is as wide as the terminal likes: blanks are not.
@@ -68,6 +69,19 @@ pub(super) fn layout(line: &Line, columns: usize, most: usize) -> Layout {
     }
 }
 
+/// What stands before the line. A question that is wider than the terminal is broken between its words, with room for an answer.
+fn prompt_rows(prompt: &str, columns: usize) -> Vec<String> {
+    if prompt.width() < columns {
+        return vec![prompt.to_owned()];
+    }
+    let rows = Text::new(prompt.trim_end(), Style::default()).rows(columns.saturating_sub(2));
+    let mut rows: Vec<String> = rows.iter().map(Row::text).collect();
+    if let Some(last) = rows.last_mut().filter(|_| prompt.ends_with(' ')) {
+        last.push(' ');
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +94,18 @@ mod tests {
         };
         let layout = layout(&line, columns, most);
         (layout.rows, layout.row, layout.column)
+    }
+
+    #[test]
+    fn a_question_that_is_too_wide_is_broken_between_its_words() {
+        let line = Line {
+            prompt: "allow? y once · n no › ".into(),
+            text: "y".into(),
+            cursor: 1,
+        };
+        let layout = layout(&line, 16, 9);
+        assert_eq!(layout.rows, ["allow? y once", "· n no › y"]);
+        assert_eq!((layout.row, layout.column), (1, 10));
     }
 
     #[test]

@@ -240,7 +240,13 @@ impl Progress {
         };
         let seconds = now.duration_since(self.since).as_secs();
         let turning = TURNING[(seconds % 10) as usize];
-        let row = format!("{turning} {what} · Esc stops");
+        let mut row = format!("{turning} {what} · Esc stops");
+        if row.width() > columns
+            && let Some(what) = self.waits_for(now, None)
+        {
+            // How it is stopped is worth more than what is said besides.
+            row = format!("{turning} {what} · Esc stops");
+        }
         let plain: String = Row::from_ansi(stand).text();
         match row.width() + BESIDE.len() + plain.width() <= columns && !plain.is_empty() {
             true => format!("{}{}", style.dim(&format!("{row}{BESIDE}")), dimmed(stand, style)),
@@ -301,6 +307,8 @@ mod tests {
             format!("⠸ waiting for {name} · 3s · Esc stops")
         );
         assert!(row(&progress, 3, 80).ends_with(" · Esc stops   opus · 12 %"));
+        let narrow = progress.row(at(3), Some("8 words"), ("", 40), Style::default());
+        assert!(narrow.ends_with(" · 3s · Esc stops"), "{narrow}");
         let call = |id: &str, name: &str| ToolExecuting {
             tool_call_id: ToolCallId::new(id),
             name: name.into(),

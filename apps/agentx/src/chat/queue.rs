@@ -182,11 +182,24 @@ impl Queue {
         for (i, waiting) in self.waits.iter().enumerate().skip(first) {
             rows.push(style.dim(&waiting.row(i + 1, width)));
         }
-        let when = if asked {
-            "said once the question is answered and the run has ended"
+        let when: &[&str] = if asked {
+            &[
+                "said once the question is answered and the run has ended",
+                "said when the run has ended",
+            ]
         } else {
-            "Alt-↑ edits the last · Ctrl-S has it heard now · /queue"
+            &[
+                "Alt-↑ edits the last · Ctrl-S has it heard now · /queue",
+                "Alt-↑ edits · Ctrl-S: now · /queue",
+            ]
         };
+        let fits = |when: &&&str| when.width() + 4 <= width;
+        let when = when
+            .iter()
+            .find(fits)
+            .or(when.last())
+            .copied()
+            .unwrap_or_default();
         rows.push(style.dim(&cut(&format!("    {when}"), width)));
         rows
     }

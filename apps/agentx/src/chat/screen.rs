@@ -11,6 +11,9 @@ use super::line::layout;
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
 
+/// Rows hang by so many columns at most; a line that begins farther in is a picture.
+const MOST_HANGING: usize = 12;
+
 /// So many rows of a line that another agent is saying.
 const BESIDE: usize = 4;
 
@@ -91,8 +94,7 @@ impl Screen {
 
     fn end_open(&mut self) {
         let line = std::mem::take(&mut self.open);
-        self.done
-            .extend(Text::from_ansi(&line).rows(self.painter.columns()));
+        self.done.extend(hanging(&line).rows(self.painter.columns()));
     }
 
     /// Shows this line, or none.
@@ -179,7 +181,7 @@ impl Screen {
                 answer.live()
             }
             None if self.open.is_empty() => Vec::new(),
-            None => Text::from_ansi(&self.open).rows(columns),
+            None => hanging(&self.open).rows(columns),
         };
         for line in &self.beside {
             let rows = Text::from_ansi(line).rows(columns);
@@ -221,6 +223,23 @@ impl Screen {
         self.status.clear();
         self.take()
     }
+}
+
+/// A line whose further rows begin where its first one does: behind its blanks, and behind the bar of an output.
+fn hanging(line: &str) -> Text {
+    let mut text = Text::from_ansi(line);
+    let plain: String = text.spans.iter().map(|span| span.text.as_str()).collect();
+    let blanks = plain.len() - plain.trim_start_matches(' ').len();
+    if blanks > 0 && blanks < plain.len() && blanks <= MOST_HANGING {
+        let bar = if plain[blanks..].starts_with("│ ") {
+            "│ "
+        } else {
+            ""
+        };
+        let look = text.spans.first().map(|span| span.style).unwrap_or_default();
+        text.rest = Row::new(&format!("{}{bar}", " ".repeat(blanks)), look);
+    }
+    text
 }
 
 /// The control sequence of the look that a line leaves on.

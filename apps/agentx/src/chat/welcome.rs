@@ -3,9 +3,13 @@
 use std::path::Path;
 
 use agentx::types::{Api, ModelSpec};
+use agentx_terminal::{Line, Row};
 
 use crate::render::clean::visible;
 use crate::render::style::Style;
+
+/// How wide a paragraph is at most.
+const WIDEST: usize = 76;
 
 /// Where the chat is.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +28,7 @@ pub(crate) fn welcome(
     session: Option<&str>,
     workspace: &str,
     place: Where<'_>,
-    style: Style,
+    (style, width): (Style, usize),
 ) -> String {
     let session = session.map(|id| format!(" · {id}")).unwrap_or_default();
     let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
@@ -40,10 +44,10 @@ pub(crate) fn welcome(
     );
     match place {
         Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
-            format!("{head}\n{}{}\n", demo(style), real(file))
+            format!("{head}\n{}{}\n", demo(style, width), real(file))
         }
         Where::Answered(file) if model.api == Api::Scripted && session.is_empty() => {
-            format!("{head}\n{}{}\n", answered(style), real(file))
+            format!("{head}\n{}{}\n", answered(style, width), real(file))
         }
         Where::Here(_) | Where::Answered(_) => format!(
             "{head}{}\n",
@@ -58,22 +62,33 @@ pub(crate) fn welcome(
     }
 }
 
-fn demo(style: Style) -> String {
+/// Sentences in rows that are good to read, and no wider than the terminal.
+fn prose(text: &str, width: usize) -> String {
+    let rows = Line::new(text, Default::default()).rows(width.min(WIDEST));
+    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
+}
+
+fn demo(style: Style, width: usize) -> String {
     format!(
-        "{}\n\
-         Nothing leaves this machine. It answers a few phrases and uses the real\n\
-         tools, so that approvals, interrupts, sessions and replay can be tried.\n\
-         Say \"help\", \"list the files here\", \"run uname -a\".\n\n",
-        style.warn("This is the offline demo: a script, not a language model, for want of a key.")
+        "{}\n{}\nSay \"help\", \"list the files here\", \"run uname -a\".\n\n",
+        style.warn("This is the offline demo: a script, not a language model, for want of a key."),
+        prose(
+            "Nothing leaves this machine. It answers a few phrases and uses the real tools, so that approvals, \
+             interrupts, sessions and replay can be tried.",
+            width
+        )
     )
 }
 
-fn answered(style: Style) -> String {
+fn answered(style: Style, width: usize) -> String {
     format!(
-        "{}\n\
-         Answers are given from the file that `scripted_answers` names; what it has none for is\n\
-         answered by the offline demo. Agents, tools and sessions are the real ones.\n\n",
-        style.warn("No language model is asked, for want of a key.")
+        "{}\n{}\n\n",
+        style.warn("No language model is asked, for want of a key."),
+        prose(
+            "Answers are given from the file that `scripted_answers` names; what it has none for is answered by the \
+             offline demo. Agents, tools and sessions are the real ones.",
+            width
+        )
     )
 }
 

@@ -104,16 +104,16 @@ async fn chat(
         id.as_deref(),
         &config.workspace,
         whereabouts,
-        console.out_style(),
+        (console.out_style(), console.terminal.width),
     );
-    console.out(&text)?;
     let was_told = place.remote().is_none() && settings.approval == ApprovalMode::Deny;
     if session.is_some() && config.approval == ApprovalMode::Deny && !was_told {
         // As a headless run leaves it that was killed: a person is here now, and should know.
         console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
     }
     let inputs = typed.unwrap_or_else(|| inputs(console));
-    let (face, history) = face(console, settings)?;
+    let (mut face, history) = face(console, settings)?;
+    greet(&mut face, &text, console)?;
     let ends = (Inputs::new(inputs), signals);
     let editor = Editor::with_keys(history, settings.chat.keys);
     let chat = Chat::new(place, settings, console, face, editor, agent, ends);
@@ -137,6 +137,18 @@ fn inputs(console: &Console) -> mpsc::Receiver<Input> {
     if has_keys(console) { keys() } else { lines() }
 }
 
+/// Says who is there, in rows as wide as the terminal where that is known.
+fn greet(face: &mut Face, text: &str, console: &mut Console) -> Result<(), CliError> {
+    match face {
+        Face::Editor { screen, .. } => {
+            screen.print(text);
+            let bytes = screen.take();
+            console.out(&bytes)
+        }
+        Face::Lines { .. } => console.out(text),
+    }
+}
+
 /// An editor where the terminal can do that, else lines; and what was typed before.
 fn face(console: &Console, settings: &Settings) -> Result<(Face, History), CliError> {
     if !has_keys(console) {
@@ -144,7 +156,11 @@ fn face(console: &Console, settings: &Settings) -> Result<(Face, History), CliEr
         return Ok((Face::Lines { eager }, History::default()));
     }
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-    let screen = Screen::new(columns.into(), rows.into(), standing::theme(&settings.chat, console.theme()));
+    let screen = Screen::new(
+        columns.into(),
+        rows.into(),
+        standing::theme(&settings.chat, console.theme()),
+    );
     let raw = Some(RawMode::enter()?);
     Ok((Face::Editor { raw, screen }, History::load(&settings.data_dir)))
 }

@@ -18,6 +18,9 @@ const SHORT: usize = 6;
 /// Commands that are named; the others are counted.
 const NAMED: usize = 5;
 
+/// With less room for what was said, the rest stands below it.
+const NARROW: usize = 20;
+
 /// What the person said, without what went along.
 pub(crate) fn words(texts: &[String]) -> String {
     let own = texts.iter().filter(|text| !went_along(text));
@@ -60,9 +63,15 @@ fn line(history: &SessionHistory, input: &PastInput, style: Style, width: usize)
         much.push(format!("{} {verb}", counted(undone.beyond, "call")));
     }
     let much = much.join(", ");
-    let room = width.saturating_sub(much.len() + 9).max(20);
-    let words = cut(&visible(&words(&input.texts)), room);
-    format!("{:>3}  {words}  {}\n", input.number, style.dim(&much))
+    let (number, text) = (input.number, visible(&words(&input.texts)));
+    match width.saturating_sub(much.len() + 9) {
+        room @ NARROW.. => format!("{number:>3}  {}  {}\n", cut(&text, room), style.dim(&much)),
+        _ => format!(
+            "{number:>3}  {}\n     {}\n",
+            cut(&text, width.saturating_sub(6)),
+            style.dim(&much)
+        ),
+    }
 }
 
 fn put_back(history: &SessionHistory, restoring: &Restoring, style: Style) -> String {

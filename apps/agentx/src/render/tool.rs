@@ -16,6 +16,9 @@ const TAIL_LINES: usize = 4;
 /// The longest line that is kept.
 const LONGEST_LINE: usize = 2_000;
 
+/// What a change of a file is made of: that is shown as a diff, or with the question.
+const CHANGES: [&str; 3] = ["old_string", "new_string", "content"];
+
 /// What a call does, in one line: its most telling argument, else all of them.
 pub(crate) fn describe(input: &Value) -> String {
     let Value::Object(arguments) = input else {
@@ -30,11 +33,16 @@ pub(crate) fn describe(input: &Value) -> String {
         .find_map(|name| arguments.get(*name)?.as_str().map(|value| (*name, value)));
     match found {
         Some((name, value)) if arguments.len() > 1 => {
-            let others = arguments.iter().filter(|(key, _)| *key != name);
+            let of_a_change = |key: &str| name == "path" && CHANGES.contains(&key);
+            let others = arguments
+                .iter()
+                .filter(|(key, _)| *key != name && !of_a_change(key));
             let others: Vec<String> = others
                 .map(|(key, value)| format!("{key}={}", short(value)))
                 .collect();
             format!("{}  {}", visible(value), others.join(" "))
+                .trim_end()
+                .to_owned()
         }
         Some((_, value)) => visible(value),
         None if arguments.is_empty() => String::new(),

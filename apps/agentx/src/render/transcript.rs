@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use agentx::config::Thinking;
-use agentx::types::{RunStatus, RuntimeEvent, Timestamp, ToolCallId, TurnResponse};
+use agentx::types::{RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
 use super::style::Style;
@@ -57,6 +57,8 @@ pub(crate) struct Transcript {
     notes: Vec<String>,
     /// What was said last about an attempt that will be repeated.
     attempt: String,
+    /// Whether words of an answer came that has not ended.
+    answers: bool,
     /// Whoever has this says himself how the run failed.
     silent_end: bool,
     /// What the last run cost, where that is told after it.
@@ -64,6 +66,9 @@ pub(crate) struct Transcript {
     turn: Option<TurnResponse>,
     pieces: Vec<Piece>,
 }
+
+/// Why an attempt failed is not cut to less than this, however narrow the terminal.
+const SHORTEST_REASON: usize = 100;
 
 #[derive(Debug)]
 struct Failure {
@@ -168,8 +173,12 @@ impl Transcript {
         }
         match event {
             RuntimeEvent::TextDelta(delta) => self.stream(Open::Answer, &delta.text),
-            RuntimeEvent::MessageStart(_) => self.cleaner = Cleaner::default(),
-            RuntimeEvent::MessageStop(_) => self.end_line(),
+            RuntimeEvent::MessageStart(_) => self.begin(),
+            RuntimeEvent::MessageStop(stop) => {
+                // What broke off is told by the error that follows, or else by the answer that is begun again.
+                self.answers &= stop.stop_reason == StopReason::Broken;
+                self.end_line();
+            }
             RuntimeEvent::ToolCallRequested(call) => {
                 self.remember(&call.tool_call_id, &call.name, describe(&call.input));
                 self.note_order(call);
@@ -197,7 +206,17 @@ impl Transcript {
         }
     }
 
+    /// An answer begins; the one before may have broken off without a word, as when the process was killed.
+    fn begin(&mut self) {
+        self.cleaner = Cleaner::default();
+        if std::mem::take(&mut self.answers) {
+            let line = self.style.warn("… broken off; asked again");
+            self.aside(&line);
+        }
+    }
+
     fn stream(&mut self, kind: Open, text: &str) {
+        self.answers |= kind == Open::Answer;
         let mut shown = String::with_capacity(text.len());
         self.cleaner.push(text, &mut shown);
         if shown.is_empty() {
@@ -235,6 +254,7 @@ impl Transcript {
 
     fn error(&mut self, error: &agentx::types::ErrorRaised) {
         let message = visible(&clean(&error.message).replace('\n', " "));
+        self.answers = false;
         let Some(wait) = error.retry_in_ms else {
             // The last attempt and the error that it leads to are one failure.
             self.failure = Some(Failure {
@@ -246,7 +266,7 @@ impl Transcript {
         let told = if self.attempt == message {
             "the same".into()
         } else {
-            cut(&message, self.width.saturating_sub(26))
+            cut(&message, self.width.saturating_sub(26).max(SHORTEST_REASON))
         };
         self.aside(
             &self
@@ -269,6 +289,7 @@ impl Transcript {
             self.error_in_passing();
         }
         let failure = self.failure.take();
+        self.answers = false;
         self.end_line();
         self.attempt.clear();
         // Calls that never got an outcome belong to a run that is over.

@@ -18,7 +18,16 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap())
+    }
+
+    /// In this folder, under a name of eight letters: what is as wide as its path is as wide every time.
+    pub(crate) fn within(folder: &str) -> Self {
+        let mut named = tempfile::Builder::new();
+        Self::of(named.prefix("ax").rand_bytes(6).tempdir_in(folder).unwrap())
+    }
+
+    fn of(dir: tempfile::TempDir) -> Self {
         for folder in ["home", "ws"] {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
         }

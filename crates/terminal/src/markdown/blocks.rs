@@ -76,6 +76,16 @@ impl Blocks {
             rest = &rest[at + 1..];
         }
         self.tail.push_str(rest);
+        self.settle();
+    }
+
+    /// What is open is done as soon as it is certain that the line that is written begins something else: nothing vanishes
+    /// meanwhile.
+    fn settle(&mut self) {
+        let is_open = self.kind.is_some() && !self.in_code() && self.fence.is_none();
+        if is_open && !may_become_anything(&self.tail) && self.begins(&self.tail) {
+            self.close();
+        }
     }
 
     pub(super) fn end(&mut self) {
@@ -126,13 +136,11 @@ impl Blocks {
                 }
             });
         }
-        // A sign alone may become anything.
-        let tail = self.tail.trim();
-        let is_sign = tail
-            .chars()
-            .all(|c| "#-*+_=`~>|:. ".contains(c) || c.is_ascii_digit());
-        let tail = if is_sign { "" } else { self.tail.as_str() };
-        let begins = self.begins(tail);
+        let tail = match may_become_anything(&self.tail) {
+            true => "",
+            false => self.tail.as_str(),
+        };
+        let begins = self.fence.is_none() && self.begins(tail);
         let (kind, text, after_blank) = match self.kind {
             Some(_) if !tail.is_empty() && begins => (kind_of(tail), tail.to_owned(), self.blank),
             Some(kind) => (kind, format!("{}{tail}", self.open), self.after_blank),
@@ -250,6 +258,12 @@ impl Blocks {
             None => {}
         }
     }
+}
+
+/// A sign alone may become anything, and what looks like a fence is one only when its line has ended.
+fn may_become_anything(line: &str) -> bool {
+    let is_sign = |c: char| "#-*+_=`~>|:. ".contains(c) || c.is_ascii_digit();
+    line.trim().chars().all(is_sign) || fence_of(line).is_some()
 }
 
 fn indent_of(line: &str) -> usize {

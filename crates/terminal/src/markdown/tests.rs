@@ -28,6 +28,32 @@ fn in_pieces(text: &str, columns: usize, step: usize) -> Vec<String> {
 const SAMPLE: &str = "# Title\nSome *words* and `code`.\nStill the same.\n\n- one\n- two with [a link](https://a.b/c)\n  - inner\n  - other\n\n- three\n\n```rust\nfn a() {\n\n    b();\n}\n```\nAfter.\n\n1. first\n2. second\n\n   more of it\n\n> quoted\n> twice\n\n| a | b |\n|---|--:|\n| x | 12 |\n| yy | 3 |\n\n---\nend";
 
 #[test]
+fn what_is_shown_stays_while_what_follows_is_written() {
+    let text = "- one\n- two\n\nthree\n```rust\nlet four;\n```\nfive\n# six\n7. seven\n\n```\neight\n```\nnine\n- ten\nend";
+    let mut markdown = Markdown::new(40, Theme::plain());
+    let (mut done, mut seen) = (String::new(), Vec::new());
+    for letter in text.chars() {
+        markdown.push(letter.encode_utf8(&mut [0; 4]));
+        let all = |rows: Vec<Row>| rows.iter().map(|row| row.text() + "\n").collect::<String>();
+        done.push_str(&all(markdown.take_done()));
+        let shown = format!("{done}{}", all(markdown.live()));
+        for word in text
+            .split(|c: char| !c.is_alphabetic())
+            .filter(|word| word.len() > 2)
+        {
+            if shown.contains(word) && !seen.contains(&word) {
+                seen.push(word);
+            }
+        }
+        let gone: Vec<_> = seen.iter().filter(|word| !shown.contains(**word)).collect();
+        assert!(
+            gone.iter().all(|word| **word == "rust"),
+            "{gone:?} are gone:\n{shown}"
+        );
+    }
+}
+
+#[test]
 fn each_part_has_its_look() {
     let expected = [
         "# Title",

@@ -1,0 +1,67 @@
+//! Going back with files, trying another way, comparing the two.
+
+use crate::stage::{Stage, World};
+use crate::{Shots, in_every_width};
+
+fn notes(world: &World) -> String {
+    std::fs::read_to_string(world.path("notes.txt")).unwrap()
+}
+
+#[test]
+fn rewind_with_files() {
+    in_every_width("rewind_with_files", |width| {
+        let world = World::of_demo();
+        world.write("notes.txt", "one\nhello\nthree\n");
+        let mut chat = Stage::chat(&world, &["--yes"], width);
+        let mut shots = Shots::new(width);
+        chat.say("replace hello with bye in notes.txt");
+        chat.wait_for_words("replaced 1 occurrence, at line 2.");
+        chat.wait_for_prompt();
+        chat.say("write fresh words to new.txt");
+        chat.wait_for_words("Created new.txt");
+        chat.wait_for_prompt();
+        chat.say("/rewind");
+        chat.wait_for_words("before which? a number · Enter none ›");
+        shots.now("what can be gone back to", &chat);
+        chat.say("1");
+        chat.wait_for_words("go back? b both · c conversation · f files · d diff · n nothing ›");
+        shots.now("what it would undo", &chat);
+        chat.say("b");
+        chat.wait_for_words("files put back");
+        chat.wait_for_words("› replace hello with bye in notes.txt");
+        assert_eq!(notes(&world), "one\nhello\nthree\n");
+        assert!(!world.path("new.txt").exists());
+        chat.keys("\u{15}/rewind undo\r");
+        chat.wait_for_words("go back? f files · d diff · n nothing ›");
+        chat.say("f");
+        chat.wait("the files again", |_| world.path("new.txt").exists());
+        chat.wait_for_prompt();
+        assert_eq!(notes(&world), "one\nbye\nthree\n");
+        chat.leave();
+        shots.all(&mut chat)
+    });
+}
+
+#[test]
+fn fork_and_diff() {
+    in_every_width("fork_and_diff", |width| {
+        let world = World::of_demo();
+        world.write("notes.txt", "one\nhello\nthree\n");
+        let mut chat = Stage::chat(&world, &["--yes"], width);
+        let shots = Shots::new(width);
+        chat.say("hello");
+        chat.wait_for_words("or say help.");
+        chat.wait_for_prompt();
+        chat.say("/fork");
+        chat.wait_for("ses_");
+        chat.wait_for_prompt();
+        chat.say("replace hello with bye in notes.txt");
+        chat.wait_for_words("replaced 1 occurrence, at line 2.");
+        chat.wait_for_prompt();
+        chat.say("/diff");
+        chat.wait_for("+bye");
+        chat.wait_for_prompt();
+        chat.leave();
+        shots.all(&mut chat)
+    });
+}

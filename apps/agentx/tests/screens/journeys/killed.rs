@@ -1,0 +1,57 @@
+//! `kill -9` in the middle of an answer, and `resume`.
+
+use serde_json::json;
+
+use crate::model::Part;
+use crate::stage::{Stage, World};
+use crate::{Shots, in_every_width};
+
+#[test]
+fn kill_and_resume() {
+    in_every_width("kill_and_resume", |width| {
+        let whole = "№1 The tide is high.\n\n№2 The ships lie still.\n\n№3 Nobody is in a hurry.";
+        let world = World::of_model(vec![
+            vec![Part::Call("bash", json!({ "command": "echo high tide at noon" }))],
+            vec![
+                Part::Say(whole.into()),
+                Part::Say("\n\n№4 And the lighthouse".into()),
+                Part::Hold,
+            ],
+            vec![
+                Part::Say(whole.into()),
+                Part::Say("\n\n№4 And the lighthouse is lit.".into()),
+            ],
+            vec![Part::Say("You are welcome.".into())],
+        ]);
+        let mut shots = Shots::new(width);
+        let mut chat = Stage::chat(&world, &["--yes"], width);
+        chat.say("how is the harbour?");
+        chat.wait_for("№4 And the lighthouse");
+        chat.kill();
+        shots.now("it was killed", &chat);
+        let mut chat = Stage::start(&world, &["--yes", "resume", "--last"], width);
+        chat.wait_for("lighthouse is lit.");
+        chat.wait_for_prompt();
+        chat.say("thank you");
+        chat.wait_for("You are welcome.");
+        chat.wait_for_prompt();
+        chat.leave();
+        // What was seen before stays where it was, and what is said anew begins below it.
+        chat.each_once([
+            "› how is the harbour?",
+            "│ high tide at noon",
+            "broken off; asked again",
+            "is lit.",
+            "› thank you",
+        ]);
+        let marks = |chat: &mut Stage<'_>| {
+            let all = chat.terminal.all().concat();
+            let parts = all
+                .split("broken off; asked again")
+                .map(|part| part.matches('№').count());
+            parts.collect::<Vec<_>>()
+        };
+        assert_eq!(marks(&mut chat), [4, 4]);
+        shots.all(&mut chat)
+    });
+}

@@ -1,0 +1,14 @@
+//! What people do in a terminal, from the first start on.
+
+mod asked;
+mod branches;
+mod broken;
+mod diff;
+mod first;
+mod interrupts;
+mod killed;
+mod parallel;
+mod paste;
+mod resize;
+mod steering;
+mod wide;

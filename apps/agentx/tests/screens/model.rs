@@ -1,0 +1,237 @@
+//! A model that says what a journey has written down, and waits where the journey wants it to: Anthropic Messages on a socket of
+//! this machine, on threads of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+
+use serde_json::{Value, json};
+
+/// A part of an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// Words, in small pieces.
+    Say(String),
+    /// Words that it thinks aloud.
+    Think(String),
+    /// A call of a tool.
+    Call(&'static str, Value),
+    /// Nothing, until the journey goes on.
+    Hold,
+    /// Not an answer, but this status and this body.
+    Refuse(&'static str, Value),
+}
+
+/// So many letters are sent at once, as models do.
+const PIECE: usize = 7;
+
+/// The holds that may be passed, and a word to those who wait.
+#[derive(Debug, Default)]
+struct Gate {
+    open: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// What is still to be said.
+type Answers = std::vec::IntoIter<Vec<Part>>;
+
+/// A model.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) url: String,
+    gate: Arc<Gate>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Model {
+    /// One that gives these answers, one to each request.
+    pub(crate) fn start(answers: Vec<Vec<Part>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let gate = Arc::new(Gate::default());
+        let answers = Arc::new(Mutex::new(answers.into_iter()));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let all = (answers, gate.clone(), asked.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answers, gate, asked) = all.clone();
+                std::thread::spawn(move || serve(stream, (&answers, &gate, &asked)));
+            }
+        });
+        Self { url, gate, asked }
+    }
+
+    /// The request that came as this one, from 0.
+    pub(crate) fn asked(&self, index: usize) -> String {
+        self.asked.lock().unwrap()[index].clone()
+    }
+
+    /// One hold is over.
+    pub(crate) fn go_on(&self) {
+        *self.gate.open.lock().unwrap() += 1;
+        self.gate.changed.notify_all();
+    }
+}
+
+impl Gate {
+    fn pass(&self) {
+        let mut open = self.open.lock().unwrap();
+        while *open == 0 {
+            open = self.changed.wait(open).unwrap();
+        }
+        *open -= 1;
+    }
+}
+
+/// Answers the requests of a connection, until the client goes away.
+fn serve(stream: TcpStream, (answers, gate, asked): (&Mutex<Answers>, &Gate, &Mutex<Vec<String>>)) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut out = stream;
+    while let Some(request) = read_request(&mut reader) {
+        asked.lock().unwrap().push(request);
+        let answer = answers.lock().unwrap().next();
+        let answer = answer.unwrap_or_else(|| vec![Part::Say("There is no more in the script.".into())]);
+        if write_answer(&mut out, &answer, gate).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line == "\r\n" {
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).ok()?;
+            return String::from_utf8(body).ok();
+        }
+    }
+}
+
+fn write_answer(out: &mut TcpStream, parts: &[Part], gate: &Gate) -> std::io::Result<()> {
+    if let [Part::Refuse(status, body)] = parts {
+        let body = body.to_string();
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\n");
+        return write!(out, "{head}content-length: {}\r\n\r\n{body}", body.len());
+    }
+    // A model that holds at once has not begun to answer.
+    let parts = match parts {
+        [Part::Hold, rest @ ..] => {
+            gate.pass();
+            rest
+        }
+        parts => parts,
+    };
+    out.write_all(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+    )?;
+    let usage = json!({ "input_tokens": 2400, "output_tokens": 1 });
+    event(
+        out,
+        &json!({ "type": "message_start", "message": { "id": "msg_1", "type": "message", "role": "assistant",
+            "model": "opal-1", "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage } }),
+    )?;
+    let mut open = Block::default();
+    for part in parts {
+        open.write(out, part, gate)?;
+    }
+    open.close(out)?;
+    let calls = parts.iter().any(|part| matches!(part, Part::Call(..)));
+    let reason = if calls { "tool_use" } else { "end_turn" };
+    event(
+        out,
+        &json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null },
+            "usage": { "output_tokens": 120 } }),
+    )?;
+    event(out, &json!({ "type": "message_stop" }))?;
+    out.write_all(b"0\r\n\r\n")
+}
+
+/// The block of an answer that is being said.
+#[derive(Default)]
+struct Block {
+    index: usize,
+    kind: Option<&'static str>,
+}
+
+impl Block {
+    fn write(&mut self, out: &mut TcpStream, part: &Part, gate: &Gate) -> std::io::Result<()> {
+        match part {
+            Part::Hold => gate.pass(),
+            Part::Refuse(..) => {}
+            Part::Say(text) => {
+                self.begin(out, "text", json!({ "type": "text", "text": "" }))?;
+                for piece in pieces(text) {
+                    self.delta(out, &json!({ "type": "text_delta", "text": piece }))?;
+                }
+            }
+            Part::Think(text) => {
+                self.begin(out, "thinking", json!({ "type": "thinking", "thinking": "" }))?;
+                for piece in pieces(text) {
+                    self.delta(out, &json!({ "type": "thinking_delta", "thinking": piece }))?;
+                }
+            }
+            Part::Call(name, input) => {
+                self.close(out)?;
+                let id = format!("toolu_{}", self.index);
+                let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
+                self.begin(out, "tool_use", block)?;
+                let delta = json!({ "type": "input_json_delta", "partial_json": input.to_string() });
+                self.delta(out, &delta)?;
+                self.close(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a block of this kind, unless one is open.
+    fn begin(&mut self, out: &mut TcpStream, kind: &'static str, block: Value) -> std::io::Result<()> {
+        if self.kind == Some(kind) {
+            return Ok(());
+        }
+        self.close(out)?;
+        self.kind = Some(kind);
+        event(
+            out,
+            &json!({ "type": "content_block_start", "index": self.index, "content_block": block }),
+        )
+    }
+
+    fn delta(&self, out: &mut TcpStream, delta: &Value) -> std::io::Result<()> {
+        event(
+            out,
+            &json!({ "type": "content_block_delta", "index": self.index, "delta": delta }),
+        )
+    }
+
+    fn close(&mut self, out: &mut TcpStream) -> std::io::Result<()> {
+        if self.kind.take().is_none() {
+            return Ok(());
+        }
+        let index = self.index;
+        self.index += 1;
+        event(out, &json!({ "type": "content_block_stop", "index": index }))
+    }
+}
+
+fn pieces(text: &str) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    letters
+        .chunks(PIECE)
+        .map(|piece| piece.iter().collect())
+        .collect()
+}
+
+/// One chunk of the body for each event, as servers do that flush each.
+fn event(out: &mut TcpStream, data: &Value) -> std::io::Result<()> {
+    let name = data["type"].as_str().unwrap_or_default();
+    let text = format!("event: {name}\ndata: {data}\n\n");
+    out.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
+}

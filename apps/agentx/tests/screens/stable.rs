@@ -1,0 +1,87 @@
+//! What differs from run to run, put as if it did not: directories, ids, times, what turns. Each is as long as it was, so that
+//! columns stay columns; but for the home, whose path ends its row wherever it is shown.
+
+/// The folder of a world has a name of so many letters, so that rows break where they always do.
+pub(crate) const ROOT: usize = "/tmp/ax123456".len();
+
+/// Rows as they would be in every run of a world that lies at `root`.
+pub(crate) fn stable(rows: &[String], root: &str) -> Vec<String> {
+    let mut rows: Vec<String> = rows.iter().map(|row| row_of(row, root)).collect();
+    for at in 1..rows.len() {
+        // An id that the terminal has broken.
+        let begun = rows[at - 1].rsplit_once("ses_").map(|(_, id)| id.len());
+        if let Some(begun) = begun.filter(|begun| begun + rows[at].len() == ID.len()) {
+            rows[at] = ID[begun..].to_owned();
+        }
+    }
+    rows
+}
+
+/// One of them.
+pub(crate) fn row_of(row: &str, root: &str) -> String {
+    assert_eq!(root.len(), ROOT, "{root}");
+    let row = row
+        .replace(&format!("{root}/ws"), "/home/ada/garden")
+        .replace(&format!("{root}/home"), "/home/ada")
+        .replace(root, "/home/ada/dir");
+    let row = row.replace(env!("CARGO_PKG_VERSION"), "0.1.0");
+    let row: String = row
+        .chars()
+        .map(|c| if TURNING.contains(c) { '⠋' } else { c })
+        .collect();
+    times(&ids(&ports(&row)))
+}
+
+/// Where the model listens.
+fn ports(row: &str) -> String {
+    const HOST: &str = "127.0.0.1:";
+    let Some((before, after)) = row.split_once(HOST) else {
+        return row.to_owned();
+    };
+    let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    format!("{before}{HOST}{}{}", &"40404"[..digits.min(5)], &after[digits..])
+}
+
+/// What the program shows while time goes by.
+const TURNING: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+
+/// The session of every journey.
+const ID: &str = "7d4k9q2m5x8w";
+
+/// Ids of sessions: the sign of what they are, and twelve letters.
+fn ids(row: &str) -> String {
+    let mut out = String::new();
+    let mut rest = row;
+    while let Some(at) = rest.find("ses_") {
+        let (before, id) = rest.split_at(at + 4);
+        out.push_str(before);
+        let length = id.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(id.len());
+        out.extend(ID.chars().take(length));
+        rest = &id[length..];
+    }
+    out + rest
+}
+
+/// Seconds: `2s`, `0.3s`, `2.01 s`.
+fn times(row: &str) -> String {
+    let mut out = String::new();
+    let mut rest = row;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        out.push_str(before);
+        let length = number
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(number.len());
+        let (number, after) = number.split_at(length);
+        let unit = after.strip_prefix(' ').unwrap_or(after);
+        let is_time = unit.starts_with('s') && !unit[1..].starts_with(|c: char| c.is_alphanumeric());
+        let in_a_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        match number.split_once('.') {
+            _ if !is_time || in_a_word => out.push_str(number),
+            Some((_, part)) => out.push_str(&format!("0.{}", "1".repeat(part.len()))),
+            None => out.push('1'),
+        }
+        rest = after;
+    }
+    out + rest
+}

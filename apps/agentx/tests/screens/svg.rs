@@ -1,0 +1,199 @@
+//! A screen as a picture: its cells, letter by letter with their colours, as SVG.
+
+use std::fmt::Write as _;
+
+use crate::stable::row_of;
+use crate::terminal::Terminal;
+
+/// A cell, and a row, in pixels.
+const CELL: f32 = 8.4;
+const ROW: u16 = 18;
+/// Around the screen.
+const MARGIN: u16 = 14;
+const GROUND: &str = "#16181d";
+const LETTERS: &str = "#d6d9de";
+/// The sixteen colours that a terminal names.
+const NAMED: [&str; 16] = [
+    "#3b4048", "#e06c75", "#98c379", "#d9b26f", "#61afef", "#c678dd", "#56b6c2", "#c8ccd4", "#7a828e",
+    "#ff8690", "#b5e890", "#ffd68a", "#8ac6ff", "#e29bf5", "#7fdbe6", "#ffffff",
+];
+
+/// How letters look.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Look {
+    color: Option<String>,
+    ground: Option<String>,
+    bold: bool,
+    faint: bool,
+    slanted: bool,
+    lined: bool,
+}
+
+/// A letter with its marks, and how many cells it takes.
+struct Letter {
+    text: String,
+    cells: u16,
+    look: Look,
+}
+
+/// What is on the screen now; `root` is where its world lies.
+pub(crate) fn svg(terminal: &Terminal, columns: u16, root: &str, title: &str) -> String {
+    let used = u16::try_from(terminal.screen().len()).unwrap();
+    let (width, height) = (
+        f32::from(columns) * CELL + f32::from(MARGIN) * 2.0,
+        used * ROW + MARGIN * 2,
+    );
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height}\" viewBox=\"0 0 {width:.0} \
+         {height}\" role=\"img\">\n<title>{}</title>\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{GROUND}\"/>\n\
+         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK SC', monospace\" \
+         font-size=\"14\" fill=\"{LETTERS}\" xml:space=\"preserve\">\n",
+        escaped(title)
+    );
+    for row in 0..used {
+        write_row(&mut text, row, &letters(terminal, row, root));
+    }
+    let (row, column) = terminal.cursor();
+    if row <= used {
+        let (x, y) = (left(column - 1), MARGIN + (row - 1) * ROW);
+        let _ = writeln!(
+            text,
+            "<rect x=\"{x:.1}\" y=\"{y}\" width=\"{CELL}\" height=\"{ROW}\" fill=\"{LETTERS}\" opacity=\"0.6\"/>"
+        );
+    }
+    text + "</g>\n</svg>\n"
+}
+
+/// Letters that look alike are written together, each where its cell is.
+fn write_row(text: &mut String, row: u16, letters: &[Letter]) {
+    let (top, mut column) = (MARGIN + row * ROW, 0);
+    let mut rest = letters;
+    while let Some(first) = rest.first() {
+        let alike = rest.iter().take_while(|letter| letter.look == first.look).count();
+        let (run, after) = rest.split_at(alike);
+        let cells: u16 = run.iter().map(|letter| letter.cells).sum();
+        let words: String = run.iter().map(|letter| letter.text.as_str()).collect();
+        let wide = f32::from(cells) * CELL;
+        if let Some(ground) = &first.look.ground {
+            let _ = writeln!(
+                text,
+                "<rect x=\"{:.1}\" y=\"{top}\" width=\"{wide:.1}\" height=\"{ROW}\" fill=\"{ground}\"/>",
+                left(column)
+            );
+        }
+        if !words.trim().is_empty() {
+            let _ = writeln!(
+                text,
+                "<text x=\"{:.1}\" y=\"{}\" textLength=\"{wide:.1}\" lengthAdjust=\"spacingAndGlyphs\"{}>{}</text>",
+                left(column),
+                top + 13,
+                first.look.attributes(),
+                escaped(&words)
+            );
+        }
+        column += cells;
+        rest = after;
+    }
+}
+
+/// The letters of a row, as they are in every run, without blanks at the end.
+fn letters(terminal: &Terminal, row: u16, root: &str) -> Vec<Letter> {
+    let mut letters: Vec<Letter> = terminal
+        .cells(row)
+        .iter()
+        .filter(|cell| !cell.is_wide_continuation())
+        .map(|cell| Letter {
+            text: if cell.has_contents() {
+                cell.contents().to_owned()
+            } else {
+                " ".to_owned()
+            },
+            cells: if cell.is_wide() { 2 } else { 1 },
+            look: Look::of(cell),
+        })
+        .collect();
+    while letters
+        .last()
+        .is_some_and(|letter| letter.text == " " && letter.look.ground.is_none())
+    {
+        letters.pop();
+    }
+    let plain: String = letters.iter().map(|letter| letter.text.as_str()).collect();
+    let mut stable = row_of(&plain, root).chars().collect::<Vec<_>>().into_iter();
+    for letter in &mut letters {
+        letter.text = stable.by_ref().take(letter.text.chars().count()).collect();
+    }
+    letters.retain(|letter| !letter.text.is_empty());
+    letters
+}
+
+impl Look {
+    fn of(cell: &vt100::Cell) -> Self {
+        let (color, ground) = (color(cell.fgcolor()), color(cell.bgcolor()));
+        let (color, ground) = if cell.inverse() {
+            (
+                Some(ground.unwrap_or_else(|| GROUND.to_owned())),
+                Some(color.unwrap_or_else(|| LETTERS.to_owned())),
+            )
+        } else {
+            (color, ground)
+        };
+        Self {
+            color,
+            ground,
+            bold: cell.bold(),
+            faint: cell.dim(),
+            slanted: cell.italic(),
+            lined: cell.underline(),
+        }
+    }
+
+    fn attributes(&self) -> String {
+        let mut text = String::new();
+        if let Some(color) = &self.color {
+            let _ = write!(text, " fill=\"{color}\"");
+        }
+        let others = [
+            (self.bold, " font-weight=\"bold\""),
+            (self.faint, " opacity=\"0.6\""),
+            (self.slanted, " font-style=\"italic\""),
+            (self.lined, " text-decoration=\"underline\""),
+        ];
+        text.extend(
+            others
+                .iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, attribute)| *attribute),
+        );
+        text
+    }
+}
+
+fn color(color: vt100::Color) -> Option<String> {
+    match color {
+        vt100::Color::Default => None,
+        vt100::Color::Rgb(red, green, blue) => Some(format!("#{red:02x}{green:02x}{blue:02x}")),
+        vt100::Color::Idx(index @ 0..=15) => Some(NAMED[usize::from(index)].to_owned()),
+        vt100::Color::Idx(index @ 16..=231) => {
+            let part = |n: u8| if n == 0 { 0 } else { 55 + n * 40 };
+            let index = index - 16;
+            let (red, green, blue) = (part(index / 36), part(index / 6 % 6), part(index % 6));
+            Some(format!("#{red:02x}{green:02x}{blue:02x}"))
+        }
+        vt100::Color::Idx(index) => {
+            let grey = 8 + (index - 232) * 10;
+            Some(format!("#{grey:02x}{grey:02x}{grey:02x}"))
+        }
+    }
+}
+
+fn left(column: u16) -> f32 {
+    f32::from(MARGIN) + f32::from(column) * CELL
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
