@@ -1,7 +1,8 @@
 //! An event in words, on one line.
 
 use agentx::types::{
-    ActionKind, ApprovalDecision, ConfigChange, ContentPart, EffectOutcome, EnvironmentEvent, Vocabulary as _,
+    ActionKind, ApprovalDecision, AttemptFailed, ConfigChange, ContentPart, EffectOutcome, EnvironmentEvent,
+    Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -38,17 +39,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         ),
         E::UsageReport(report) => units::usage(&report.usage),
         E::StreamEnd(_) => "the answer ends".into(),
-        E::AttemptFailed(failed) => {
-            let again = failed
-                .retry_in_ms
-                .map(|ms| format!("; again in {}", units::duration(ms)));
-            let again = again.unwrap_or_default();
-            format!(
-                "attempt {} failed: {}{again}",
-                failed.attempt,
-                short(&failed.message)
-            )
-        }
+        E::AttemptFailed(failed) => attempt(failed),
         E::ActionStarted(started) => format!("about to {}", action(started.kind)),
         E::ToolOutputChunk(chunk) => format!("output: {}", short(&chunk.text)),
         E::EffectStarted(effect) => format!("step {} begins: {}", effect.step, visible(&effect.kind)),
@@ -81,15 +72,22 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ConfigChanged(changed) => config(&changed.change),
         E::AgentSpawned(spawned) => format!("an agent comes: {}", spawned.agent_state_id),
         E::AgentClosed(closed) => format!("an agent goes: {}", short(&closed.reason)),
-        E::InputPinned(_)
-        | E::CondenseRequested(_)
-        | E::ContextCondensed(_)
-        | E::CondensingFailed(_)
-        | E::ContextRestored(_) => condensing(event),
         E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
-        other => short(&String::from_utf8_lossy(&other.payload_json())),
+        other => condensing(other),
     }
+}
+
+fn attempt(failed: &AttemptFailed) -> String {
+    let again = failed
+        .retry_in_ms
+        .map(|ms| format!("; again in {}", units::duration(ms)));
+    let again = again.unwrap_or_default();
+    format!(
+        "attempt {} failed: {}{again}",
+        failed.attempt,
+        short(&failed.message)
+    )
 }
 
 fn decision(decision: ApprovalDecision) -> &'static str {
@@ -101,7 +99,7 @@ fn decision(decision: ApprovalDecision) -> &'static str {
     }
 }
 
-/// What is said of condensing.
+/// What is said of condensing; what has no words is shown as it is.
 fn condensing(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
@@ -119,7 +117,7 @@ fn condensing(event: &EnvironmentEvent) -> String {
             "events {} to {} are read again as they were",
             restored.from_seq, restored.to_seq
         ),
-        _ => String::new(),
+        other => short(&String::from_utf8_lossy(&other.payload_json())),
     }
 }
 
