@@ -1,5 +1,6 @@
 //! The runtime that mirrors: a WebSocket as the environment, and a remote runtime behind the same trait as the local one.
 
+mod all;
 mod ask;
 mod core;
 mod endpoint;

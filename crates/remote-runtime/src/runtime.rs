@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, ModelInfo, NamedAgent, OpenRequest, ReplayReport, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, Since, Subscription,
+    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, Subscription,
     UsageQuery, UsageRow, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
@@ -18,12 +18,9 @@ use tokio_util::sync::CancellationToken;
 use crate::core::Core;
 use crate::environment::Held;
 use crate::follow::{self, Wanted};
-use crate::http::{Ask, Http, Page};
+use crate::http::{Ask, Http};
 use crate::session::RemoteSession;
 use crate::{ConnectOptions, ConnectionState, Endpoint, People};
-
-/// How many sessions a page of a list has.
-const PAGE: usize = 200;
 
 /// The runtime of a server.
 pub struct RemoteRuntime {
@@ -54,11 +51,6 @@ impl Presence {
 #[derive(Deserialize)]
 struct Named {
     session_id: SessionId,
-}
-
-#[derive(Deserialize)]
-struct Freed {
-    freed_bytes: u64,
 }
 
 impl RemoteRuntime {
@@ -221,34 +213,6 @@ impl RemoteRuntime {
         }
         Ok(config)
     }
-
-    async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
-        let mut found = Vec::new();
-        let mut cursor = None;
-        while found.len() < query.limit {
-            let ask = Ask::get(&["sessions"])
-                .with("limit", Some((query.limit - found.len()).min(PAGE).to_string()))
-                .with("workspace", query.workspace.clone())
-                .with("before", query.before.map(|before| before.0.to_string()))
-                .with("cursor", cursor);
-            let page: Page<SessionInfo> = self.core.http.json(ask).await?;
-            // A server that does not know these wishes lists all.
-            let wanted = |info: &SessionInfo| {
-                query
-                    .workspace
-                    .as_ref()
-                    .is_none_or(|workspace| info.workspace == *workspace)
-                    && query.before.is_none_or(|before| info.updated_at < before)
-            };
-            found.extend(page.items.into_iter().filter(wanted));
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-        found.truncate(query.limit);
-        Ok(found)
-    }
 }
 
 fn check_client(client: &str) -> Result<(), RuntimeError> {
@@ -333,36 +297,15 @@ impl Runtime for RemoteRuntime {
     }
 
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
-        Box::pin(async move {
-            let body = serde_json::to_value(&export).map_err(|error| {
-                RuntimeError::Refused(format!("the session cannot be written down: {error}"))
-            })?;
-            self.core.http.json(Ask::post(&["import"], body)).await
-        })
+        Box::pin(self.take_in(export))
     }
 
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
-        Box::pin(async move {
-            let by = json!(query.by);
-            let (since, day) = match query.since {
-                Some(Since::At(at)) => (Some(at.0.to_string()), None),
-                Some(Since::Day(day)) => (None, Some(day)),
-                None => (None, None),
-            };
-            let ask = Ask::get(&["usage"])
-                .with("by", by.as_str().map(str::to_owned))
-                .with("session", query.session.map(|session| session.to_string()))
-                .with("since", since)
-                .with("since_day", day);
-            self.core.http.json(ask).await
-        })
+        Box::pin(self.spent(query))
     }
 
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(async move {
-            let freed: Freed = self.core.http.json(Ask::post(&["gc"], json!({}))).await?;
-            Ok(freed.freed_bytes)
-        })
+        Box::pin(self.give_back())
     }
 
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {

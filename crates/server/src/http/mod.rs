@@ -145,6 +145,21 @@ fn table() -> Vec<Route> {
             find::resolve,
         ),
         Route::get(
+            "/v1/blobs/{id}",
+            "The bytes of a blob, or a part of them.",
+            blobs::get,
+        ),
+    ];
+    routes.extend(upkeep_routes());
+    routes.extend(session_routes());
+    routes.extend(history_routes());
+    routes
+}
+
+/// Those about all sessions of somebody, or of the server.
+fn upkeep_routes() -> Vec<Route> {
+    vec![
+        Route::get(
             "/v1/usage",
             "What the caller's sessions have cost, added up.",
             upkeep::usage,
@@ -159,15 +174,7 @@ fn table() -> Vec<Route> {
             "Gives back the space of what was deleted.",
             upkeep::collect_garbage,
         ),
-        Route::get(
-            "/v1/blobs/{id}",
-            "The bytes of a blob, or a part of them.",
-            blobs::get,
-        ),
-    ];
-    routes.extend(session_routes());
-    routes.extend(history_routes());
-    routes
+    ]
 }
 
 /// Those about sessions.

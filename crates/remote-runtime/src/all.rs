@@ -1,0 +1,79 @@
+//! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come from elsewhere, space that
+//! is given back. Called by the runtime of a server.
+
+use agentx_runtime::{
+    RuntimeError, SessionExport, SessionInfo, SessionQuery, Since, UsageQuery, UsageRow, VerifyReport,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::RemoteRuntime;
+use crate::http::{Ask, Page};
+
+/// How many sessions a page of a list has.
+const PAGE: usize = 200;
+
+#[derive(Deserialize)]
+struct Freed {
+    freed_bytes: u64,
+}
+
+impl RemoteRuntime {
+    /// Sessions, page by page.
+    pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        while found.len() < query.limit {
+            let ask = Ask::get(&["sessions"])
+                .with("limit", Some((query.limit - found.len()).min(PAGE).to_string()))
+                .with("workspace", query.workspace.clone())
+                .with("before", query.before.map(|before| before.0.to_string()))
+                .with("cursor", cursor);
+            let page: Page<SessionInfo> = self.core().http.json(ask).await?;
+            // A server that does not know these wishes lists all.
+            let wanted = |info: &SessionInfo| {
+                query
+                    .workspace
+                    .as_ref()
+                    .is_none_or(|workspace| info.workspace == *workspace)
+                    && query.before.is_none_or(|before| info.updated_at < before)
+            };
+            found.extend(page.items.into_iter().filter(wanted));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        found.truncate(query.limit);
+        Ok(found)
+    }
+
+    /// Lets the server take a session in.
+    pub(crate) async fn take_in(&self, export: SessionExport) -> Result<VerifyReport, RuntimeError> {
+        let body = serde_json::to_value(&export)
+            .map_err(|error| RuntimeError::Refused(format!("the session cannot be written down: {error}")))?;
+        self.core().http.json(Ask::post(&["import"], body)).await
+    }
+
+    /// What one's own sessions there have cost.
+    pub(crate) async fn spent(&self, query: UsageQuery) -> Result<Vec<UsageRow>, RuntimeError> {
+        let by = json!(query.by);
+        let (since, day) = match query.since {
+            Some(Since::At(at)) => (Some(at.0.to_string()), None),
+            Some(Since::Day(day)) => (None, Some(day)),
+            None => (None, None),
+        };
+        let ask = Ask::get(&["usage"])
+            .with("by", by.as_str().map(str::to_owned))
+            .with("session", query.session.map(|session| session.to_string()))
+            .with("since", since)
+            .with("since_day", day);
+        self.core().http.json(ask).await
+    }
+
+    /// Lets the server give space back.
+    pub(crate) async fn give_back(&self) -> Result<u64, RuntimeError> {
+        let freed: Freed = self.core().http.json(Ask::post(&["gc"], json!({}))).await?;
+        Ok(freed.freed_bytes)
+    }
+}
