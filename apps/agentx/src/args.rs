@@ -109,6 +109,9 @@ pub(crate) struct AgentArgs {
     /// Do whatever is asked for: the same as --approve auto, and rules that ask are answered with yes
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
     pub(crate) yes: bool,
+    /// Only append whole lines and say in words what happens: for a screen reader [env: ACCESSIBLE]
+    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    pub(crate) plain: bool,
 }
 
 impl Cli {
@@ -131,6 +134,7 @@ impl AgentArgs {
             timeout: self.timeout.or(outer.timeout),
             approve: self.approve.or(outer.approve),
             yes: self.yes || outer.yes,
+            plain: self.plain || outer.plain,
         }
     }
 }
@@ -222,16 +226,16 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Print what a shell needs to complete commands
     Completions(CompletionsArgs),
-    /// Print a page of the manual: `agentx man | man -l -`
-    Man {
-        /// Which command; without it the page about all
-        command: Vec<String>,
     /// Print what a shell completes words with
     #[command(hide = true)]
     Complete {
         /// What kind of words
         what: CompleteArg,
     },
+    /// Print a page of the manual: `agentx man | man -l -`
+    Man {
+        /// Which command; without it the page about all
+        command: Vec<String>,
     },
     /// Look inside
     #[command(subcommand)]

@@ -110,6 +110,9 @@ fn flags(global: &Global, agent: &AgentArgs) -> Vec<Flag> {
         .into_iter()
         .filter_map(|(name, key, value)| Some(flag(name, key, value?)))
         .collect();
+    if agent.plain {
+        flags.push(flag("--plain", "chat.screen_reader", "true".to_owned()));
+    }
     flags.extend(approve.map(|(name, word)| flag(name, "approval", word.to_owned())));
     flags
 }
