@@ -80,7 +80,7 @@ fn tools_that_run_at_once() {
         Part::Say("I build, test and look for what is left open, all at once.".into()),
         bash("echo 12 tests passed"),
         bash("until [ -e built ]; do sleep 0.02; done; echo built"),
-        bash("until [ -e found ]; do sleep 0.02; done; grep -rn TODO src"),
+        bash("until [ -e found ]; do sleep 0.02; done; grep -rn unwrap src"),
     ]]);
     let mut chat = Stage::chat(&world, &["--yes"], COLUMNS);
     chat.say("is it ready?");

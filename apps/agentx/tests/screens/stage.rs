@@ -185,13 +185,6 @@ impl<'a> Stage<'a> {
         });
     }
 
-    /// Waits until the screen does not show this.
-    pub(crate) fn wait_until_gone(&mut self, text: &str) {
-        self.wait(&format!("no {text:?}"), |terminal| {
-            !terminal.screen().iter().any(|row| row.contains(text))
-        });
-    }
-
     /// Waits until the last row is this.
     pub(crate) fn wait_for_last(&mut self, text: &str) {
         self.wait(&format!("{text:?} at the end"), |terminal| {

@@ -119,6 +119,18 @@ fn letters(terminal: &Terminal, row: u16, root: &str) -> Vec<Letter> {
     {
         letters.pop();
     }
+    // Whether a blank is bold or coloured depends on what was painted before; nobody sees it.
+    let mut before = Look::default();
+    for letter in &mut letters {
+        if letter.text == " " && letter.look.ground.is_none() && !letter.look.lined {
+            letter.look = Look {
+                ground: None,
+                lined: false,
+                ..before
+            };
+        }
+        before = letter.look.clone();
+    }
     let plain: String = letters.iter().map(|letter| letter.text.as_str()).collect();
     let mut stable = row_of(&plain, root).chars().collect::<Vec<_>>().into_iter();
     for letter in &mut letters {

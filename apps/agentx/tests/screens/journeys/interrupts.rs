@@ -42,7 +42,9 @@ fn an_interrupt_in_each_phase() {
         for (phase, sign) in phases {
             chat.say(&format!("while {phase}"));
             chat.wait_for_words(sign);
-            if phase != "asked" {
+            if phase == "asked" {
+                chat.wait_for_question();
+            } else {
                 chat.wait("how it is stopped", |terminal| {
                     terminal.screen().iter().any(|row| row.contains("Esc s"))
                 });

@@ -26,7 +26,12 @@ fn kill_and_resume() {
         let mut shots = Shots::new(width);
         let mut chat = Stage::chat(&world, &["--yes"], width);
         chat.say("how is the harbour?");
-        chat.wait_for("№4 And the lighthouse");
+        chat.wait("the last words and the row below them", |terminal| {
+            let screen = terminal.screen();
+            let last = screen.iter().rposition(|row| row == "№4 And the lighthouse");
+            last.is_some_and(|at| screen[at + 1..].iter().any(|row| row.contains("Esc stops")))
+                && terminal.cursor().1 == 22
+        });
         chat.kill();
         shots.now("it was killed", &chat);
         let mut chat = Stage::start(&world, &["--yes", "resume", "--last"], width);

@@ -42,7 +42,7 @@ fn parallel_tools() {
         shots.now("all of them run", &chat);
         for name in ["miller", "baker", "smith"] {
             world.write(&format!("{name}.go"), "go");
-            chat.wait_for(&format!("{name} ends"));
+            chat.wait_for(&format!("│ {name} ends"));
         }
         chat.wait_for("All three have answered.");
         chat.wait_for_prompt();
