@@ -270,14 +270,13 @@ impl Transcript {
         let time = units::duration(seconds * 1000).replace(".0s", "s");
         let last = call.output.last().last().or(call.held.last().map(String::as_str));
         let last = last.map(|line| format!(" · {}", line.trim())).unwrap_or_default();
-        let room = self.width.saturating_sub(call.name.width() + 4);
-        let what = cut(&format!("{} · {time}{last}", call.what), room);
-        format!(
-            "{} {}  {}",
-            self.style.person("●"),
-            self.style.bold(&visible(&call.name)),
-            self.style.dim(&what)
-        )
+        // Since when it runs is seen on a narrow screen too, and so is where it is.
+        let room = self.width.saturating_sub(call.name.width() + time.width() + 7);
+        let what = cut(&call.what, room.saturating_sub(last.width().min(room / 3)));
+        let last = cut(&last, room.saturating_sub(what.width()));
+        let told = self.style.dim(&format!("{what} · {time}{last}"));
+        let name = self.style.bold(&visible(&call.name));
+        format!("{} {name}  {told}", self.style.person("●"))
     }
 
     fn whole_lines(&mut self, lines: &[String], label: &str) {

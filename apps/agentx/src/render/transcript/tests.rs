@@ -84,3 +84,66 @@ fn a_call_that_goes_on_from_before_is_heard() {
     transcript.event(&done.into());
     assert_eq!(text(&mut transcript), "  │ Ben:\n  └ ✓ 0.6s\n");
 }
+
+#[test]
+fn what_runs_side_by_side_has_a_row_each_with_its_time() {
+    use agentx::types::{OutputChannel, ToolExecuting, ToolOutput};
+    let mut transcript = Transcript::new(Style::default(), 40).holding_calls();
+    transcript.set_time(Timestamp(0));
+    for (id, command) in [("a", "cargo test --workspace --all-features"), ("b", "ls")] {
+        let call = ToolExecuting {
+            tool_call_id: ToolCallId::new(id),
+            name: "bash".into(),
+            input: serde_json::json!({ "command": command }),
+        };
+        transcript.event(&call.into());
+        let output = ToolOutput {
+            tool_call_id: ToolCallId::new(id),
+            channel: OutputChannel::Stdout,
+            text: format!("first\nlast of {id}\n"),
+        };
+        transcript.event(&output.into());
+    }
+    assert_eq!(
+        transcript.running(Timestamp(12_000_000)),
+        [
+            "● bash  cargo test --work… · 12s · last…",
+            "● bash  ls · 12s · last of b"
+        ]
+    );
+    assert_eq!(text(&mut transcript), "", "it is told when it has ended");
+    transcript.end_calls();
+    assert_eq!(
+        text(&mut transcript),
+        "● bash  cargo test --workspace --all-fe…\n  │ first\n  │ last of a\n● bash  ls\n  │ first\n  │ last of b\n"
+    );
+}
+
+#[test]
+fn reasoning_folds_into_its_length() {
+    use agentx::types::{TextDelta, ThinkingDelta};
+    let think = |transcript: &mut Transcript, at: i64, text: &str| {
+        transcript.set_time(Timestamp(at * 1_000_000));
+        transcript.event(&ThinkingDelta { text: text.into() }.into());
+    };
+    let mut transcript = Transcript::new(Style::default(), 80);
+    transcript.set_thinking(Thinking::Folded);
+    think(&mut transcript, 1, "one two th");
+    think(&mut transcript, 13, "ree 你好");
+    assert_eq!(transcript.thought_words().as_deref(), Some("5 words"));
+    transcript.event(&TextDelta { text: "So.".into() }.into());
+    assert_eq!(
+        text(&mut transcript),
+        "✻ thought for 12s, 5 words (/thinking shows it)\nSo."
+    );
+    transcript.set_thinking(Thinking::Hidden);
+    think(&mut transcript, 14, "more");
+    transcript.set_thinking(Thinking::Full);
+    think(&mut transcript, 15, " of it");
+    transcript.event(&TextDelta { text: "Yes.".into() }.into());
+    assert_eq!(
+        text(&mut transcript),
+        "\nthinking:\nmore of it\nYes.",
+        "shown from its beginning"
+    );
+}
