@@ -103,3 +103,48 @@ fn a_rule_is_tried_on_past_sessions() {
     assert_eq!(changes[1]["answered"], "deny", "{ran}");
     assert_eq!(changes[0]["input"]["command"], "echo one", "{ran}");
 }
+
+#[test]
+#[cfg(unix)]
+fn links_out_of_the_workspace_are_seen_for_what_they_are() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    sandbox
+        .config("rules:\n  - {effect: deny, tool: read, path: \"secret/**\"}\n  - {effect: allow, tool: write, path: \"**\"}\n")
+        .write("elsewhere/key", "words")
+        .write("ws/secret/key", "words")
+        .write("ws/plain", "words");
+    symlink(sandbox.path("elsewhere"), sandbox.path("ws/out")).unwrap();
+    symlink("../elsewhere/new", sandbox.path("ws/dangling")).unwrap();
+    symlink("secret/key", sandbox.path("ws/inner")).unwrap();
+    symlink("plain", sandbox.path("ws/same")).unwrap();
+    let refused = |call: &str| {
+        let ran = sandbox.run(&["approvals", "test", call]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        let line = ran
+            .stdout
+            .lines()
+            .find(|line| line.starts_with("but the tool refuses it"));
+        line.map(str::to_owned)
+    };
+    for call in ["read: out/key", "write: out/new", "write: dangling"] {
+        let line = refused(call).unwrap_or_default();
+        assert!(line.contains("outside of the workspace"), "{call}: {line}");
+    }
+    let line = refused("read: inner").unwrap_or_default();
+    assert!(line.contains("deny read"), "a rule about where it leads: {line}");
+    for call in [
+        "read: plain",
+        "read: same",
+        "read: secret/key",
+        "read: /etc/passwd",
+        "write: new/file",
+    ] {
+        assert_eq!(refused(call), None, "{call}");
+    }
+    let ran = sandbox.run(&["run", "--yes", "--quiet", "read out/key"]);
+    assert!(
+        ran.stdout.contains("is outside the workspace"),
+        "the tool says the same: {ran}"
+    );
+}

@@ -1,8 +1,12 @@
 //! What the rules say about a call, for front ends: what would happen and by which rule, what "always" would keep, and whether
 //! another rule would do.
 
-use agentx_agent::approval::{Verdict, covers, describe, judge, suggested};
-use agentx_agent::pattern::fits;
+use std::path::Path;
+
+use agentx_agent::approval::{
+    Verdict, covers, describe, is_outside_workspace, judge, refused_where_it_leads, suggested,
+};
+use agentx_agent::pattern::{fits, normalize};
 use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
@@ -45,6 +49,32 @@ impl Ruling {
             always,
         }
     }
+}
+
+/// Why a tool would not do a call although the rules let it, or a person does: its path leads to `real` through a link, and that lies
+/// outside of the workspace, or a rule says more about that place. `root` is where the workspace itself leads. Nobody can be asked any
+/// more at that point.
+pub fn refused_by_the_tool(
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+    root: &Path,
+    real: &Path,
+) -> Option<String> {
+    let written = input.get(tool.path_argument.as_ref()?)?.as_str()?;
+    let place = match real.strip_prefix(root) {
+        // The workspace itself may be reached through a link; rules name it as it is written.
+        Ok(inside) => Path::new(&config.workspace).join(inside),
+        Err(_) => real.to_owned(),
+    };
+    let place = normalize("/", &place.to_string_lossy());
+    if normalize(&config.workspace, written) == place {
+        return None;
+    }
+    if !real.starts_with(root) && !is_outside_workspace(config, tool, input) {
+        return Some(format!("it leads to {place}, outside of the workspace"));
+    }
+    refused_where_it_leads(config, tool, input, &place)
 }
 
 /// Why a call would be asked about also with this rule; `None` where it would not, or there is no such tool.

@@ -138,6 +138,15 @@ fn names_in(directory: &Path) -> Vec<String> {
         .collect()
 }
 
+/// Where a path really leads that is absolute or begins at the workspace: symbolic links resolved, also of what does not
+/// exist yet.
+///
+/// # Errors
+/// Where links lead in a circle, or a part of the path is no directory.
+pub fn where_it_leads(workspace: &Path, path: &str) -> io::Result<PathBuf> {
+    real_path(&workspace.join(path), &mut BUDGET.clone())
+}
+
 /// Symbolic links and missing directories that are followed for one path before it counts as endless.
 const BUDGET: u32 = 256;
 

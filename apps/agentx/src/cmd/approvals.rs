@@ -1,11 +1,15 @@
 //! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
 
+use std::path::Path;
+
 use agentx::config::{
     Loaded, Origin, Sourced, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
 };
 use agentx::runtime::{
-    Delivery, Derived, Ruling, SessionFold, SessionQuery, TrialReport, View, names_a_tool, try_rule,
+    Decided, Delivery, Derived, Ruling, SessionFold, SessionQuery, TrialReport, View, names_a_tool,
+    refused_by_the_tool, try_rule,
 };
+use agentx::tools::where_it_leads;
 use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
 use serde_json::{Value, json};
 
@@ -40,7 +44,8 @@ pub(crate) fn run(
             }
             ApprovalsCommand::Test { call, session } => {
                 let config = config_of(place, loaded, session.as_deref()).await?;
-                test(&config, loaded, call, json, console)?;
+                let is_here = place.remote().is_none();
+                test(&config, loaded, (call.as_str(), is_here), json, console)?;
             }
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,
             ApprovalsCommand::Remove { number } => remove(loaded, *number, console)?,
@@ -187,12 +192,15 @@ fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Valu
 fn test(
     config: &AgentConfig,
     loaded: &Loaded,
-    words: &str,
+    (words, is_here): (&str, bool),
     as_json: bool,
     console: &mut Console,
 ) -> Result<(), CliError> {
     let (tool, input) = call_of(&config.tools, words)?;
     let ruling = Ruling::of(config, tool, &input);
+    let refused = is_here
+        .then(|| refused_at_the_place(config, tool, &input))
+        .flatten();
     if as_json {
         let rules: Vec<Value> = ruling
             .rules
@@ -201,7 +209,7 @@ fn test(
             .collect();
         return console.out_pretty(&json!({
             "decision": ruling.decision, "because": ruling.because, "rules": rules, "always": ruling.always,
-            "still_asked": ruling.still_asked, "tool": tool.name, "input": input,
+            "still_asked": ruling.still_asked, "refused_by_the_tool": refused, "tool": tool.name, "input": input,
         }));
     }
     let mut text = format!("{}: {}\n", ruling.decision.as_str(), visible(&ruling.because));
@@ -218,7 +226,21 @@ fn test(
             visible(why)
         ));
     }
+    if let Some(why) = refused.filter(|_| ruling.decision != Decided::Deny) {
+        text.push_str(&format!("but the tool refuses it: {}\n", visible(&why)));
+    }
     console.out(&text)
+}
+
+/// Why the tool itself would refuse a call: where its path leads to on this machine.
+fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
+    let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
+    let workspace = Path::new(&config.workspace);
+    let root = workspace.canonicalize().ok()?;
+    match where_it_leads(workspace, path) {
+        Ok(real) => refused_by_the_tool(config, tool, input, &root, &real),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 fn add(
