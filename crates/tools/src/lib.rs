@@ -36,5 +36,5 @@ pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 pub use restore::{plan_restore, restore};
 pub use todo::{TodoItem, TodoStatus};
 pub use toolbox::{DuplicateTool, Toolbox};
-pub use workspace::where_it_leads;
 pub use typed::{ToolAbout, Typed, TypedTool};
+pub use workspace::where_it_leads;
