@@ -53,6 +53,7 @@ fn what_is_queued_is_shown_taken_back_and_written_otherwise() {
     assert_eq!(count(&chat, "  2 › and (+1 lines)"), 0, "it is in the line again");
     chat.keys(" words");
     chat.keys(ALT_UP);
+    chat.wait_until_gone("  1 › thanks");
     chat.wait_for_last("  more words");
     assert!(
         count(&chat, "› thanks") == 1,
