@@ -8,6 +8,9 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::style::Style;
 use crate::text::{Row, Span, grapheme_width};
 
+/// So many columns are moved down and not written again.
+const WORTH_MOVING: usize = 16;
+
 /// Knows what the terminal shows, and writes the way from there to the next frame.
 #[derive(Clone, Debug)]
 pub struct Painter {
@@ -55,9 +58,10 @@ impl Painter {
         let live = if live.is_empty() { &empty } else { live };
         let moved = done.len();
         let mut painted = 0;
-        for (i, row) in done.iter().chain(live).enumerate() {
-            let row = self.fitting(row);
-            painted += usize::from(self.paint(i, &row));
+        let rows: Vec<Row> = done.iter().chain(live).map(|row| self.fitting(row)).collect();
+        self.make_room(&rows);
+        for (i, row) in rows.iter().enumerate() {
+            painted += usize::from(self.paint(i, row));
         }
         self.clear_from(moved + live.len());
         self.place(moved, cursor);
@@ -94,6 +98,33 @@ impl Painter {
     pub fn clear(&mut self) -> String {
         *self = Self::new(self.columns, self.rows);
         "\u{1b}[2J\u{1b}[H".to_owned()
+    }
+
+    /// Where rows come above others that stay as they are, moves those down: the terminal does that for less than it costs to write
+    /// them again.
+    fn make_room(&mut self, rows: &[Row]) {
+        let before = self.shown.len();
+        let Some(more) = rows.len().checked_sub(before).filter(|more| *more > 0) else {
+            return;
+        };
+        let ends = self.shown.iter().rev().zip(rows.iter().rev());
+        let staying = ends.take_while(|(old, new)| old == new).count();
+        let width: usize = self.shown[before - staying..].iter().map(Row::width).sum();
+        // All of it has to be on the screen, to be reached.
+        if width < WORTH_MOVING || rows.len() > self.rows {
+            return;
+        }
+        self.go_to(before - 1);
+        self.bytes.push_str(&"\r\n".repeat(more));
+        let up = more + staying - 1;
+        if up > 0 {
+            let _ = write!(self.bytes, "\u{1b}[{up}A");
+        }
+        let _ = write!(self.bytes, "\u{1b}[{more}L");
+        let at = before - staying;
+        self.shown
+            .splice(at..at, std::iter::repeat_n(Row::default(), more));
+        (self.at, self.placed) = (at, None);
     }
 
     fn fitting(&self, row: &Row) -> Row {

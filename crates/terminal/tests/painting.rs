@@ -104,6 +104,25 @@ fn a_link_begins_and_ends_with_its_words() {
 }
 
 #[test]
+fn what_stays_below_is_moved_and_not_written_again() {
+    let (mut painter, mut screen) = (Painter::new(40, 6), Screen::new(40, 6));
+    let status = row("opus answers · 2s · Esc stops");
+    let mut expected = Vec::new();
+    for i in 0..20 {
+        let bytes = painter.frame(
+            &[row(&format!("line {i}"))],
+            &[row("half"), status.clone()],
+            Some((0, 4)),
+        );
+        assert!(i == 0 || !bytes.contains("Esc stops"), "{bytes:?}");
+        screen.write(&bytes);
+        expected.push(format!("line {i}"));
+        let shown = [&expected[..], &["half".to_owned(), status.text()]].concat();
+        assert_eq!(screen.all(), shown);
+    }
+}
+
+#[test]
 fn a_narrower_terminal_keeps_every_line_once() {
     let (mut painter, mut screen) = (Painter::new(40, 10), Screen::new(40, 10));
     screen.write(&painter.frame(

@@ -69,6 +69,14 @@ impl FakeTerminal {
             'B' => self.go((self.row + n).min(self.rows - 1), self.column),
             'K' => self.cells[self.row][self.column..].fill(" ".to_owned()),
             'C' => self.go(self.row, (self.column + n).min(self.columns - 1)),
+            'L' => {
+                let wide = self.columns;
+                for _ in 0..n.min(self.rows - self.row) {
+                    self.cells.pop();
+                    self.cells.insert(self.row, vec![" ".to_owned(); wide]);
+                }
+                self.go(self.row, 0);
+            }
             'H' => self.go(0, 0),
             'J' => {
                 let from = if arguments == "2" {
