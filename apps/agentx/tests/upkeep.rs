@@ -176,13 +176,13 @@ fn a_shell_completes_ids_and_agents() {
             program.display(),
             words.len()
         );
-        let mut shell = sandbox.command(&[]);
+        let shell = sandbox.command(&[]);
         let mut bash = std::process::Command::new("bash");
         bash.args(["--norc", "-c", &text])
             .env_clear()
             .current_dir(sandbox.path("ws"));
         bash.envs(shell.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        drop(shell.stdin(std::process::Stdio::null()));
+        bash.stdin(std::process::Stdio::null());
         String::from_utf8(bash.output().unwrap().stdout).unwrap()
     };
     for words in [
