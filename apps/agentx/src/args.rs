@@ -75,7 +75,12 @@ pub(crate) struct Global {
     )]
     pub(crate) connect: Option<String>,
     /// Print lists and reports as JSON
-    #[arg(long, global = true, hide_short_help = true, help_heading = "Options for every command")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        help_heading = "Options for every command"
+    )]
     pub(crate) json: bool,
     /// Explain it on one screen; `agentx help COMMAND` says more
     #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Options for every command")]
@@ -104,7 +109,7 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "TIME", help_heading = "Agent", hide_short_help = true)]
     pub(crate) timeout: Option<String>,
     /// Who decides about calls that no rule decides
-    #[arg(long, value_name = "WHO", help_heading = "Agent")]
+    #[arg(long, value_name = "WHO", help_heading = "Agent", hide_short_help = true)]
     pub(crate) approve: Option<Approve>,
     /// Do whatever is asked for: the same as --approve auto, and rules that ask are answered with yes
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
@@ -154,7 +159,7 @@ pub(crate) enum Approve {
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionArgs {
     /// Go on with this session
-    #[arg(long, value_name = "ID", help_heading = "Session", conflicts_with_all = ["resume", "last"])]
+    #[arg(long, value_name = "ID", help_heading = "Session", hide_short_help = true, conflicts_with_all = ["resume", "last"])]
     pub(crate) session: Option<String>,
     /// Go on with this session, or without ID with the latest of this directory
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
@@ -163,7 +168,7 @@ pub(crate) struct SessionArgs {
     #[arg(long, help_heading = "Session", conflicts_with = "resume")]
     pub(crate) last: bool,
     /// Leave that session as it is and go on in a copy of it
-    #[arg(long, help_heading = "Session")]
+    #[arg(long, help_heading = "Session", hide_short_help = true)]
     pub(crate) fork: bool,
 }
 
@@ -265,10 +270,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output_format: OutputFormat,
     /// Which events stream-json prints
-    #[arg(long, value_name = "VIEW", default_value = "runtime")]
+    #[arg(long, value_name = "VIEW", default_value = "runtime", hide_short_help = true)]
     pub(crate) view: ViewArg,
     /// Print what each agent says apart, its name before each line
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) streams: bool,
     /// Say nothing about how it goes
     #[arg(short, long)]

@@ -51,7 +51,7 @@ pub(crate) fn screen() -> String {
     text.push_str(
         "\nOptions:\n\
          \u{20} -m, --model <NAME>   Ask this model: an id, an alias, or PROVIDER/ID\n\
-         \u{20}     --agent <NAME>   Talk to this agent of `.agentx/agents` or of your own files\n\
+         \u{20}     --agent <NAME>   Talk to this agent of `.agentx/agents` or your own files\n\
          \u{20} -y, --yes            Do whatever is asked for; --approve <WHO> says it finer\n\
          \u{20}     --connect <URL>  Do it on the server at this address\n\
          \u{20}     --data <DIR>     Keep sessions in this directory\n\
