@@ -6,6 +6,7 @@ mod common;
 #[path = "common/pty.rs"]
 mod pty;
 #[path = "../src/testing/terminal.rs"]
+#[allow(dead_code, reason = "the tests of the screen use more of it")]
 mod terminal;
 
 use common::Sandbox;

@@ -89,8 +89,8 @@ impl Stepper {
             KeyCode::PageDown => self.go(self.at + PAGE),
             KeyCode::Home => self.go(0),
             KeyCode::End | KeyCode::Char('G') => self.go(usize::MAX),
-            KeyCode::Char('[') => self.to_input(false),
-            KeyCode::Char(']') => self.to_input(true),
+            KeyCode::Char('[') => self.go_to_input(false),
+            KeyCode::Char(']') => self.go_to_input(true),
             KeyCode::Up | KeyCode::Char('k') => self.scrolled = self.scrolled.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => self.scrolled += 1,
             KeyCode::Tab => self.turn(self.pane.next()),
@@ -172,7 +172,7 @@ impl Stepper {
     }
 
     /// Goes to what a person said before or after this.
-    fn to_input(&mut self, onward: bool) {
+    fn go_to_input(&mut self, onward: bool) {
         let found = self.find(onward, |fact| {
             matches!(fact.event, EnvironmentEvent::UserMessage(_))
         });
