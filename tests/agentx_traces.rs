@@ -154,7 +154,10 @@ fn recorded_sessions_are_condensed_anywhere_and_taken_back() {
         .iter()
         .map(|(name, theirs)| condensing::condense_everywhere(name, &Ours::fold(&theirs.events).fold))
         .sum();
-    assert!(traces.is_empty() || summaries > traces.len(), "{summaries} summaries");
+    assert!(
+        traces.is_empty() || summaries > traces.len(),
+        "{summaries} summaries"
+    );
 }
 
 #[test]

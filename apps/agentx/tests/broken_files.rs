@@ -1,5 +1,7 @@
 //! Agents and tools whose files have mistakes, as a person meets them: each mistake with its place, also where the thing is used;
 //! and arguments that a tool does not take.
+#![allow(clippy::panic, reason = "a test that cannot start fails")]
+
 mod common;
 
 use common::Sandbox;

@@ -118,7 +118,12 @@ fn reasoning_is_folded_and_shown_again() {
     chat.keys("think about rain\r");
     chat.wait_for("words (/thinking shows it)");
     chat.wait_for_last("›");
-    assert!(!chat.lines().iter().any(|line| line.contains("this is not reasoning")));
+    assert!(
+        !chat
+            .lines()
+            .iter()
+            .any(|line| line.contains("this is not reasoning"))
+    );
     chat.keys("/thinking\r");
     chat.wait_for("this is not reasoning");
     chat.wait_for_last("›");

@@ -340,15 +340,25 @@ fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
     assert_eq!(again.code, Some(8), "{again}");
     // Somebody who may use the server, and does not run it.
     let key = printed(&elsewhere, &["identity", "new"]);
-    let key = key.split_whitespace().find(|word| word.starts_with("ed25519:")).unwrap();
+    let key = key
+        .split_whitespace()
+        .find(|word| word.starts_with("ed25519:"))
+        .unwrap();
     assert_eq!(sandbox.run(&["identity", "trust", key]).code, Some(0));
     elsewhere.write("ws/session.json", &document);
     for words in [&["sessions", "gc"][..], &["sessions", "import", "session.json"]] {
         let refused = ask(&elsewhere, &server, words);
         assert_eq!(refused.code, Some(10), "{refused}");
-        assert!(refused.stderr.contains("for whoever runs the server"), "{refused}");
+        assert!(
+            refused.stderr.contains("for whoever runs the server"),
+            "{refused}"
+        );
         assert!(refused.stderr.contains("--as operator"), "{refused}");
     }
     let spent = ask(&elsewhere, &server, &["usage"]);
-    assert_eq!((spent.code, spent.stderr.as_str()), (Some(0), "nothing was spent\n"), "{spent}");
+    assert_eq!(
+        (spent.code, spent.stderr.as_str()),
+        (Some(0), "nothing was spent\n"),
+        "{spent}"
+    );
 }

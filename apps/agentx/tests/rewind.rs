@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::disallowed_methods,
     reason = "a test: it fails by panicking, and reads files"
 )]

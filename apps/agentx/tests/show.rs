@@ -28,17 +28,32 @@ fn said(sandbox: &Sandbox) -> String {
 fn a_search_names_a_place_and_the_place_is_shown() {
     let sandbox = Sandbox::new();
     let id = said(&sandbox);
-    let found = sandbox.command(&["sessions", "search", "--json", "日志"]).output().unwrap();
+    let found = sandbox
+        .command(&["sessions", "search", "--json", "日志"])
+        .output()
+        .unwrap();
     let found: Value = serde_json::from_slice(&found.stdout).unwrap();
-    let hit = found.as_array().unwrap().iter().find(|hit| hit["role"] == "user").unwrap();
+    let hit = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|hit| hit["role"] == "user")
+        .unwrap();
     assert_eq!(hit["session_id"], id.as_str());
     let seq = hit["seq"].to_string();
     let shown = sandbox.run(&["show", &id, "--at", &seq]);
     assert_eq!(shown.code, Some(0), "{shown}");
-    let marked: Vec<&str> = shown.stdout.lines().filter(|line| line.starts_with('▸')).collect();
+    let marked: Vec<&str> = shown
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with('▸'))
+        .collect();
     assert_eq!(marked.len(), 1, "{shown}");
     assert!(marked[0].ends_with("› 看会话日志"), "{shown}");
-    assert!(shown.stdout.contains("› hello"), "what was said before it: {shown}");
+    assert!(
+        shown.stdout.contains("› hello"),
+        "what was said before it: {shown}"
+    );
     let as_before = sandbox.run(&["sessions", "show", &id, "--at", &seq]);
     assert_eq!(as_before.stdout, shown.stdout);
     let nowhere = sandbox.run(&["show", &id, "--at", "9999"]);
@@ -57,21 +72,35 @@ fn programs_and_pipes_get_steps() {
     assert!(lines.stdout.contains("session_opened"), "{lines}");
     assert!(lines.stdout.contains("a person says: 看会话日志"), "{lines}");
     let all = sandbox.run(&["show", &id, "--step", "--json"]);
-    let all: Vec<Value> = all.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all: Vec<Value> = all
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert!(all.iter().zip(1..).all(|(event, seq)| event["seq"] == seq));
-    let second = all.iter().find(|event| event["words"] == "a person says: 看会话日志").unwrap();
+    let second = all
+        .iter()
+        .find(|event| event["words"] == "a person says: 看会话日志")
+        .unwrap();
     let seq = second["seq"].to_string();
     let step = sandbox.run(&["show", &id, "--step", &seq, "--json"]);
     let step: Value = serde_json::from_str(&step.stdout).unwrap();
     assert_eq!(step["event"]["event"], "user_message");
     assert_eq!(step["state"]["last_seq"].to_string(), seq);
-    assert!(step["context"]["messages"].as_array().unwrap().len() >= 2, "{step}");
+    assert!(
+        step["context"]["messages"].as_array().unwrap().len() >= 2,
+        "{step}"
+    );
     let text = sandbox.run(&["show", &id, "--step", &seq]);
     for head in ["── event", "── state", "── context"] {
         assert!(text.stdout.contains(head), "{text}");
     }
     for wrong in ["0", "9999", "x"] {
-        assert_eq!(sandbox.run(&["show", &id, "--step", wrong]).code, Some(2), "{wrong}");
+        assert_eq!(
+            sandbox.run(&["show", &id, "--step", wrong]).code,
+            Some(2),
+            "{wrong}"
+        );
     }
 }
 

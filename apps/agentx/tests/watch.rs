@@ -27,7 +27,11 @@ fn who_watches_sees_what_happens_and_when_it_is_over() {
     let mut said = BufReader::new(watch.stderr.take().unwrap()).lines();
     let first = said.next().unwrap().unwrap();
     assert!(first.contains("drives it"), "{first}");
-    assert_eq!(sandbox.run(&["sessions", "list", "--json"]).stdout, before, "nothing is written");
+    assert_eq!(
+        sandbox.run(&["sessions", "list", "--json"]).stdout,
+        before,
+        "nothing is written"
+    );
     chat.keys("thanks\r");
     chat.wait_for("You are welcome.");
     chat.wait_for_last("›");
@@ -36,9 +40,17 @@ fn who_watches_sees_what_happens_and_when_it_is_over() {
     let mut shown = String::new();
     watch.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
     let last = said.map(Result::unwrap).last().unwrap();
-    assert!(last.contains("has left it; go on with: agentx resume ses_"), "{last}");
+    assert!(
+        last.contains("has left it; go on with: agentx resume ses_"),
+        "{last}"
+    );
     assert_eq!(watch.wait().unwrap().code(), Some(0));
-    let order = ["› hello", "AgentX's built-in demo", "› thanks", "You are welcome."];
+    let order = [
+        "› hello",
+        "AgentX's built-in demo",
+        "› thanks",
+        "You are welcome.",
+    ];
     let places: Vec<usize> = order.iter().map(|text| shown.find(text).unwrap()).collect();
     assert!(places.is_sorted(), "{shown}");
     assert_eq!(shown.matches("You are welcome.").count(), 1, "{shown}");
@@ -59,7 +71,10 @@ fn a_watch_on_a_screen_is_left_by_a_key() {
     watch.keys("q");
     assert_eq!(watch.end(), Some(0));
     let shown = watch.lines().join("\n");
-    assert!(!shown.contains("watching ses_"), "the last row is taken away:\n{shown}");
+    assert!(
+        !shown.contains("watching ses_"),
+        "the last row is taken away:\n{shown}"
+    );
 }
 
 #[test]

@@ -46,8 +46,8 @@ mod summary;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, CondensedRange, Envelope, EnvironmentEvent, NanoUsd, RunId,
-    Usage,
+    Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, CondensedRange, Envelope,
+    EnvironmentEvent, NanoUsd, RunId, Usage,
 };
 use serde::{Deserialize, Serialize};
 

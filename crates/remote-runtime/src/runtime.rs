@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, ModelInfo, NamedAgent, OpenRequest, ReplayReport, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, Subscription,
-    UsageQuery, UsageRow, VerifyReport, View,
+    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, Subscription, UsageQuery,
+    UsageRow, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
 use agentx_types::{AgentConfig, BlobId, ConfigChange, ModelSpec, OwnerId, Seat, SessionId, ToolSpec};

@@ -448,12 +448,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 type Disk = BTreeMap<&'static str, String>;
 
+/// An event that touched a file: its `seq`, what it found, and what it left.
+type Touch = (u64, Option<String>, Option<String>);
+
 /// What is right, kept apart from what is tested: the disk before each event that touched it.
 #[derive(Default)]
 struct Oracle {
     inputs: Vec<u64>,
-    /// By name: the event that touched it, what it found, and what it left.
-    touched: BTreeMap<&'static str, Vec<(u64, Option<String>, Option<String>)>>,
+    touched: BTreeMap<&'static str, Vec<Touch>>,
 }
 
 impl Oracle {

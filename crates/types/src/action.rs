@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, Kept, MessageId, ModelRequest,
-    RecordedEffects, RunId, ToolCallId, ToolStatus, UserMessage,
+    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, Kept, MessageId,
+    ModelRequest, RecordedEffects, RunId, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.

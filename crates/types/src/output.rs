@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::{ContextChange, Medium, Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId, ToolStatus, Usage};
+use crate::{
+    ContextChange, Medium, Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId, ToolStatus,
+    Usage,
+};
 
 /// What an agent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

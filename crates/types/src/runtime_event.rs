@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof, InputMode,
-    MessageId, OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId,
-    ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
+    AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
+    InputMode, MessageId, OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason,
+    ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
     UserMessageAdded,
 };
 

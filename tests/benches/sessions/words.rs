@@ -39,7 +39,11 @@ impl Words {
         while text.len() < bytes {
             let word = self.word().to_owned();
             text.push_str(&word);
-            text.push(if self.random() % 12 == 0 { '\n' } else { ' ' });
+            text.push(if self.random().is_multiple_of(12) {
+                '\n'
+            } else {
+                ' '
+            });
         }
         text
     }

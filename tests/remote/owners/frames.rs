@@ -19,15 +19,47 @@ enum Needs {
 /// One frame, its payload, what it needs, and what else is wrong with it for those who may send it.
 type Frame = (&'static str, Value, Needs, &'static str);
 
+/// A payload that is about the session.
+fn of(more: Value) -> Value {
+    let mut payload = json!({"session_id": "{session}"});
+    payload
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    payload
+}
+
 fn table() -> Vec<Frame> {
-    let of = |more: Value| {
-        let mut payload = json!({"session_id": "{session}"});
-        payload
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        payload
-    };
+    let mut frames = of_watchers_and_too_late();
+    frames.extend(commands());
+    frames.extend(of_the_wheel());
+    frames
+}
+
+fn commands() -> Vec<Frame> {
+    vec![
+        (
+            "system_command",
+            of(json!({"command": "rename", "args": {"title": "titleOfNobodyElse"}})),
+            Needs::Drive,
+            "",
+        ),
+        (
+            "system_command",
+            of(json!({"command": "change", "args": {"change": {"limits": {"max_iterations": 9}}}})),
+            Needs::Drive,
+            "",
+        ),
+        (
+            "system_command",
+            of(json!({"command": "revise", "args": {"message_id": "msg_none"}})),
+            Needs::Drive,
+            "refused",
+        ),
+    ]
+}
+
+fn of_watchers_and_too_late() -> Vec<Frame> {
     vec![
         ("subscribe", of(json!({"view": "environment"})), Needs::Watch, ""),
         ("unsubscribe", of(json!({})), Needs::Watch, ""),
@@ -61,24 +93,11 @@ fn table() -> Vec<Frame> {
             Needs::Drive,
             "",
         ),
-        (
-            "system_command",
-            of(json!({"command": "rename", "args": {"title": "titleOfNobodyElse"}})),
-            Needs::Drive,
-            "",
-        ),
-        (
-            "system_command",
-            of(json!({"command": "change", "args": {"change": {"limits": {"max_iterations": 9}}}})),
-            Needs::Drive,
-            "",
-        ),
-        (
-            "system_command",
-            of(json!({"command": "revise", "args": {"message_id": "msg_none"}})),
-            Needs::Drive,
-            "refused",
-        ),
+    ]
+}
+
+fn of_the_wheel() -> Vec<Frame> {
+    vec![
         ("interrupt", of(json!({})), Needs::Drive, ""),
         ("wheel", of(json!({"wish": "take"})), Needs::Drive, ""),
         ("wheel", of(json!({"wish": "release"})), Needs::Drive, ""),

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use agentx::runtime::SessionState;
 use agentx::types::{
-    ApprovalRequested, ContentPart, ContextChange, Envelope, InputMode, MessageId, RunId, RuntimeEvent, ToolCallId,
+    ApprovalRequested, ContentPart, ContextChange, Envelope, InputMode, MessageId, RunId, RuntimeEvent,
+    ToolCallId,
 };
 
 use super::queue::{Queue, Waiting};
@@ -104,7 +105,8 @@ impl Desk {
         if mode != Some(InputMode::Queue) {
             let run_id = waiting.run_id();
             let before = self.sent.len();
-            self.sent.retain(|sent| sent.run_id.is_none() || sent.run_id != run_id);
+            self.sent
+                .retain(|sent| sent.run_id.is_none() || sent.run_id != run_id);
             if self.sent.len() == before {
                 self.inherited = self.inherited.saturating_sub(1);
             }

@@ -26,8 +26,8 @@ mod rules;
 pub(crate) mod screen;
 mod shell;
 pub(crate) mod slash;
-pub(crate) mod standing;
 mod spending;
+pub(crate) mod standing;
 mod status;
 pub(crate) mod terminal;
 pub(crate) mod typed;
@@ -326,7 +326,8 @@ impl<'a> Chat<'a> {
         self.ask_if_new(asked_before.as_ref());
         self.call_if_long(&envelope.event, is_of_another);
         self.say_aloud(&envelope.event, is_of_another);
-        self.progress.event(&envelope.event, is_of_another, Instant::now());
+        self.progress
+            .event(&envelope.event, is_of_another, Instant::now());
     }
 
     fn said(&mut self, text: &str) {

@@ -244,10 +244,7 @@ mod tests {
             role: Role::User,
             content: vec![ContentPart::text("x")],
         };
-        UserMessageAdded {
-            message: message.into(),
-        }
-        .into()
+        UserMessageAdded { message }.into()
     }
 
     fn texts(queue: &Queue) -> Vec<&str> {

@@ -222,10 +222,11 @@ impl Script {
                     Err(what) => (self.said, self.failure) = (None, Some(what)),
                 }
             }
-            (None, Some(_)) => match self.next() {
-                Some(next) => tokio::time::sleep_until(next).await,
-                None => {}
-            },
+            (None, Some(_)) => {
+                if let Some(next) = self.next() {
+                    tokio::time::sleep_until(next).await;
+                }
+            }
             (None, None) => std::future::pending().await,
         }
     }

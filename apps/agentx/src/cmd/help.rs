@@ -139,7 +139,8 @@ mod tests {
         let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
         let mut real: Vec<&str> = visible.map(clap::Command::get_name).collect();
         let mut named = names.clone();
-        (real.sort_unstable(), named.sort_unstable());
+        real.sort_unstable();
+        named.sort_unstable();
         assert_eq!(named, real, "the first screen has every command");
         assert!(
             screen.lines().count() <= 24 && screen.lines().all(|line| line.len() <= 80),

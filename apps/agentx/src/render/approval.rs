@@ -13,7 +13,8 @@ use super::style::Style;
 pub(crate) const PROMPT: &str = "allow? y once · s session · a always · n no › ";
 
 /// The same, for who listens.
-const PROMPT_IN_WORDS: &str = "allow it? type y for this once, s for this session, a for always, n for no, and press Enter";
+const PROMPT_IN_WORDS: &str =
+    "allow it? type y for this once, s for this session, a for always, n for no, and press Enter";
 
 /// What is printed where the answer is a line.
 pub(crate) fn prompt_of_lines(style: Style) -> &'static str {

@@ -138,6 +138,8 @@ impl FakeTerminal {
         lines
     }
 
+    /// Where the next letter goes: row and column.
+    #[allow(dead_code, reason = "each test uses a part of it")]
     pub(crate) fn cursor(&self) -> (usize, usize) {
         (self.row, self.column)
     }

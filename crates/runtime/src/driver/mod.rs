@@ -220,7 +220,14 @@ impl Driver {
                     "no decision about the call {id} is awaited"
                 ))),
             },
-            Check::Converses if self.fold.root_agent().is_some_and(|agent| agent.react().is_some()) => Ok(None),
+            Check::Converses
+                if self
+                    .fold
+                    .root_agent()
+                    .is_some_and(|agent| agent.react().is_some()) =>
+            {
+                Ok(None)
+            }
             Check::Converses => Err(RuntimeError::Refused(
                 "this agent hands inputs on: it has no conversation that could be condensed".into(),
             )),

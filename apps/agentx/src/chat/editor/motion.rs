@@ -252,7 +252,7 @@ pub(super) fn find(
     (back, till): (bool, bool),
     count: usize,
 ) -> Option<usize> {
-    let is_it = |grapheme: &str| grapheme.chars().next() == Some(sign);
+    let is_it = |grapheme: &str| grapheme.starts_with(sign);
     if back {
         let start = row_start(text, at);
         let mut found = text[start..at]
