@@ -21,10 +21,20 @@ pub(super) fn block(text: &str, theme: &Theme, columns: usize) -> Vec<Line> {
     let text = closed(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut fold = Fold::new(theme, columns);
-    for event in Parser::new_ext(&text, options) {
-        fold.event(event);
+    for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
+        fold.event(plain_tilde(event, &text[range]));
     }
     fold.done()
+}
+
+/// Words between single tildes are not struck through: who writes "~5 to ~10" means about so much.
+fn plain_tilde<'a>(event: Event<'a>, source: &str) -> Event<'a> {
+    match event {
+        Event::Start(Tag::Strikethrough) | Event::End(TagEnd::Strikethrough) if !source.starts_with("~~") => {
+            Event::Text("~".into())
+        }
+        event => event,
+    }
 }
 
 /// A line of code with its colours.

@@ -230,6 +230,16 @@ fn a_table_that_does_not_fit_is_told_as_records() {
     assert!(at_once(text, 30).iter().all(|row| crate::width(row) <= 30));
 }
 
+#[test]
+fn about_so_much_is_not_struck_through() {
+    assert_eq!(
+        at_once("from ~5 to ~10, not ~~20~~ 15", 60),
+        ["from ~5 to ~10, not 20 15"]
+    );
+    let text = "]~> 11(a](-aa~\n[~a1a#[`>(-][a#a>|#]a|a~\na-] ]>你a你a你a- (你1~[]`])1aa1(a你a#~-";
+    assert_eq!(in_pieces(text, 12, 6), at_once(text, 12));
+}
+
 proptest! {
     #[test]
     fn anything_comes_to_the_same_in_pieces(text in "([a-z*_`#>|\\-1.~ 你\\[\\]()]{0,12}\n?){0,14}", columns in 12usize..60, step in 1usize..7) {
