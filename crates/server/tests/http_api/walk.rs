@@ -69,7 +69,11 @@ fn sample(route: &Listed, agent: &Value, session: &str) -> (Value, String) {
         ("POST", "/v1/sessions/{id}/changes") => json!({"change": {"limits": {}}}),
         ("POST", "/v1/sessions/{id}/roles") => json!({"person": "own_nobody", "role": "watch"}),
         ("POST", "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/fork") => json!({}),
-        ("POST", "/v1/sessions/{id}/verify" | "/v1/sessions/{id}/replay") => none,
+        ("POST", "/v1/import") => json!({
+            "format": "agentx-session", "version": 1, "session_id": "ses_elsewhere000", "title": "", "workspace": "/",
+            "created_at": 1, "hash": "", "blobs": [], "events": [],
+        }),
+        ("POST", "/v1/gc" | "/v1/sessions/{id}/verify" | "/v1/sessions/{id}/replay") => none,
         ("GET" | "DELETE", _) => none,
         (method, path) => panic!("say what {method} {path} is asked with"),
     };
