@@ -22,7 +22,7 @@ pub(crate) struct Spending {
     /// Only what was spent from then on: microseconds since 1970.
     since: Option<Timestamp>,
     /// The same from the beginning of a day of the server's calendar on, as 2026-11-21.
-    #[schemars(regex(pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))]
+    #[schemars(regex(pattern = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"))]
     since_day: Option<String>,
 }
 
@@ -95,5 +95,30 @@ fn is_day(text: &str) -> bool {
         4 | 7 => byte == b'-',
         _ => byte.is_ascii_digit(),
     };
-    text.len() == 10 && text.bytes().enumerate().all(is_right)
+    let number = |range: std::ops::Range<usize>| text.get(range).and_then(|digits| digits.parse::<u8>().ok());
+    text.len() == 10
+        && text.bytes().enumerate().all(is_right)
+        && number(5..7).is_some_and(|month| (1..=12).contains(&month))
+        && number(8..10).is_some_and(|day| (1..=31).contains(&day))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_day;
+
+    #[test]
+    fn a_day_is_one_of_the_calendar() {
+        assert!(is_day("2026-11-21") && is_day("0000-01-01") && is_day("2024-12-31"));
+        for text in [
+            "0000-00-00",
+            "2026-13-01",
+            "2026-00-10",
+            "2026-01-32",
+            "26-1-1",
+            "2026-1-001",
+            "２026-01-0",
+        ] {
+            assert!(!is_day(text), "{text}");
+        }
+    }
 }
