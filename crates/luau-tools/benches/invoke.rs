@@ -19,6 +19,7 @@
     reason = "a benchmark may panic, and prints figures"
 )]
 
+mod bare;
 mod measure;
 
 use std::hint::black_box;
@@ -26,10 +27,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Owner, Script};
+use bare::Bare;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use measure::{lanes_sleep, median, micros, processor, status};
-use mlua::{Either, Function, Lua, LuaSerdeExt};
+use mlua::Lua;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -59,106 +61,6 @@ fn arguments() -> Value {
         "city": "北京", "n": 41, "units": "metric", "days": [1, 2, 3, 4, 5, 6, 7],
         "options": {"wind": true, "rain": false, "note": "as short as it can be"},
     })
-}
-
-/// A function in a VM of its own.
-struct Bare {
-    lua: Lua,
-    invoke: Function,
-    args: Value,
-}
-
-impl Bare {
-    fn new() -> Self {
-        let lua = Lua::new();
-        lua.load(TRIVIAL).exec().unwrap();
-        let invoke: Function = lua.globals().get("invoke").unwrap();
-        Self {
-            lua,
-            invoke,
-            args: arguments(),
-        }
-    }
-
-    /// Arguments and result by serde: what mlua alone costs.
-    fn serde(&self, rounds: usize) -> [f64; 2] {
-        let call = || -> Value {
-            let args = self.args.clone();
-            let given = self.lua.to_value(&args).unwrap();
-            let got: mlua::Value = self.invoke.call((mlua::Value::Nil, given)).unwrap();
-            self.lua.from_value(got).unwrap()
-        };
-        timed(rounds, || drop(black_box(call())))
-    }
-
-    /// Arguments and result by hand, without bounds or checks.
-    fn by_hand(&self, rounds: usize) -> [f64; 2] {
-        let call = || -> Value {
-            let args = self.args.clone();
-            let given = to_luau(&self.lua, &args);
-            from_luau(self.invoke.call((mlua::Value::Nil, given)).unwrap())
-        };
-        timed(rounds, || drop(black_box(call())))
-    }
-}
-
-/// Microseconds of each call: of the processor, and by the clock.
-fn timed(rounds: usize, mut call: impl FnMut()) -> [f64; 2] {
-    let (began, before) = (Instant::now(), processor().1);
-    (0..rounds).for_each(|_| call());
-    let after = processor().1;
-    [
-        micros(after.saturating_sub(before), rounds),
-        micros(began.elapsed(), rounds),
-    ]
-}
-
-type Item<'a> = Either<&'a str, Either<f64, mlua::Value>>;
-
-fn item<'a>(lua: &Lua, value: &'a Value) -> Item<'a> {
-    match value {
-        Value::String(text) => Either::Left(text),
-        Value::Number(number) => Either::Right(Either::Left(number.as_f64().unwrap())),
-        other => Either::Right(Either::Right(to_luau(lua, other))),
-    }
-}
-
-fn to_luau(lua: &Lua, value: &Value) -> mlua::Value {
-    match value {
-        Value::Bool(flag) => mlua::Value::Boolean(*flag),
-        Value::Array(items) => {
-            let table = lua.create_table_with_capacity(items.len(), 0).unwrap();
-            for (index, value) in items.iter().enumerate() {
-                table.raw_set(index + 1, item(lua, value)).unwrap();
-            }
-            mlua::Value::Table(table)
-        }
-        Value::Object(fields) => {
-            let table = lua.create_table_with_capacity(0, fields.len()).unwrap();
-            for (key, value) in fields {
-                table.raw_set(key.as_str(), item(lua, value)).unwrap();
-            }
-            mlua::Value::Table(table)
-        }
-        _ => mlua::Value::Nil,
-    }
-}
-
-fn from_luau(value: mlua::Value) -> Value {
-    match value {
-        mlua::Value::Integer(number) => Value::from(number),
-        mlua::Value::String(text) => Value::String(text.to_str().unwrap().to_owned()),
-        mlua::Value::Table(table) => {
-            let mut fields = serde_json::Map::new();
-            let walked = table.for_each(|key: mlua::LuaString, value: mlua::Value| {
-                fields.insert(key.to_str()?.to_owned(), from_luau(value));
-                Ok(())
-            });
-            walked.unwrap();
-            Value::Object(fields)
-        }
-        _ => Value::Null,
-    }
 }
 
 async fn invoke(script: &Script, host: &Arc<Holds>, args: Value) {
@@ -217,7 +119,7 @@ async fn hop(rounds: usize, at_once: usize) -> f64 {
 }
 
 fn warm(runtime: &tokio::runtime::Runtime) {
-    let bare = Bare::new();
+    let bare = Bare::new(TRIVIAL, arguments());
     let (warm, fewer) = (Warm::new(), ROUNDS / 10);
     bare.serde(fewer);
     runtime.block_on(warm.rounds(fewer, 64));

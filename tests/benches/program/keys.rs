@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::pty::{Winsize, openpty};
 
-use crate::process::{Scratch, agentx};
+use crate::process::{Scratch, agentx, percentile};
 use crate::server::Server;
 
 /// Pieces, and how far they are apart: 500 a second for longer than is typed.
@@ -137,17 +137,11 @@ pub(crate) fn measure() {
     }
     let seconds = began.elapsed().as_secs_f64();
     delays.sort_by(f64::total_cmp);
-    let at = |percent: usize| {
-        delays
-            .get(delays.len() * percent / 100)
-            .copied()
-            .unwrap_or(f64::NAN)
-    };
     println!(
         "{} keys while 500 pieces of Markdown a second came: echo p50 {:.2} ms   p99 {:.2} ms   longest {:.2} ms   {lost} lost   ({:.1} kB/s to the terminal)",
         delays.len(),
-        at(50),
-        at(99),
+        percentile(&delays, 50),
+        percentile(&delays, 99),
         delays.last().copied().unwrap_or(f64::NAN),
         (chat.bytes - before) as f64 / seconds / 1e3,
     );

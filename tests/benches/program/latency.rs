@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use agentx_tests::model_server::now_us;
 
-use crate::process::{Scratch, program};
+use crate::process::{Scratch, percentile, program};
 use crate::server::Server;
 
 const WORDS: usize = 2_000;
@@ -43,16 +43,10 @@ pub(crate) fn measure() {
     let _ = child.kill();
     let _ = child.wait();
     delays.sort_by(f64::total_cmp);
-    let at = |percent: usize| {
-        delays
-            .get(delays.len() * percent / 100)
-            .copied()
-            .unwrap_or(f64::NAN)
-    };
     println!(
         "{} deltas, one a millisecond: p50 {:.2} ms   p99 {:.2} ms   (server to reader, through the log)",
         delays.len(),
-        at(50),
-        at(99)
+        percentile(&delays, 50),
+        percentile(&delays, 99)
     );
 }

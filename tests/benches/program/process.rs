@@ -124,3 +124,11 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
+
+/// The value below which so many of a hundred lie; `sorted` is in order.
+pub(crate) fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    sorted
+        .get(sorted.len() * percent / 100)
+        .copied()
+        .unwrap_or(f64::NAN)
+}

@@ -63,14 +63,8 @@ impl Course {
                 });
                 Taken::Waits
             }
-            InputMode::Steer => {
-                self.inputs.steer(input);
-                Taken::Joins
-            }
-            InputMode::Interrupt => {
-                self.inputs.steer(input);
-                Taken::Interrupts
-            }
+            InputMode::Steer => self.join(input, Taken::Joins),
+            InputMode::Interrupt => self.join(input, Taken::Interrupts),
         }
     }
 
@@ -82,15 +76,14 @@ impl Course {
                 self.inputs.queue(input);
                 Taken::Waits
             }
-            InputMode::Steer => {
-                self.inputs.steer(input);
-                Taken::Joins
-            }
-            InputMode::Interrupt => {
-                self.inputs.steer(input);
-                Taken::Interrupts
-            }
+            InputMode::Steer => self.join(input, Taken::Joins),
+            InputMode::Interrupt => self.join(input, Taken::Interrupts),
         })
+    }
+
+    fn join(&mut self, input: Input, taken: Taken) -> Taken {
+        self.inputs.steer(input);
+        taken
     }
 
     /// Whether an input opens a run at once.

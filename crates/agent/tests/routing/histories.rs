@@ -155,6 +155,14 @@ fn revise(family: &mut Family, a: u8, b: u8) {
     family.fact(Some(Family::root()), None, InputRevised { message_id, mode });
 }
 
+fn close(family: &mut Family, agent_state_id: AgentStateId) {
+    let closed = AgentClosed {
+        agent_state_id: agent_state_id.clone(),
+        reason: "enough".into(),
+    };
+    family.fact(Some(agent_state_id), None, closed);
+}
+
 fn happen(family: &mut Family, (kind, a, b): Op) {
     match kind % 32 {
         0..=5 => {
@@ -208,22 +216,12 @@ fn happen(family: &mut Family, (kind, a, b): Op) {
             }
         }
         28 if !children(family).is_empty() => {
-            let agent_state_id = pick(&children(family), a);
-            let closed = AgentClosed {
-                agent_state_id: agent_state_id.clone(),
-                reason: "enough".into(),
-            };
-            family.fact(Some(agent_state_id), None, closed);
+            let child = pick(&children(family), a);
+            close(family, child);
         }
         29 => stray(family, a, b),
         31 => revise(family, a, b),
-        30 if a.is_multiple_of(16) => {
-            let closed = AgentClosed {
-                agent_state_id: Family::root(),
-                reason: "over".into(),
-            };
-            family.fact(Some(Family::root()), None, closed);
-        }
+        30 if a.is_multiple_of(16) => close(family, Family::root()),
         _ => model(family, a, 7),
     }
 }
