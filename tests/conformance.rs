@@ -8,6 +8,8 @@ mod agents;
 mod condensing;
 #[path = "conformance/errors.rs"]
 mod errors;
+#[path = "conformance/files.rs"]
+mod files;
 #[path = "conformance/following.rs"]
 mod following;
 #[path = "conformance/looking.rs"]
@@ -77,6 +79,9 @@ on_both! {
     condensing:
         a_conversation_is_condensed_shown_and_restored
         what_is_not_condensed_is_not_restored;
+    files:
+        what_a_call_would_change_is_shown
+        files_go_back_and_that_is_taken_back;
     errors:
         what_is_not_there_is_not_there
         what_makes_no_sense_is_refused

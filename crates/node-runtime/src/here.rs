@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentInfo, BoxFuture, ContextView, Jotter, LogError, ModelInfo, NamedAgent, OpenRequest, Record as _,
-    ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit, Session,
-    SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport,
-    View, has_blob, import, watch_log,
+    AgentInfo, BoxFuture, ContextView, FileInQuestion, Jotter, LogError, ModelInfo, NamedAgent, OpenRequest,
+    Record as _, ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit,
+    Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription, UsageQuery, UsageRow,
+    VerifyReport, View, has_blob, import, watch_log,
 };
-use agentx_types::{AgentConfig, BlobId, OwnerId, SessionId, SessionTitled, ToolSpec};
+use agentx_types::{AgentConfig, BlobId, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec};
 
+use crate::in_question::Shown;
 use crate::node::NodeRuntime;
 use crate::replay;
 
@@ -101,6 +102,16 @@ impl Runtime for NodeRuntime {
             }
             Ok(self.log().get_blob(&blob, 0..u64::MAX).await?)
         })
+    }
+
+    fn file_in_question(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        call: &ToolCallId,
+    ) -> BoxFuture<'_, Result<FileInQuestion, RuntimeError>> {
+        let (session, call) = (session.clone(), call.clone());
+        Box::pin(async move { self.file_now(&session, open, &call, Shown::All).await })
     }
 
     fn plan_restore(

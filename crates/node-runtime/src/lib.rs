@@ -7,6 +7,7 @@ mod agents;
 mod compose;
 mod here;
 mod ids;
+mod in_question;
 mod look;
 mod model_router;
 mod node;
@@ -18,5 +19,6 @@ mod try_tool;
 
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
 pub use compose::{DATABASE, open_log};
+pub use in_question::Shown;
 pub use node::{NodeParts, NodeRuntime, WireOptionsOf};
 pub use tool_effector::ToolEffector;

@@ -1,11 +1,15 @@
 //! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come from elsewhere, space that
 //! is given back. Called by the runtime of a server.
 
+use std::sync::Arc;
+
 use agentx_runtime::{
-    RuntimeError, SessionExport, SessionInfo, SessionQuery, Since, UsageQuery, UsageRow, VerifyReport,
+    NamedAgent, RuntimeError, SessionExport, SessionInfo, SessionQuery, Since, UsageQuery, UsageRow,
+    VerifyReport,
 };
+use agentx_types::AgentConfig;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::RemoteRuntime;
 use crate::http::{Ask, Page};
@@ -75,5 +79,23 @@ impl RemoteRuntime {
     pub(crate) async fn give_back(&self) -> Result<u64, RuntimeError> {
         let freed: Freed = self.core().http.json(Ask::post(&["gc"], json!({}))).await?;
         Ok(freed.freed_bytes)
+    }
+
+    /// An agent of the server's files. What it is told otherwise is for the server to weigh, but for the words.
+    pub(crate) async fn named(&self, wanted: NamedAgent) -> Result<AgentConfig, RuntimeError> {
+        let path = ["agents", wanted.agent.as_str()];
+        let approval = wanted.approval.map(|mode| json!(mode));
+        let ask = Ask::get(&path)
+            .with("model", wanted.model)
+            .with(
+                "approval",
+                approval.as_ref().and_then(Value::as_str).map(str::to_owned),
+            )
+            .with("workspace", wanted.workspace);
+        let mut config: AgentConfig = self.core().http.json(ask).await?;
+        if let Some(words) = &wanted.system_prompt {
+            config.system_prompt = Arc::from(words.as_str());
+        }
+        Ok(config)
     }
 }

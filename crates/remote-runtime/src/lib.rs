@@ -5,6 +5,7 @@ mod ask;
 mod core;
 mod endpoint;
 mod environment;
+mod files;
 mod follow;
 mod http;
 pub mod incoming;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentInfo, BoxFuture, ContextView, ModelInfo, NamedAgent, OpenRequest, ReplayReport, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, Subscription, UsageQuery,
-    UsageRow, VerifyReport, View,
+    AgentInfo, BoxFuture, ContextView, FileInQuestion, ModelInfo, NamedAgent, OpenRequest, ReplayReport,
+    RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit, Session, SessionExport,
+    SessionInfo, SessionQuery, Subscription, UsageQuery, UsageRow, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
-use agentx_types::{AgentConfig, BlobId, ConfigChange, ModelSpec, OwnerId, Seat, SessionId, ToolSpec};
+use agentx_types::{
+    AgentConfig, BlobId, ConfigChange, ModelSpec, OwnerId, Seat, SessionId, ToolCallId, ToolSpec,
+};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -195,24 +197,6 @@ impl RemoteRuntime {
             }
         }
     }
-
-    /// An agent of the server's files. What it is told otherwise is for the server to weigh, but for the words.
-    async fn named(&self, wanted: NamedAgent) -> Result<AgentConfig, RuntimeError> {
-        let path = ["agents", wanted.agent.as_str()];
-        let approval = wanted.approval.map(|mode| json!(mode));
-        let ask = Ask::get(&path)
-            .with("model", wanted.model)
-            .with(
-                "approval",
-                approval.as_ref().and_then(Value::as_str).map(str::to_owned),
-            )
-            .with("workspace", wanted.workspace);
-        let mut config: AgentConfig = self.core.http.json(ask).await?;
-        if let Some(words) = &wanted.system_prompt {
-            config.system_prompt = Arc::from(words.as_str());
-        }
-        Ok(config)
-    }
 }
 
 fn check_client(client: &str) -> Result<(), RuntimeError> {
@@ -294,6 +278,32 @@ impl Runtime for RemoteRuntime {
             let named: Named = self.core.http.json(Ask::post(&path, body).once()?).await?;
             Ok(named.session_id)
         })
+    }
+
+    fn file_in_question(
+        &self,
+        session: &SessionId,
+        _: Option<Arc<dyn Session>>,
+        call: &ToolCallId,
+    ) -> BoxFuture<'_, Result<FileInQuestion, RuntimeError>> {
+        Box::pin(self.file(session.clone(), call.clone()))
+    }
+
+    fn plan_restore(
+        &self,
+        session: &SessionId,
+        to_seq: u64,
+    ) -> BoxFuture<'_, Result<RestorePlan, RuntimeError>> {
+        Box::pin(self.restore_plan(session.clone(), to_seq))
+    }
+
+    fn restore(
+        &self,
+        session: &SessionId,
+        _: Option<Arc<dyn Session>>,
+        wish: RestoreWish,
+    ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
+        Box::pin(self.put_back(session.clone(), wish))
     }
 
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {

@@ -7,12 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::{ApprovalInput, ContextWish, LogError, Runtime as _, RuntimeError, UserInput};
-use agentx_types::wire::{
-    ApprovalFrame, CommandFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame,
-};
+use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId, SessionRole};
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::hand::Hand;
 use crate::options::{KEY_CHARS, TITLE_CHARS};
@@ -20,40 +16,6 @@ use crate::state::{Caller, ServerState};
 
 /// How long something may take; what was begun goes on.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The arguments of the command `rename`.
-#[derive(Deserialize)]
-struct Rename {
-    title: String,
-}
-
-/// The arguments of the command `change`.
-#[derive(Deserialize)]
-struct Change {
-    change: ConfigChange,
-}
-
-/// The arguments of the command `revise`.
-#[derive(Deserialize)]
-struct Revise {
-    message_id: MessageId,
-    #[serde(default)]
-    mode: Option<InputMode>,
-}
-
-/// The arguments of the command `context`.
-#[derive(Deserialize)]
-struct Context {
-    wish: ContextWish,
-}
-
-/// The arguments of the command `share`.
-#[derive(Deserialize)]
-struct Share {
-    person: OwnerId,
-    #[serde(default)]
-    role: Option<SessionRole>,
-}
 
 /// Whether a person can say it. What models and tools say comes from them.
 fn is_said(part: &ContentPart) -> bool {
@@ -67,7 +29,7 @@ fn is_said(part: &ContentPart) -> bool {
 }
 
 /// Does something to its end, whatever becomes of whoever waits for it.
-async fn whole<T: Send + 'static>(
+pub(crate) async fn whole<T: Send + 'static>(
     work: impl Future<Output = Result<T, RuntimeError>> + Send + 'static,
 ) -> Result<T, RuntimeError> {
     match tokio::time::timeout(PATIENCE, tokio::spawn(work)).await {
@@ -83,7 +45,7 @@ async fn whole<T: Send + 'static>(
     }
 }
 
-fn remote(code: &str, detail: &str) -> RuntimeError {
+pub(crate) fn remote(code: &str, detail: &str) -> RuntimeError {
     RuntimeError::Remote {
         code: code.to_owned(),
         detail: detail.to_owned(),
@@ -105,10 +67,6 @@ pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
     tracing::error!(%error, "a wish could not be carried out");
     problem.detail = detail.to_owned();
     problem
-}
-
-fn arguments<T: for<'de> Deserialize<'de>>(command: &str, args: Value) -> Result<T, RuntimeError> {
-    serde_json::from_value(args).map_err(|error| remote("bad_request", &format!("{command}: {error}")))
 }
 
 impl ServerState {
@@ -249,7 +207,7 @@ impl ServerState {
     ///
     /// # Errors
     /// Where the caller may not, or does not drive, or there is nothing to take out.
-    async fn context(
+    pub async fn context(
         self: &Arc<Self>,
         caller: &Caller,
         frame: (SessionId, Option<u64>),
@@ -307,51 +265,6 @@ impl ServerState {
                 .await
         })
         .await
-    }
-
-    /// Carries a command out: `rename {title}`, `change {change}`, `revise {message_id, mode?}`,
-    /// `context {wish}`, `share {person, role}`.
-    ///
-    /// # Errors
-    /// Where there is no such command, its arguments make no sense, or the caller may not.
-    pub async fn command(
-        self: &Arc<Self>,
-        caller: &Caller,
-        frame: CommandFrame,
-    ) -> Result<u64, RuntimeError> {
-        let session = &frame.session_id;
-        match frame.command.as_str() {
-            "rename" => {
-                let Rename { title } = arguments("rename", frame.args)?;
-                self.rename(caller, session, title, frame.wheel_epoch).await
-            }
-            "change" => {
-                let Change { change } = arguments("change", frame.args)?;
-                self.change(caller, session, change, frame.wheel_epoch).await
-            }
-            "revise" => {
-                let Revise { message_id, mode } = arguments("revise", frame.args)?;
-                let wish = (message_id, mode);
-                self.revise(caller, session, wish, frame.wheel_epoch).await
-            }
-            "context" => {
-                let Context { wish } = arguments("context", frame.args)?;
-                let at = (session.clone(), frame.wheel_epoch);
-                self.context(caller, at, wish).await
-            }
-            "share" => {
-                let Share { person, role } = arguments("share", frame.args)?;
-                self.share(caller, session, person, role).await
-            }
-            _ => {
-                // Who may not see the session learns nothing of it.
-                self.access(caller, session).await?;
-                Err(remote(
-                    "unknown_command",
-                    "there are the commands rename, change, revise, context and share",
-                ))
-            }
-        }
     }
 
     /// Asks for the wheel, takes it, hands it over or lets it go. Returns the `seq` of the change, if it changed hands, and

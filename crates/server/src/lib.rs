@@ -12,9 +12,11 @@ pub mod rooms;
 pub mod wheel;
 pub mod ws;
 
+mod commands;
 mod control;
 mod counts;
 mod expiring;
+mod files;
 mod hand;
 mod known;
 mod options;

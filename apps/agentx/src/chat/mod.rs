@@ -201,8 +201,8 @@ impl<'a> Chat<'a> {
         // What was said last is on the screen before anything is asked.
         while self.past.is_some() {
             match next_delivery(&mut self.seat).await? {
-                Some(delivery) => self.delivery(&delivery),
-                None => self.show_past(),
+                Some(delivery) => self.delivery(&delivery).await,
+                None => self.show_past().await,
             }
         }
         Ok(self)
@@ -291,25 +291,25 @@ impl<'a> Chat<'a> {
             self.transcript.aside("the session has ended");
             return Ok(Flow::Leave(Exit::Storage));
         };
-        self.delivery(&delivery);
+        self.delivery(&delivery).await;
         while let Some(delivery) = ready_delivery(&mut self.seat) {
-            self.delivery(&delivery);
+            self.delivery(&delivery).await;
         }
         self.ask_how_it_stands().await?;
         Ok(Flow::On)
     }
 
-    fn delivery(&mut self, delivery: &Delivery) {
+    async fn delivery(&mut self, delivery: &Delivery) {
         let envelope = match delivery {
             Delivery::Runtime(envelope) => envelope,
-            Delivery::CaughtUp(_) => return self.show_past(),
+            Delivery::CaughtUp(_) => return self.show_past().await,
             Delivery::Environment(_) | Delivery::CutOff(_) => return,
         };
         if let Some(past) = &mut self.past {
             if past.take(envelope) {
                 return;
             }
-            self.show_past();
+            self.show_past().await;
         }
         let asked_before = self.desk.question().map(|question| question.tool_call_id.clone());
         if let (RuntimeEvent::ToolExecuting(call), Some(asked)) = (&envelope.event, &asked_before)
@@ -323,7 +323,7 @@ impl<'a> Chat<'a> {
             self.said(&text);
         }
         self.cast.event(&mut self.transcript, envelope);
-        self.ask_if_new(asked_before.as_ref());
+        self.ask_if_new(asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);
         self.say_aloud(&envelope.event, is_of_another);
         self.progress
@@ -336,12 +336,12 @@ impl<'a> Chat<'a> {
     }
 
     /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
-    pub(crate) fn ask_if_new(&mut self, before: Option<&agentx::types::ToolCallId>) {
+    pub(crate) async fn ask_if_new(&mut self, before: Option<&agentx::types::ToolCallId>) {
         let may_answer = self.question().is_some();
         match self.desk.question() {
             Some(question) if Some(&question.tool_call_id) != before => {
-                let before = self.before(question);
-                let text = approval::put(question, before.as_deref(), may_answer, self.console.out_style());
+                let file = self.before(question).await;
+                let text = approval::put(question, &file, may_answer, self.console.out_style());
                 self.transcript.aside(&text);
                 if !may_answer {
                     return;
@@ -357,7 +357,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    fn show_past(&mut self) {
+    async fn show_past(&mut self) {
         let Some(past) = self.past.take() else { return };
         for envelope in past.all() {
             self.cast.meet(envelope);
@@ -370,7 +370,7 @@ impl<'a> Chat<'a> {
             }
             self.cast.event(&mut self.transcript, envelope);
         }
-        self.ask_if_new(None);
+        self.ask_if_new(None).await;
     }
 
     async fn signal(&mut self, exit: Exit) -> Result<Flow, CliError> {

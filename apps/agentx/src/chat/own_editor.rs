@@ -188,7 +188,7 @@ impl Chat<'_> {
                     })?));
                 }
                 delivery = next_delivery(&mut self.seat) => match delivery? {
-                    Some(delivery) => self.delivery(&delivery),
+                    Some(delivery) => self.delivery(&delivery).await,
                     // The session has ended: the chat says so when it looks for the next event.
                     None => {
                         let ended = child.wait().await;

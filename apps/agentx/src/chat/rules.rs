@@ -1,9 +1,9 @@
 //! Deciding in a chat: what a call would change, the rule that an answer keeps, and `/approvals`.
 
-use std::io::Read as _;
+use std::time::Duration;
 
 use agentx::config::{Sourced, add_rule, rule_in_file, show_rule};
-use agentx::runtime::{still_asked, with_pattern};
+use agentx::runtime::{FileInQuestion, still_asked, with_pattern};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
 use super::slash::Rules;
@@ -13,24 +13,22 @@ use crate::error::CliError;
 use crate::render::approval::{Answer, edited_path};
 use crate::render::clean::visible;
 
-/// Files beyond this are not read for a question.
-const MOST_BYTES: u64 = 1 << 20;
+/// How long a question waits for the file that it is about.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Chat<'_> {
-    /// The file that a call is about to change, as it is now. Only where it is a file of this machine, and text.
-    pub(super) fn before(&self, question: &ApprovalRequested) -> Option<String> {
-        if self.company.is_possible() {
-            return None;
+    /// The file that a call is about to change, as it is now: whoever has it says so, this program or a server.
+    pub(super) async fn before(&self, question: &ApprovalRequested) -> FileInQuestion {
+        let (Seat::Open { session, .. }, Some(_)) = (&self.seat, edited_path(question)) else {
+            return FileInQuestion::default();
+        };
+        let runtime = self.place.shared();
+        let asked = runtime.file_in_question(session.id(), Some(session.clone()), &question.tool_call_id);
+        // The question is put all the same, with what the call itself says.
+        match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(file)) => file,
+            Ok(Err(_)) | Err(_) => FileInQuestion::default(),
         }
-        let path = self.settings.workspace.join(edited_path(question)?);
-        let metadata = std::fs::metadata(&path).ok()?;
-        if !metadata.is_file() {
-            return None;
-        }
-        let mut text = String::new();
-        let file = std::fs::File::open(path).ok()?;
-        file.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
-        (text.len() as u64 <= MOST_BYTES).then_some(text)
     }
 
     /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote. `None` where that

@@ -278,13 +278,13 @@ impl Chat<'_> {
                     CliError::Runtime(RuntimeError::Refused(_) | RuntimeError::Denied(_))
                 ) {
                     // It was not heard: the question stands.
-                    self.ask_if_new(None);
+                    self.ask_if_new(None).await;
                     return Ok(Flow::On);
                 }
             }
         }
         self.desk.answered(&question.tool_call_id);
-        self.ask_if_new(None);
+        self.ask_if_new(None).await;
         Ok(Flow::On)
     }
 

@@ -1,7 +1,7 @@
 //! The question about a tool call, and the answers that a person may type.
 
 use agentx::config::show_rule;
-use agentx::runtime::PendingApproval;
+use agentx::runtime::{FileInQuestion, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested};
 use serde_json::Value;
 
@@ -47,8 +47,13 @@ pub(crate) fn open(asked: &PendingApproval) -> ApprovalRequested {
 }
 
 /// The question as a chat puts it: whoever may answer may also name another rule.
-pub(crate) fn put(request: &ApprovalRequested, before: Option<&str>, may: bool, style: Style) -> String {
-    let text = question(request, before, style);
+pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, may: bool, style: Style) -> String {
+    let mut text = question(request, file.text.as_deref(), style);
+    if let Some(why) = &file.withheld {
+        let words = format!("  the file as it is now is not shown: {}", visible(why));
+        text.push_str(&style.dim(&words));
+        text.push('\n');
+    }
     match may {
         true => format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE)),
         false => text,

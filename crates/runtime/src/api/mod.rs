@@ -9,7 +9,9 @@ mod wishes;
 use std::future::ready;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, BlobId, ConfigChange, InputMode, MessageId, OwnerId, SessionId, ToolSpec};
+use agentx_types::{
+    AgentConfig, BlobId, ConfigChange, InputMode, MessageId, OwnerId, SessionId, ToolCallId, ToolSpec,
+};
 
 use crate::{
     BoxFuture, Note, RestorePlan, RestoreReport, RestoreWish, SearchHit, SessionExport, SessionInfo,
@@ -100,6 +102,21 @@ pub trait Runtime: Send + Sync {
     /// # Errors
     /// Where the session has no such blob.
     fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>>;
+
+    /// The file that a call which waits for a decision would change, as it is now: whoever decides has to see what would
+    /// change. `open` is the session where it is open in this program.
+    ///
+    /// # Errors
+    /// Where no decision is awaited for this call.
+    fn file_in_question(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        call: &ToolCallId,
+    ) -> BoxFuture<'_, Result<FileInQuestion, RuntimeError>> {
+        let _ = (session, open, call);
+        Box::pin(ready(Err(RuntimeError::not_offered("does not show files"))))
+    }
 
     /// What putting files back to how they were before an event of a session would do, as they are now.
     ///

@@ -68,6 +68,7 @@ pub struct UserInput {
 
 /// What a person wants of the part of the conversation that the model reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContextWish {
     /// A summary in the place of all but the latest exchanges.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use agentx_runtime::{ContextWish, RestoreReport, RestoreWish};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, UserInputFrame};
 use agentx_types::{
-    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, InputMode, OwnerId, Rule, SessionId,
+    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId,
     SessionRole, ToolCallId,
 };
 use schemars::JsonSchema;
@@ -85,6 +86,39 @@ pub(crate) struct ChangeRequest {
     wheel_epoch: Option<u64>,
 }
 
+/// What becomes of an input that waits.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct RevisionRequest {
+    /// Which.
+    message_id: MessageId,
+    /// When it is looked at from now on; it is taken back where this is `null` or absent.
+    #[serde(default)]
+    mode: Option<InputMode>,
+    /// The wheel that the client believes it holds.
+    #[serde(default)]
+    wheel_epoch: Option<u64>,
+}
+
+/// What becomes of the part of the conversation that the model reads.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ContextRequest {
+    /// What.
+    wish: ContextWish,
+    /// The wheel that the client believes it holds.
+    #[serde(default)]
+    wheel_epoch: Option<u64>,
+}
+
+/// Which files go back.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct RestoreRequest {
+    /// To how they were before which event, and which: as the plan showed them.
+    wish: RestoreWish,
+    /// The wheel that the client believes it holds.
+    #[serde(default)]
+    wheel_epoch: Option<u64>,
+}
+
 /// What a person may do from now on.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RoleRequest {
@@ -153,6 +187,38 @@ pub(crate) async fn change(
     let ChangeRequest { change, wheel_epoch } = request;
     let changed = front.state.change(&at.caller, &at.session, change, wheel_epoch);
     Ok(recorded(changed.await?))
+}
+
+pub(crate) async fn revision(
+    front: Shared,
+    at: In<Driving>,
+    Json(request): Json<RevisionRequest>,
+) -> Result<Body<Recorded>, Failure> {
+    let wish = (request.message_id, request.mode);
+    let revised = front
+        .state
+        .revise(&at.caller, &at.session, wish, request.wheel_epoch);
+    Ok(recorded(revised.await?))
+}
+
+pub(crate) async fn context(
+    front: Shared,
+    at: In<Driving>,
+    Json(request): Json<ContextRequest>,
+) -> Result<Body<Recorded>, Failure> {
+    let place = (at.session, request.wheel_epoch);
+    let wished = front.state.context(&at.caller, place, request.wish);
+    Ok(recorded(wished.await?))
+}
+
+pub(crate) async fn restore(
+    front: Shared,
+    at: In<Driving>,
+    Json(request): Json<RestoreRequest>,
+) -> Result<Body<RestoreReport>, Failure> {
+    let RestoreRequest { wish, wheel_epoch } = request;
+    let restored = front.state.restore(&at.caller, &at.session, wish, wheel_epoch);
+    Ok(Body(restored.await?))
 }
 
 pub(crate) async fn role(

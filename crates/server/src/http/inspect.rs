@@ -1,19 +1,37 @@
-//! Looking into a session: its bytes as they are stored, and checked, its meaning derived again, the request that a model got.
+//! Looking into a session: its bytes as they are stored, and checked, its meaning derived again, the request that a model got; and at
+//! its files, before somebody decides what becomes of them.
 
-use agentx_runtime::{ContextView, LogRows, ReplayReport, Runtime as _, VerifyReport};
+use agentx_runtime::{
+    ContextView, FileInQuestion, LogRows, ReplayReport, RestorePlan, Runtime as _, VerifyReport,
+};
+use agentx_types::ToolCallId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Failure;
 use super::answer::{Body, Tagged};
-use super::extract::{In, Query, Watching};
+use super::extract::{Approving, Driving, In, Query, Watching};
 use super::query::Limit;
+use super::{Failure, Shared};
 
 /// Which request.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ContextQuery {
     /// The last one at or before this event; the last one of all where it is absent.
     at_seq: Option<u64>,
+}
+
+/// Which call.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct FileQuery {
+    /// One that waits for a decision.
+    tool_call_id: ToolCallId,
+}
+
+/// Which event.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct RestoreQuery {
+    /// Files would be as they were before it.
+    to_seq: u64,
 }
 
 /// Which rows.
@@ -48,4 +66,26 @@ pub(crate) async fn context(
 ) -> Result<Tagged<ContextView>, Failure> {
     let view = at.access.runtime.context(&at.session, query.at_seq).await?;
     Ok(Tagged(view))
+}
+
+pub(crate) async fn file(
+    front: Shared,
+    at: In<Approving>,
+    Query(query): Query<FileQuery>,
+) -> Result<Body<FileInQuestion>, Failure> {
+    let who = (&at.caller, &at.access);
+    let file = front
+        .state
+        .file_in_question(who, &at.session, &query.tool_call_id);
+    Ok(Body(file.await?))
+}
+
+pub(crate) async fn restore_plan(
+    front: Shared,
+    at: In<Driving>,
+    Query(query): Query<RestoreQuery>,
+) -> Result<Body<RestorePlan>, Failure> {
+    let who = (&at.caller, &at.access);
+    let plan = front.state.plan_restore(who, &at.session, query.to_seq);
+    Ok(Body(plan.await?))
 }

@@ -153,6 +153,7 @@ fn table() -> Vec<Route> {
     routes.extend(upkeep_routes());
     routes.extend(session_routes());
     routes.extend(history_routes());
+    routes.extend(act_routes());
     routes
 }
 
@@ -244,6 +245,22 @@ fn history_routes() -> Vec<Route> {
             "The events of a session, as a page or a stream.",
             history::events,
         ),
+        Route::get(
+            "/v1/sessions/{id}/file",
+            "The file that a call which waits for a decision would change, as it is now.",
+            inspect::file,
+        ),
+        Route::get(
+            "/v1/sessions/{id}/restore",
+            "What putting files back to how they were before an event would do.",
+            inspect::restore_plan,
+        ),
+    ]
+}
+
+/// Those by which people do something to a session.
+fn act_routes() -> Vec<Route> {
+    vec![
         Route::post(
             "/v1/sessions/{id}/messages",
             "Says something to the agent.",
@@ -259,6 +276,21 @@ fn history_routes() -> Vec<Route> {
             "/v1/sessions/{id}/changes",
             "Changes the agent's configuration from here on.",
             act::change,
+        ),
+        Route::post(
+            "/v1/sessions/{id}/revisions",
+            "Takes back an input that waits, or has it looked at at another time.",
+            act::revision,
+        ),
+        Route::post(
+            "/v1/sessions/{id}/context",
+            "Condenses the conversation, takes a summary out again, or has an input stay.",
+            act::context,
+        ),
+        Route::post(
+            "/v1/sessions/{id}/restore",
+            "Puts files back to how they were before an event.",
+            act::restore,
         ),
         Route::post(
             "/v1/sessions/{id}/roles",

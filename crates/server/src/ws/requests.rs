@@ -1,9 +1,7 @@
 //! What somebody who is known wants of a connection.
 
 use agentx_runtime::RuntimeError;
-use agentx_types::wire::{
-    ClientRequest, CommandFrame, Problem, Subscribe, Subscribed, Unsubscribe, WireView,
-};
+use agentx_types::wire::{ClientRequest, Problem, Subscribe, Subscribed, Unsubscribe, WireView};
 use agentx_types::{SessionId, UiCommandResult, UiConnectionState, UiResult, UiToolStatus};
 use serde_json::Value;
 
@@ -42,7 +40,8 @@ impl Reading {
             ClientRequest::InterruptFrame(frame) => seq(state.interrupt(caller, frame).await),
             ClientRequest::CommandFrame(frame) => {
                 let (session, command) = (frame.session_id.clone(), frame.command.clone());
-                let done = seq(self.command(caller, frame).await);
+                let done = state.command(caller, frame).await;
+                let done = done.map(Some).map_err(|error| told(&error));
                 self.command_result(&session, command, &done);
                 done
             }
@@ -125,10 +124,6 @@ impl Reading {
         Ok((None, Value::Null))
     }
 
-    async fn command(&self, caller: &Caller, frame: CommandFrame) -> Result<u64, RuntimeError> {
-        self.shared.state.command(caller, frame).await
-    }
-
     /// Simple clients are told what came of a command as an event, too.
     fn command_result(
         &self,
@@ -143,10 +138,13 @@ impl Reading {
             Ok(_) => (UiToolStatus::Success, "done".to_owned()),
             Err(problem) => (UiToolStatus::Error, problem.detail.clone()),
         };
+        let came = done.as_ref().ok().and_then(Option::as_ref);
         let result = UiResult {
             status,
             message,
-            data: None,
+            data: came
+                .map(|(_, value)| value.clone())
+                .filter(|value| !value.is_null()),
         };
         let event = UiCommandResult { command, result }.into();
         self.shared.outbox.text(ui_frame(session, &event));

@@ -9,6 +9,7 @@
 mod acts;
 mod described;
 mod desk;
+mod files;
 mod lists;
 mod parts;
 mod streams;

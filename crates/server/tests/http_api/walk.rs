@@ -67,6 +67,9 @@ fn sample(route: &Listed, agent: &Value, session: &str) -> (Value, String) {
         ("POST", "/v1/sessions/{id}/messages") => json!({"content": "hello"}),
         ("POST", "/v1/sessions/{id}/approvals") => json!({"tool_call_id": "call_1", "decision": "once"}),
         ("POST", "/v1/sessions/{id}/changes") => json!({"change": {"limits": {}}}),
+        ("POST", "/v1/sessions/{id}/revisions") => json!({"message_id": "msg_1"}),
+        ("POST", "/v1/sessions/{id}/context") => json!({"wish": {"condense": {}}}),
+        ("POST", "/v1/sessions/{id}/restore") => json!({"wish": {"to_seq": 1, "files": []}}),
         ("POST", "/v1/sessions/{id}/roles") => json!({"person": "own_nobody", "role": "watch"}),
         ("POST", "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/fork") => json!({}),
         ("POST", "/v1/import") => json!({
@@ -81,6 +84,8 @@ fn sample(route: &Listed, agent: &Value, session: &str) -> (Value, String) {
         "/v1/search" => "?q=hello".to_owned(),
         "/v1/resolve" => format!("?prefix={session}"),
         "/v1/blobs/{id}" => format!("?session={session}"),
+        "/v1/sessions/{id}/file" => "?tool_call_id=call_1".to_owned(),
+        "/v1/sessions/{id}/restore" if route.method == Method::GET => "?to_seq=1".to_owned(),
         _ => String::new(),
     };
     (body, query)

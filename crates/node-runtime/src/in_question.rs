@@ -1,0 +1,138 @@
+//! The file that a call which waits for a decision would change, as it is now. A chat shows the change before anybody decides, also
+//! one that is elsewhere: its server reads the file for it.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use agentx_runtime::{
+    Decided, FileInQuestion, PendingApproval, Ruling, RuntimeError, Session, refused_by_the_tool,
+};
+use agentx_types::{Access, AgentConfig, SessionId, ToolCallId, ToolSpec};
+use serde_json::json;
+
+use crate::NodeRuntime;
+
+/// Files beyond this are not shown.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What of the disk is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Whatever the program can read: to whoever runs it.
+    All,
+    /// What the agent could read without anybody being asked, inside of its workspace: who decides about calls of an agent
+    /// learns nothing of the machine by what it asks for.
+    ToTheAgent,
+}
+
+impl NodeRuntime {
+    /// The file that a call which waits for a decision would change, as it is now.
+    ///
+    /// # Errors
+    /// Where no decision is awaited for this call.
+    pub async fn file_now(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        call: &ToolCallId,
+        shown: Shown,
+    ) -> Result<FileInQuestion, RuntimeError> {
+        let state = match open {
+            Some(open) if open.id() == session => open.state().await?,
+            _ => self.state(session).await?,
+        };
+        let mut asked = state.pending_approvals.into_iter();
+        let Some(asked) = asked.find(|asked| asked.tool_call_id == *call) else {
+            return Err(RuntimeError::Refused(format!(
+                "no decision is awaited for {call}"
+            )));
+        };
+        let spec = self.spec_of(&state.config, &asked.name);
+        let Some(path) = spec.and_then(|spec| changed_path(&spec, &asked)) else {
+            return Ok(FileInQuestion::default());
+        };
+        let reading = match shown {
+            Shown::All => None,
+            Shown::ToTheAgent => Some(self.spec_of(&state.config, "read")),
+        };
+        let config = state.config;
+        let read = move || {
+            let found = reading
+                .map_or(Ok(()), |reading| may_read(&config, reading.as_ref(), &path))
+                .and_then(|()| text_at(&Path::new(&config.workspace).join(&path)));
+            let (text, withheld) = match found {
+                Ok(text) => (text, None),
+                Err(why) => (None, Some(why)),
+            };
+            FileInQuestion {
+                path: Some(path),
+                text,
+                withheld,
+            }
+        };
+        let done = tokio::task::spawn_blocking(read).await;
+        done.map_err(|error| RuntimeError::Refused(format!("the file could not be looked at: {error}")))
+    }
+
+    fn spec_of(&self, config: &AgentConfig, name: &str) -> Option<ToolSpec> {
+        let offered = self.toolbox().specs();
+        let mut known = config.tools.iter().chain(offered.iter());
+        known.find(|spec| spec.name == name).cloned()
+    }
+}
+
+/// The file that a call changes, where it changes one.
+fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
+    let argument = spec
+        .path_argument
+        .as_ref()
+        .filter(|_| spec.access == Access::Change)?;
+    Some(asked.input.get(argument)?.as_str()?.to_owned())
+}
+
+/// Whether the agent could read this without anybody being asked, and it lies inside of its workspace wherever links lead.
+fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Result<(), String> {
+    let reading = reading.ok_or("this agent reads no files")?;
+    let argument = reading.path_argument.as_deref().unwrap_or("path");
+    let input = json!({ argument: path });
+    let ruling = Ruling::of(config, reading, &input);
+    if ruling.decision != Decided::Allow {
+        return Err(format!("the agent may not simply read it: {}", ruling.because));
+    }
+    let Ok(root) = std::fs::canonicalize(&config.workspace) else {
+        return Err("the workspace cannot be read".into());
+    };
+    // What is not there shows nothing.
+    let Ok(real) = std::fs::canonicalize(root.join(path)) else {
+        return Ok(());
+    };
+    if !real.starts_with(&root) {
+        return Err("it lies outside of the workspace".into());
+    }
+    match refused_by_the_tool(config, reading, &input, &root, &real) {
+        Some(why) => Err(format!("the agent may not simply read it: {why}")),
+        None => Ok(()),
+    }
+}
+
+/// The text of a file; `None` where there is none.
+fn text_at(path: &Path) -> Result<Option<String>, String> {
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return Ok(None);
+    };
+    if !metadata.is_file() {
+        return Err("it is no plain file".into());
+    }
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    match read {
+        _ if metadata.len() > MOST_BYTES || text.len() as u64 > MOST_BYTES => {
+            Err(format!("it has more than {} KiB", MOST_BYTES >> 10))
+        }
+        Ok(_) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err("it is no text".into()),
+        Err(error) => Err(format!("it cannot be read: {error}")),
+    }
+}

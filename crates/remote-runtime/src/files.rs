@@ -1,0 +1,45 @@
+//! The files that an agent works on lie where its server is: what a call would change of them, and how they go back.
+
+use agentx_runtime::{FileInQuestion, RestorePlan, RestoreReport, RestoreWish, RuntimeError};
+use agentx_types::{SessionId, ToolCallId};
+use serde_json::json;
+
+use crate::RemoteRuntime;
+use crate::http::Ask;
+
+impl RemoteRuntime {
+    /// The file that a call which waits for a decision would change, as it is now.
+    pub(crate) async fn file(
+        &self,
+        session: SessionId,
+        call: ToolCallId,
+    ) -> Result<FileInQuestion, RuntimeError> {
+        let path = ["sessions", session.as_str(), "file"];
+        let ask = Ask::get(&path).with("tool_call_id", Some(call.to_string()));
+        self.core().http.json(ask).await
+    }
+
+    /// What putting files back would do, as they are now.
+    pub(crate) async fn restore_plan(
+        &self,
+        session: SessionId,
+        to_seq: u64,
+    ) -> Result<RestorePlan, RuntimeError> {
+        let path = ["sessions", session.as_str(), "restore"];
+        let ask = Ask::get(&path).with("to_seq", Some(to_seq.to_string()));
+        self.core().http.json(ask).await
+    }
+
+    /// Puts files back. It is not asked again where the answer is lost: what came of it is in the session's events.
+    pub(crate) async fn put_back(
+        &self,
+        session: SessionId,
+        wish: RestoreWish,
+    ) -> Result<RestoreReport, RuntimeError> {
+        let path = ["sessions", session.as_str(), "restore"];
+        self.core()
+            .http
+            .json(Ask::post(&path, json!({ "wish": wish })))
+            .await
+    }
+}

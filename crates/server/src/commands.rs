@@ -1,0 +1,110 @@
+//! Commands: what a frame asks for by name. Each goes through the same door as the request that asks for the same.
+
+use std::sync::Arc;
+
+use agentx_runtime::{ContextWish, RestoreWish, RuntimeError};
+use agentx_types::wire::CommandFrame;
+use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionRole};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::control::remote;
+use crate::state::{Caller, ServerState};
+
+/// The arguments of the command `rename`.
+#[derive(Deserialize)]
+struct Rename {
+    title: String,
+}
+
+/// The arguments of the command `change`.
+#[derive(Deserialize)]
+struct Change {
+    change: ConfigChange,
+}
+
+/// The arguments of the command `revise`.
+#[derive(Deserialize)]
+struct Revise {
+    message_id: MessageId,
+    #[serde(default)]
+    mode: Option<InputMode>,
+}
+
+/// The arguments of the command `context`.
+#[derive(Deserialize)]
+struct Context {
+    wish: ContextWish,
+}
+
+/// The arguments of the command `restore`.
+#[derive(Deserialize)]
+struct Restore {
+    wish: RestoreWish,
+}
+
+/// The arguments of the command `share`.
+#[derive(Deserialize)]
+struct Share {
+    person: OwnerId,
+    #[serde(default)]
+    role: Option<SessionRole>,
+}
+
+fn arguments<T: for<'de> Deserialize<'de>>(command: &str, args: Value) -> Result<T, RuntimeError> {
+    serde_json::from_value(args).map_err(|error| remote("bad_request", &format!("{command}: {error}")))
+}
+
+impl ServerState {
+    /// Carries a command out: `rename {title}`, `change {change}`, `revise {message_id, mode?}`,
+    /// `context {wish}`, `restore {wish}`, `share {person, role}`. Returns the event that it became, and what came of it.
+    ///
+    /// # Errors
+    /// Where there is no such command, its arguments make no sense, or the caller may not.
+    pub async fn command(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: CommandFrame,
+    ) -> Result<(Option<u64>, Value), RuntimeError> {
+        let session = &frame.session_id;
+        let seq = match frame.command.as_str() {
+            "rename" => {
+                let Rename { title } = arguments("rename", frame.args)?;
+                self.rename(caller, session, title, frame.wheel_epoch).await
+            }
+            "change" => {
+                let Change { change } = arguments("change", frame.args)?;
+                self.change(caller, session, change, frame.wheel_epoch).await
+            }
+            "revise" => {
+                let Revise { message_id, mode } = arguments("revise", frame.args)?;
+                let wish = (message_id, mode);
+                self.revise(caller, session, wish, frame.wheel_epoch).await
+            }
+            "context" => {
+                let Context { wish } = arguments("context", frame.args)?;
+                let at = (session.clone(), frame.wheel_epoch);
+                self.context(caller, at, wish).await
+            }
+            "restore" => {
+                let Restore { wish } = arguments("restore", frame.args)?;
+                let report = self.restore(caller, session, wish, frame.wheel_epoch).await?;
+                let told = serde_json::to_value(&report).unwrap_or_default();
+                return Ok((report.seq, told));
+            }
+            "share" => {
+                let Share { person, role } = arguments("share", frame.args)?;
+                self.share(caller, session, person, role).await
+            }
+            _ => {
+                // Who may not see the session learns nothing of it.
+                self.access(caller, session).await?;
+                Err(remote(
+                    "unknown_command",
+                    "there are the commands rename, change, revise, context, restore and share",
+                ))
+            }
+        };
+        Ok((Some(seq?), Value::Null))
+    }
+}
