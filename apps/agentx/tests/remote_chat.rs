@@ -1,6 +1,11 @@
 //! Chats at one session of a server, each in a terminal of its own: who drives, who answers, and a server that is killed.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that cannot start fails; it reads files"
+)]
 
 mod common;
 #[path = "common/pty.rs"]
@@ -148,4 +153,35 @@ fn who_may_only_watch_sees_a_question_and_is_not_asked() {
     desk.keys("n\r");
     desk.wait_for("  refused");
     ada.wait_for("✗ refused");
+}
+
+#[test]
+fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    let server = Serving::start(&sandbox);
+    let notes = || std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
+    let mut desk = chat(&sandbox, &server);
+    desk.keys("replace hello with bye in notes.txt\r");
+    desk.wait_for_last("allow? y once · s session · a always · n no ›");
+    for line in ["     one", "    -hello", "    +bye", "     three"] {
+        assert!(shows(&desk, line), "{line:?} is in {:#?}", desk.lines());
+    }
+    desk.keys("y\r");
+    desk.wait_for("replaced 1 occurrence");
+    desk.wait_for_last("›");
+    assert_eq!(notes(), "one\nbye\nthree\n");
+    desk.keys("/rewind 2\r");
+    desk.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    desk.keys("b\r");
+    desk.wait_for("1 file put back: notes.txt");
+    desk.wait_for_last("› replace hello with bye in notes.txt");
+    assert_eq!(notes(), "one\nhello\nthree\n");
+    desk.keys("\u{15}/rewind undo\r");
+    desk.wait_for_last("go back? f files · d diff · n nothing ›");
+    desk.keys("f\r");
+    desk.wait_for_last("›");
+    assert_eq!(notes(), "one\nbye\nthree\n");
+    desk.keys("\u{4}");
+    assert_eq!(desk.end(), Some(0));
 }

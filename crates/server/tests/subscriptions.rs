@@ -9,6 +9,7 @@
 
 mod support;
 
+use agentx_runtime::Runtime as _;
 use agentx_types::ApprovalMode;
 use serde_json::{Value, json};
 use support::*;
@@ -136,6 +137,28 @@ async fn a_simple_client_is_told_what_came_of_its_command() {
     assert_eq!(result["payload"]["result"]["status"], "success");
     let unknown = json!({"session_id": session, "command": "fly", "args": {}});
     assert_eq!(desk.refused("system_command", unknown).await, "unknown_command");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn files_go_back_by_a_command_and_what_came_of_it_is_told() {
+    let world = World::new().await;
+    let notes = world.data.path().join("notes.txt");
+    std::fs::write(&notes, "one\nhello\n").unwrap();
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
+    desk.subscribe(&session, 0, "ui").await;
+    let seq = desk.say(&session, "replace hello with bye in notes.txt").await;
+    desk.events_until("run_finished").await;
+    let plan = world.state.runtime().plan_restore(&session, seq).await.unwrap();
+    let (path, seen) = (&plan.files[0].path, &plan.files[0].seen);
+    let wish = json!({"to_seq": seq, "files": [{"path": path, "seen": seen}]});
+    let restore = json!({"session_id": session, "command": "restore", "args": {"wish": wish}});
+    let answer = desk.accepted("system_command", restore.clone()).await;
+    assert_eq!(answer["result"]["restored"], json!([path]), "{answer}");
+    assert_eq!(answer["result"]["seq"], answer["seq"], "it is on record");
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\nhello\n");
+    let event = desk.find(|frame| frame["event"] == "command_result").await;
+    assert_eq!(event["payload"]["result"]["data"], answer["result"]);
     world.end().await;
 }
 

@@ -24,7 +24,7 @@ pub use error::RuntimeError;
 pub use wishes::*;
 
 /// What a runtime says that has the facts and not the files.
-const NO_FILES: &str = "puts no files back for those who are elsewhere; conversations go back all the same";
+const NO_FILES: &str = "puts no files back; conversations go back all the same";
 
 /// What a front end can ask of a runtime. The local and the remote one are the same to it.
 pub trait Runtime: Send + Sync {
