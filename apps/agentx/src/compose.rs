@@ -10,7 +10,7 @@ use agentx::identity::{Keyring, OPERATOR};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, Keeping, RemoteRuntime, keep};
 use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, ToolOutcome};
-use agentx::types::{AgentConfig, OwnerId, Seat, SessionId};
+use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -130,7 +130,8 @@ impl Place {
         self.node.as_ref().map_or(&[], |node| &node.unusable)
     }
 
-    /// The agent of a session of this machine that works in another directory than the one that the settings name.
+    /// The agent that a session of this machine began with, if it works in another directory than the one that the settings name.
+    /// Only its first event is read: to open it takes all of them again.
     pub(crate) async fn agent_of_elsewhere(
         &self,
         settings: &Settings,
@@ -141,7 +142,11 @@ impl Place {
         if Path::new(&workspace) == settings.workspace {
             return None;
         }
-        Some(node.state(session).await.ok()?.config)
+        let first = node.facts(session, 0, 1).await.ok()?.pop()?;
+        match &first.event {
+            EnvironmentEvent::SessionOpened(opened) => Some((*opened.config).clone()),
+            _ => None,
+        }
     }
 
     /// The runtime, to be kept.
