@@ -96,11 +96,13 @@ impl ServerState {
                 mode: frame.mode,
                 idempotency_key: frame.idempotency_key,
             };
+            let (room, settings) = (hand.room.clone(), hand.state.settings());
             let said = hand
-                .drive(
-                    frame.wheel_epoch,
-                    |session| async move { session.send(input).await },
-                )
+                .drive(frame.wheel_epoch, |session| async move {
+                    room.condense_from_here_on(&*session, &settings.condensing)
+                        .await?;
+                    session.send(input).await
+                })
                 .await;
             match (said, key) {
                 (Err(error), Some(key)) => hand.said_before(&key).await.ok_or(error),

@@ -9,8 +9,8 @@ use agentx_runtime::{
     ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
 };
 use agentx_types::{
-    AgentConfig, ApprovalMode, Condensing, ConfigChange, Limits, ModelSpec, Route, Routing, Rule, RuleEffect,
-    SessionRole, ToolSpec,
+    AgentConfig, AgentKind, ApprovalMode, Condensing, ConfigChange, Limits, ModelSpec, Route, Routing, Rule,
+    RuleEffect, SessionRole, ToolSpec,
 };
 
 use crate::state::{Access, Caller, ServerState};
@@ -47,7 +47,10 @@ pub(crate) fn of_server(
     let runtime = state.runtime_of(&caller.person);
     let settings = state.settings();
     let model = known_model(settings, &runtime.models(), &config.model)?;
-    let condensing = condensing_of_server(settings, &runtime.models(), config.condensing)?;
+    // Who wants none says so: `at_percent: 0`.
+    let usual = || (config.kind == AgentKind::React).then(|| Box::new(settings.condensing.clone()));
+    let condensing = config.condensing.clone().or_else(usual);
+    let condensing = condensing_of_server(settings, &runtime.models(), condensing)?;
     // What it may make is bounded as it is itself; how deep they lie in each other, JSON bounds.
     let agents = config.agents.into_iter();
     let agents: Vec<AgentConfig> = agents

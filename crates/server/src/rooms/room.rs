@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{BoxFuture, Fact, LogError, Runtime as _, RuntimeError, Session, Subscription, View};
 use agentx_types::wire::{ServerNotice, Wheel as WheelNotice, WireView};
-use agentx_types::{OwnerId, SessionId, WheelChanged, WheelReason};
+use agentx_types::{AgentKind, Condensing, ConfigChange, OwnerId, SessionId, WheelChanged, WheelReason};
 use tokio::task::AbortHandle;
 
 use super::People;
@@ -35,6 +35,8 @@ pub struct Room {
     bounds: Bounds,
     counts: Arc<Counts>,
     is_dead: Arc<AtomicBool>,
+    /// The session's agent was made before conversations were condensed.
+    predates_condensing: AtomicBool,
     idle_since: Mutex<Option<Instant>>,
     began: Instant,
 }
@@ -76,6 +78,7 @@ impl Room {
             bounds: parts.bounds,
             counts: parts.counts,
             is_dead: Arc::default(),
+            predates_condensing: AtomicBool::new(false),
             idle_since: Mutex::new(None),
             began: Instant::now(),
         }
@@ -98,9 +101,26 @@ impl Room {
 
     /// This process writes the session from now on.
     pub(crate) async fn take(&self, session: Arc<dyn Session>) -> Result<(), RuntimeError> {
-        let sharing = session.state().await?.sharing;
-        self.wheel().learn(&sharing, self.now_ms());
+        let state = session.state().await?;
+        self.wheel().learn(&state.sharing, self.now_ms());
+        let predates = state.config.kind == AgentKind::React && state.config.condensing.is_none();
+        self.predates_condensing.store(predates, Ordering::Relaxed);
         let _ = self.session.set(session);
+        Ok(())
+    }
+
+    /// A session of before there was condensing is condensed as any other from here on. Whoever calls this has the gate, and is
+    /// about to say something: who only looks changes nothing.
+    pub(crate) async fn condense_from_here_on(
+        &self,
+        session: &dyn Session,
+        condensing: &Condensing,
+    ) -> Result<(), RuntimeError> {
+        if self.predates_condensing.load(Ordering::Relaxed) {
+            let condensing = Some(Box::new(condensing.clone()));
+            session.change(ConfigChange::Condensing(condensing)).await?;
+            self.predates_condensing.store(false, Ordering::Relaxed);
+        }
         Ok(())
     }
 

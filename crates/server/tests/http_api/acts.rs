@@ -1,5 +1,6 @@
 //! What people do: sessions made, changed, forked and deleted; what is asked for twice; what of an agent a server takes.
 
+use agentx_runtime::{OpenRequest, Runtime as _};
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -336,4 +337,45 @@ async fn rows_are_as_they_are_stored() {
     let ends = shared["rows"].as_array().unwrap().last().unwrap()["last_seq"].clone();
     assert_eq!((&ends, &shared["parts"][0]["upto_seq"]), (&json!(7), &json!(7)));
     assert_eq!(shared["next_after_seq"], json!(7));
+}
+
+/// Agents of before there was condensing, and those of clients that do not know it: the server's setting is theirs.
+#[tokio::test]
+async fn conversations_are_condensed_as_the_server_wants() {
+    let desk = Desk::new().await;
+    let usual = desk.agent().await["condensing"].clone();
+    assert!(usual.is_object(), "{usual}");
+    let mut config = desk.agent().await;
+    config.as_object_mut().unwrap().remove("condensing");
+    let made = desk.post("/v1/sessions", &json!({"config": config}));
+    let made = made.by(&desk.ann).send().await.ok();
+    let state = desk.seen(&format!("{}/state", made.header("location"))).await;
+    assert_eq!(state["config"]["condensing"], usual);
+    config["condensing"] = json!({"at_percent": 0, "tail": 2});
+    let made = desk.post("/v1/sessions", &json!({"config": config}));
+    let made = made.by(&desk.ann).send().await.ok();
+    let state = desk.seen(&format!("{}/state", made.header("location"))).await;
+    assert_eq!(
+        state["config"]["condensing"]["at_percent"],
+        json!(0),
+        "who wants none says so"
+    );
+    config.as_object_mut().unwrap().remove("condensing");
+    let old = serde_json::from_value(config).unwrap();
+    // As an earlier program made it, and left it.
+    let session = desk
+        .state
+        .runtime()
+        .open(OpenRequest::New(Box::new(old)))
+        .await
+        .unwrap();
+    let id = session.id().clone();
+    session.close().await;
+    drop(session);
+    let path = format!("/v1/sessions/{id}/state");
+    let look =
+        async || desk.get(&path).by(&desk.operator).send().await.ok().json()["config"]["condensing"].clone();
+    assert_eq!(look().await, Value::Null, "who only looks changes nothing");
+    desk.say(&desk.operator, id.as_str(), json!("hello")).await;
+    assert_eq!(look().await, usual);
 }
