@@ -2,8 +2,8 @@
 
 use agentx::types::{AgentConfig, SessionId};
 
-use crate::filled;
 use crate::process::{Scratch, median, run};
+use crate::{built, filled};
 
 const EVENTS: u64 = 100_000;
 const RUNS: usize = 15;
@@ -28,7 +28,7 @@ pub(crate) fn measure() {
 }
 
 async fn fill(scratch: &Scratch) -> SessionId {
-    let log = filled::log_in(&scratch.0.join(".local/share/agentx"));
+    let log = built::log_in(&scratch.0.join(".local/share/agentx"));
     let id = SessionId::new("ses_bench0000000");
     let config = AgentConfig {
         workspace: scratch.0.join("ws").to_string_lossy().into_owned(),

@@ -12,6 +12,8 @@
 )]
 
 mod bare;
+#[path = "../built.rs"]
+mod built;
 #[path = "../filled.rs"]
 mod filled;
 mod idle;

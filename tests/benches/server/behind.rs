@@ -7,11 +7,11 @@ use agentx::remote::{ConnectOptions, RemoteRuntime};
 use agentx::runtime::{Delivery, View};
 use agentx::types::SessionId;
 
-use crate::filled;
 use crate::host::Host;
 use crate::identity;
 use crate::process::{median, number};
 use crate::readers::Readers;
+use crate::{built, filled};
 
 const EVENTS: u64 = 100_000;
 
@@ -19,7 +19,7 @@ pub(crate) fn measure() {
     let data = tempfile::tempdir().expect("a directory");
     let id = SessionId::new("ses_bench0000000");
     crate::process::runtime(0).block_on(async {
-        let log = filled::log_in(data.path());
+        let log = built::log_in(data.path());
         let config = agentx::agent::fixtures::config();
         filled::fill(&log, id.clone(), config, EVENTS).await;
     });

@@ -146,7 +146,7 @@ pub(crate) fn settings(data: &Path) -> Settings {
 
 fn node(settings: &Settings) -> NodeRuntime {
     NodeRuntime::new(NodeParts {
-        log: crate::filled::log_in(&settings.data_dir),
+        log: crate::built::log_in(&settings.data_dir),
         owner: OwnerId::new("own_local"),
         models: Vec::new(),
         wire_options: Arc::new(|_| WireOptions::default()),

@@ -6,10 +6,10 @@ use agentx::types::{AgentConfig, SessionId};
 use serde_json::Value;
 
 use crate::desk::Desk;
-use crate::filled;
 use crate::host::{Host, agent, settings};
 use crate::process::{median, number};
 use crate::readers::Readers;
+use crate::{built, filled};
 
 const SESSIONS: usize = 10_000;
 /// As many as a connection may follow.
@@ -68,7 +68,7 @@ fn alone() -> f64 {
 fn write(data: &std::path::Path, agent: &AgentConfig) -> Vec<String> {
     let runtime = crate::process::runtime(0);
     runtime.block_on(async {
-        let log = filled::log_in(data);
+        let log = built::log_in(data);
         let mut ids = Vec::new();
         for index in 0..SESSIONS {
             let id = SessionId::new(format!("ses_bench{index:07}"));

@@ -13,6 +13,8 @@
 
 mod bare;
 mod behind;
+#[path = "../built.rs"]
+mod built;
 mod desk;
 mod fanout;
 #[path = "../filled.rs"]

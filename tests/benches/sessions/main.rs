@@ -12,6 +12,8 @@
     reason = "a benchmark that cannot measure stops"
 )]
 
+#[path = "../built.rs"]
+mod built;
 mod made;
 mod terminal;
 mod words;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentx::runtime::{SessionLog, SessionQuery};
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::SqliteLog;
 
 use made::Size;
 use words::Words;
@@ -83,7 +85,7 @@ fn data(home: &Path) -> PathBuf {
 }
 
 fn open(home: &Path) -> Arc<SqliteLog> {
-    SqliteLog::open(data(home).join(agentx::node::DATABASE), Options::default()).expect("a database")
+    built::log_in(&data(home))
 }
 
 async fn fill(home: &Path, words: &mut Words) {
@@ -106,7 +108,7 @@ async fn list(home: &Path) {
     let log = open(home);
     for (what, limit) in [("the latest 120", 120), ("all", SESSIONS)] {
         let query = SessionQuery {
-            owner: made::owner(),
+            owner: built::owner(),
             workspace: None,
             limit,
             before: None,
@@ -149,7 +151,7 @@ async fn search(home: &Path, words: &Words) {
             let log = open(home);
             let begun = Instant::now();
             count = log
-                .search(&made::owner(), &text, 20)
+                .search(&built::owner(), &text, 20)
                 .await
                 .expect("a search")
                 .len();
