@@ -700,6 +700,8 @@ export interface EffectEnded {
   outcome: EffectOutcome;
   /** What it cost, where it asked a model. */
   bill?: EffectBill | null;
+  /** Where it called a tool that changed a file: what that tool's details say of the file. */
+  details?: unknown;
 }
 
 /** How a step of a call ended. */

@@ -215,3 +215,42 @@ fn a_fork_from_an_earlier_event_asks_what_becomes_of_the_files() {
         Some("one\nhello\nthree\n")
     );
 }
+
+const SCAFFOLD: &str = "name: scaffold
+description: Makes a package.
+capabilities:
+  tools: [write, edit]
+lua: |
+  function invoke(ctx, args)
+    ctx.invoke('write', { path = 'pkg/src/lib.txt', content = 'made by a script\\n' })
+    ctx.invoke('edit', { path = 'notes.txt', old_string = 'hello', new_string = 'bye' })
+    return 'scaffolded'
+  end
+";
+
+#[test]
+fn what_a_script_wrote_goes_back_with_the_directories_that_it_made() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    sandbox.write("ws/.agentx/tools/scaffold.yaml", SCAFFOLD);
+    sandbox.write(
+        "ws/.agentx/agents/host.yaml",
+        "name: host\nprompt: You make packages.\ntools:\n  - $ref: tool:scaffold\n",
+    );
+    let ran = sandbox.run(&["run", "--agent", "host", "--yes", "Please scaffold it"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    assert_eq!(read(&sandbox, "pkg/src/lib.txt").as_deref(), Some("made by a script\n"));
+    let id = id_of(&sandbox, 0);
+    let done = sandbox.run(&["rewind", &id, "--to", "1", "--files", "--yes"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(done.stderr.contains("scaffold"), "what else it did is named: {done}");
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nhello\nthree\n")
+    );
+    assert!(!sandbox.path("ws/pkg").exists(), "{done}");
+    let undone = sandbox.run(&["rewind", &id, "--undo", "--yes"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!(read(&sandbox, "pkg/src/lib.txt").as_deref(), Some("made by a script\n"));
+}

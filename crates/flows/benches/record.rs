@@ -171,6 +171,7 @@ fn main() {
             input: Some(Box::new(input)),
             outcome: Box::new(EffectOutcome::Done(value)),
             bill: None,
+            details: None,
         });
     }
     let recorded = Arc::new(recorded);

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{BlobId, ContentPart, EnvironmentEvent, MediaSource, SessionId};
 
+use serde_json::Value;
+
 use crate::{BlobStore, BoxFuture, LogError, SessionLog};
 
 /// Where the details of a tool's outcome name blobs.
@@ -36,10 +38,9 @@ pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
         EnvironmentEvent::UserMessage(message) => add(&message.content, &mut found),
         EnvironmentEvent::ToolResult(result) => {
             add(&result.result, &mut found);
-            let details = result.details.as_ref();
-            let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
-            found.extend(DETAILS.iter().filter_map(named));
+            add_named(result.details.as_ref(), &mut found);
         }
+        EnvironmentEvent::EffectEnded(ended) => add_named(ended.details.as_deref(), &mut found),
         EnvironmentEvent::FilesRestoring(restoring) => {
             let images = restoring.files.iter().flat_map(|file| [&file.was, &file.becomes]);
             found.extend(images.flatten().map(|image| image.blob.clone()));
@@ -47,6 +48,11 @@ pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
         _ => {}
     }
     found
+}
+
+fn add_named(details: Option<&Value>, found: &mut BTreeSet<BlobId>) {
+    let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
+    found.extend(DETAILS.iter().filter_map(named));
 }
 
 fn add(content: &[ContentPart], found: &mut BTreeSet<BlobId>) {

@@ -26,6 +26,24 @@ pub struct Journal {
     depth: u32,
 }
 
+/// What is put on record of a step beside its outcome.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Also {
+    /// What it cost, where it asked a model.
+    pub bill: Option<EffectBill>,
+    /// What it made of a file, where it called a tool that changed one.
+    pub details: Option<Value>,
+}
+
+impl From<EffectBill> for Also {
+    fn from(bill: EffectBill) -> Self {
+        Self {
+            bill: Some(bill),
+            details: None,
+        }
+    }
+}
+
 /// A step that begins, on its way into the log.
 #[derive(Debug)]
 pub struct Begun(Option<oneshot::Receiver<u64>>);
@@ -203,7 +221,7 @@ impl Journal {
         kind: &str,
         input: Option<Value>,
         outcome: EffectOutcome,
-        bill: Option<EffectBill>,
+        also: Also,
     ) -> bool {
         let ended = EffectEnded {
             tool_call_id: self.tool_call_id.clone(),
@@ -211,7 +229,8 @@ impl Journal {
             kind: kind.to_owned(),
             input: input.map(Box::new),
             outcome: Box::new(outcome),
-            bill: bill.map(Box::new),
+            bill: also.bill.map(Box::new),
+            details: also.details.map(Box::new),
         };
         match &self.events {
             Some(events) => events.emit(ended).await,

@@ -53,7 +53,7 @@ pub use effect::{BoxFuture, Effector, Environment, EventSink, Said};
 pub use fold::{Derived, SessionFold};
 pub use follow::watch_log;
 pub use jot::Jotter;
-pub use journal::{Begun, Journal};
+pub use journal::{Also, Begun, Journal};
 pub use listener::{Hearing, Listener};
 pub use log::*;
 pub use log_error::LogError;

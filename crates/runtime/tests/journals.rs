@@ -36,7 +36,13 @@ impl Effector for Flow {
                 assert!(journal.begin(1, "http", json!({"url": "a"})).await);
                 assert!(
                     journal
-                        .end(1, "http", None, EffectOutcome::Done(json!("b")), None)
+                        .end(
+                            1,
+                            "http",
+                            None,
+                            EffectOutcome::Done(json!("b")),
+                            Default::default()
+                        )
                         .await
                 );
                 return cancel.cancelled().await;

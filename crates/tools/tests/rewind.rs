@@ -195,6 +195,79 @@ async fn made_changed_and_gone_files_are_as_they_were_and_the_way_back_is_open()
     assert!(session.plan(after).await.files.is_empty());
 }
 
+/// What a script's call of `write` leaves in the log: its step tells what an outcome of its own would.
+#[tokio::test]
+async fn what_a_script_changed_goes_back_too() {
+    let session = Session::new();
+    session.place.write("old.txt", "one\n");
+    let input = session.say();
+    for (name, content) in [("old.txt", "two\n"), ("made/new.txt", "new\n")] {
+        let args = json!({"path": name, "content": content});
+        let mut details = session.place.call("write", args).await.details.unwrap();
+        details["tool"] = json!("write");
+        session.add(json!({"event": "effect_ended", "payload": {
+            "tool_call_id": "call_1", "step": 3, "kind": "invoke", "outcome": {"done": null}, "details": details,
+        }}));
+    }
+    let plan = session.plan(input).await;
+    assert!(plan.files.iter().all(|file| file.doubt.is_none()), "{plan:?}");
+    let report = session.restore(&plan, false).await;
+    assert_eq!(
+        (report.restored.len(), report.directories.len()),
+        (2, 1),
+        "{report:?}"
+    );
+    assert_eq!(session.on_disk("old.txt").as_deref(), Some("one\n"));
+    assert!(!session.path("made").exists());
+}
+
+#[tokio::test]
+async fn directories_go_where_the_session_made_them_and_nothing_is_in_them() {
+    let session = Session::new();
+    fs::create_dir(session.path("own")).unwrap();
+    let first = session.say();
+    for name in [
+        "own/in/a.txt",
+        "a/b/c/one.txt",
+        "a/b/two.txt",
+        "kept/by/x.txt",
+        "late/y.txt",
+    ] {
+        session
+            .call("write", json!({"path": name, "content": "words\n"}))
+            .await;
+    }
+    session.outside("kept/mine.txt", Some("by somebody else\n"));
+    let plan = session.plan(first).await;
+    let report = session.restore(&plan, false).await;
+    let gone: BTreeSet<&str> = report
+        .directories
+        .iter()
+        .map(|path| path.strip_prefix(session.path("").to_str().unwrap()).unwrap())
+        .collect();
+    assert_eq!(
+        gone,
+        BTreeSet::from(["a", "a/b", "a/b/c", "kept/by", "late", "own/in"])
+    );
+    assert!(session.path("own").is_dir() && session.path("kept/mine.txt").exists());
+    // They come back with their files, and go once more.
+    let again = session.plan(report.seq.unwrap()).await;
+    let back = session.restore(&again, false).await;
+    assert!(session.path("a/b/c/one.txt").exists() && back.directories.is_empty());
+    let once_more = session.plan(back.seq.unwrap()).await;
+    let report = session.restore(&once_more, false).await;
+    assert!(!session.path("a").exists(), "{report:?}");
+    // One that was there is not the session's, and a link in its place is not followed.
+    fs::create_dir(session.path("late")).unwrap();
+    let second = session.say();
+    session
+        .call("write", json!({"path": "late/y.txt", "content": "words\n"}))
+        .await;
+    let plan = session.plan(second).await;
+    session.restore(&plan, false).await;
+    assert!(session.path("late").is_dir());
+}
+
 #[tokio::test]
 async fn what_others_changed_is_asked_about_and_told_apart() {
     let session = Session::new();

@@ -285,6 +285,9 @@ payloads! {
         /// What it cost, where it asked a model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
+        /// Where it called a tool that changed a file: what that tool's details say of the file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Box<Value>>,
     }
     /// The outcome of a tool call.
     ToolResult {

@@ -213,6 +213,10 @@ pub(crate) fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
             format!("{} put back: {}\n", counted(n, "file"), names.join(", "))
         }
     };
+    if !report.directories.is_empty() {
+        let names: Vec<String> = report.directories.iter().map(|path| visible(path)).collect();
+        text.push_str(&format!("  empty now, and gone too: {}\n", names.join(", ")));
+    }
     for failed in &report.failed {
         text.push_str(&format!(
             "  ! {}: {}\n",

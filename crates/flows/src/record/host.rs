@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_luau_tools::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
-use agentx_runtime::Journal;
-use agentx_types::{EffectBill, EffectOutcome, RecordedEffect};
+use agentx_runtime::{Also, Journal};
+use agentx_types::{EffectOutcome, RecordedEffect};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -19,13 +19,16 @@ use crate::world::refusal;
 pub struct Done {
     /// For the run.
     pub outcome: Outcome,
-    /// What it cost, where it asked a model.
-    pub bill: Option<EffectBill>,
+    /// For the record alone: what it cost, what it made of a file.
+    pub also: Also,
 }
 
 impl From<Outcome> for Done {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, bill: None }
+        Self {
+            outcome,
+            also: Also::default(),
+        }
     }
 }
 
@@ -108,7 +111,7 @@ impl<W: World> RecordingHost<W> {
         let is_new = prior.is_none();
         let (recorder, finish) = Recorder::new(journal.clone(), secrets);
         if is_new {
-            drop(recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), None));
+            drop(recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), Also::default()));
         }
         let handle = RecorderHandle(recorder);
         let world = world(&handle);
@@ -186,9 +189,13 @@ impl<W: World> Host for RecordingHost<W> {
             Prior::Began(_) | Prior::Nothing => Box::pin(async move {
                 let outcome = Ok(seen.await);
                 let input = Some(effect.request);
-                let ends = shared
-                    .recorder
-                    .ends(effect.step, effect.kind.as_str(), input, &outcome, None);
+                let ends = shared.recorder.ends(
+                    effect.step,
+                    effect.kind.as_str(),
+                    input,
+                    &outcome,
+                    Also::default(),
+                );
                 shared.written(ends.await, outcome).await
             }),
         }
@@ -255,7 +262,9 @@ impl<W: World> Shared<W> {
                     (Ok(_), EffectKind::Env) => Ok(Value::Null),
                     _ => outcome.clone(),
                 };
-                let ends = self.recorder.ends(step, kind, Some(asked), &recorded, None);
+                let ends = self
+                    .recorder
+                    .ends(step, kind, Some(asked), &recorded, Also::default());
                 Box::pin(async move { self.written(ends.await, outcome).await })
             }
             Manner::Noted => {
@@ -295,7 +304,7 @@ impl<W: World> Shared<W> {
                      done twice"
                 ),
             ));
-            let ends = self.recorder.ends(step, kind, None, &outcome, None);
+            let ends = self.recorder.ends(step, kind, None, &outcome, Also::default());
             return Box::pin(async move { self.written(ends.await, outcome).await });
         }
         let performed = self.world.perform(left(effect, recorded), true);
@@ -312,8 +321,8 @@ impl<W: World> Shared<W> {
         input: Option<Value>,
         performed: BoxFuture<'static, Done>,
     ) -> Outcome {
-        let Done { outcome, bill } = performed.await;
-        let ends = self.recorder.ends(step, kind, input, &outcome, bill);
+        let Done { outcome, also } = performed.await;
+        let ends = self.recorder.ends(step, kind, input, &outcome, also);
         self.written(ends.await, outcome).await
     }
 

@@ -1,8 +1,8 @@
 //! Writes the record of one run, in the order in which steps take their places in it.
 
 use agentx_luau_tools::Outcome;
-use agentx_runtime::{Begun, Journal};
-use agentx_types::{EffectBill, EffectFailure, EffectOutcome};
+use agentx_runtime::{Also, Begun, Journal};
+use agentx_types::{EffectFailure, EffectOutcome};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -27,7 +27,7 @@ struct End {
     kind: &'static str,
     input: Option<Value>,
     outcome: EffectOutcome,
-    bill: Option<EffectBill>,
+    also: Also,
     done: oneshot::Sender<()>,
 }
 
@@ -98,7 +98,7 @@ impl Recorder {
         kind: &'static str,
         input: Option<Value>,
         outcome: &Outcome,
-        bill: Option<EffectBill>,
+        also: Also,
     ) -> impl Future<Output = bool> + Send + use<> {
         let (done, written) = oneshot::channel();
         let end = End {
@@ -106,7 +106,7 @@ impl Recorder {
             kind,
             input,
             outcome: self.recorded(outcome),
-            bill,
+            also,
             done,
         };
         let _ = self.lines.send(Line::Ends(Box::new(end)));
@@ -142,7 +142,7 @@ async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<Line>) {
             }
             Line::Ends(end) => {
                 if !journal
-                    .end(end.step, end.kind, end.input, end.outcome, end.bill)
+                    .end(end.step, end.kind, end.input, end.outcome, end.also)
                     .await
                 {
                     return;

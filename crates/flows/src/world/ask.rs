@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::{EventSink, Said};
+use agentx_runtime::{Also, EventSink, Said};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentStateId, Assembler, CallModel, EffectBill, EnvironmentEvent,
     ModelRequest, Role, StopReason, Usage,
@@ -70,7 +70,10 @@ pub(crate) async fn ask(
                 continue;
             }
         };
-        let Some(Said { drafts, committed }) = batch else {
+        let Some(Said {
+            drafts, committed, ..
+        }) = batch
+        else {
             return Err(EffectError::new(
                 "failed",
                 format!("{model} ended without an answer"),
@@ -139,7 +142,7 @@ pub(crate) async fn generate(call: Arc<Call>, asked: Value) -> Done {
     match ask(&call, request.clone(), None).await {
         Ok(answered) => Done {
             outcome: Ok(Value::String(answered.text)),
-            bill: Some(bill(&request, answered.usage)),
+            also: bill(&request, answered.usage).into(),
         },
         Err(error) => Err(error).into(),
     }
@@ -176,9 +179,9 @@ pub(crate) async fn generate_json(call: Arc<Call>, asked: Value) -> Done {
         );
         say(Role::User, &correction, &mut request.messages);
     }
-    let paid = usage != Usage::default();
+    let cost = (usage != Usage::default()).then(|| bill(&request, usage));
     Done {
         outcome,
-        bill: paid.then(|| bill(&request, usage)),
+        also: cost.map(Also::from).unwrap_or_default(),
     }
 }

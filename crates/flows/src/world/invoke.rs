@@ -3,18 +3,60 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::ToolOutcome;
+use agentx_runtime::{Also, ToolOutcome};
 use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Map, Value};
 
 use super::{Call, text};
+use crate::Done;
 
 /// How many calls may stand inside each other, whatever a tool's own limit says.
 const MAX_DEPTH: u32 = 16;
+/// What of a tool's details tells what it made of a file.
+const FILE: [&str; 6] = [
+    "path",
+    "created",
+    "pre_image",
+    "post_image",
+    "mode",
+    "directories",
+];
 
 /// `invoke`: what the tool gives; lists and objects as such, anything else as text.
-pub(crate) async fn invoke(call: Arc<Call>, step: u64, asked: Value) -> Outcome {
-    let name = text(&asked, "tool");
+pub(crate) async fn invoke(call: Arc<Call>, step: u64, asked: Value) -> Done {
+    match called(&call, step, &asked).await {
+        Ok(outcome) => {
+            let name = text(&asked, "tool");
+            let details = outcome
+                .details
+                .as_ref()
+                .and_then(|details| file_of(name, details));
+            Done {
+                outcome: value(name, outcome),
+                also: Also { bill: None, details },
+            }
+        }
+        Err(error) => Err(error).into(),
+    }
+}
+
+/// What a rewind has to know of a file that the tool changed: the log has it of a call of a model's own in its outcome.
+fn file_of(tool: &str, details: &Value) -> Option<Value> {
+    let mut file = Map::new();
+    for key in FILE {
+        if let Some(value) = details.get(key).filter(|value| !value.is_null()) {
+            file.insert(key.to_owned(), value.clone());
+        }
+    }
+    let is_of_file = file.contains_key("path") && file.contains_key("post_image");
+    is_of_file.then(|| {
+        file.insert("tool".to_owned(), tool.into());
+        Value::Object(file)
+    })
+}
+
+async fn called(call: &Call, step: u64, asked: &Value) -> Result<ToolOutcome, EffectError> {
+    let name = text(asked, "tool");
     call.grants.tool(name)?;
     let tool = call
         .shared
@@ -40,7 +82,7 @@ pub(crate) async fn invoke(call: Arc<Call>, step: u64, asked: Value) -> Outcome 
     let place = context.places.take(&*tool).await;
     let outcome = tool.call(args, context).await;
     drop(place);
-    value(name, outcome)
+    Ok(outcome)
 }
 
 fn value(name: &str, outcome: ToolOutcome) -> Outcome {

@@ -69,7 +69,7 @@ impl World for Live {
             EffectKind::Http => {
                 finish(async move { call.network.request(&call.grants, &effect.request).await })
             }
-            EffectKind::Invoke => finish(invoke::invoke(call, effect.step, effect.request)),
+            EffectKind::Invoke => Box::pin(invoke::invoke(call, effect.step, effect.request)),
             EffectKind::Sleep => {
                 let time = Duration::from_millis(milliseconds(&effect));
                 finish(async move {

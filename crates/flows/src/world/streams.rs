@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_luau_tools::{Effect, EffectError, EffectKind, Outcome};
+use agentx_runtime::Also;
 use agentx_types::EffectOutcome;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -144,7 +145,10 @@ pub(crate) async fn begin(call: Arc<Call>, stream: Arc<Stream>) -> Outcome {
     call.streams.lock().remove(&stream.step);
     let recorded = Ok(json!({REFUSED: problem.to_value()}));
     let kind = EffectKind::GenerateStream.as_str();
-    let ends = call.recorder.0.ends(stream.step, kind, None, &recorded, None);
+    let ends = call
+        .recorder
+        .0
+        .ends(stream.step, kind, None, &recorded, Also::default());
     match ends.await {
         true => Err(problem),
         // The session is gone: nothing is done any more.
@@ -189,8 +193,8 @@ async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) 
         outcome = answer(&stream, &call, &pieces) => outcome,
     };
     let (recorded, paid) = match outcome {
-        Ok((text, bill)) => (Ok(json!({"text": text})), Some(bill)),
-        Err(problem) => (Err(problem), None),
+        Ok((text, bill)) => (Ok(json!({"text": text})), Also::from(bill)),
+        Err(problem) => (Err(problem), Also::default()),
     };
     let ended = recorded.clone().map(|_| ());
     let recorder = &call.recorder.0;

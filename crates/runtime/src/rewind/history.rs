@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
-    Access, AgentConfig, AgentStateId, BlobId, ConfigChange, ContentPart, Envelope, EnvironmentEvent,
+    Access, AgentConfig, AgentStateId, ConfigChange, ContentPart, EffectEnded, Envelope, EnvironmentEvent,
     FileFailed, FileImage, FilesRestoring, MessageId, SessionId, Source, Timestamp, ToolCallId, ToolResult,
     ToolStatus,
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use super::trail::{FileChange, FileTrail, Image};
+use super::trail::{FileChange, FileTrail, Image, change_of};
 use crate::{Delivery, LogError, Runtime, RuntimeError, View};
 
 /// The tools whose outcome tells what they made of which file. Names of tools are unique, so no other one can say so.
@@ -143,6 +143,7 @@ impl SessionHistory {
                 }
             }
             E::ToolResult(result) => self.ended(result, fact),
+            E::EffectEnded(ended) => self.stepped(ended, fact),
             E::FilesRestoring(restoring) => self.restoring(restoring, fact),
             E::FilesRestored(restored) => self.restored(restored.restoring, &restored.failed),
             _ => {}
@@ -174,8 +175,8 @@ impl SessionHistory {
             return;
         };
         if CHANGERS.contains(&call.name.as_str()) {
-            if let Some((path, change)) = change_of(result, &call.name, fact) {
-                self.files.entry(path).or_default().changes.push(change);
+            if let Some(details) = &result.details {
+                self.changed(details, &call.name, fact);
             }
             return;
         }
@@ -195,6 +196,23 @@ impl SessionHistory {
         }
     }
 
+    /// A step of a script's call, which may have called one of the tools that change files.
+    fn stepped(&mut self, ended: &EffectEnded, fact: &Envelope<EnvironmentEvent>) {
+        let Some(details) = ended.details.as_deref() else {
+            return;
+        };
+        let tool = details.get("tool").and_then(Value::as_str).unwrap_or_default();
+        if CHANGERS.contains(&tool) {
+            self.changed(details, tool, fact);
+        }
+    }
+
+    fn changed(&mut self, details: &Value, tool: &str, fact: &Envelope<EnvironmentEvent>) {
+        if let Some((path, change)) = change_of(details, tool, fact) {
+            self.files.entry(path).or_default().changes.push(change);
+        }
+    }
+
     fn restoring(&mut self, restoring: &FilesRestoring, fact: &Envelope<EnvironmentEvent>) {
         let image = |image: &Option<FileImage>| image.clone().map_or(Image::Absent, Image::File);
         for file in &restoring.files {
@@ -205,6 +223,11 @@ impl SessionHistory {
                 before: image(&file.was),
                 after: image(&file.becomes),
                 settled: false,
+                // A file that comes back brings those with it that the session made for it.
+                made: match (&file.was, &file.becomes) {
+                    (None, Some(_)) => self.made_for(&file.path),
+                    _ => Vec::new(),
+                },
             };
             self.files
                 .entry(file.path.clone())
@@ -218,6 +241,22 @@ impl SessionHistory {
             to_seq: restoring.to_seq,
             files: restoring.files.iter().map(|file| file.path.clone()).collect(),
         });
+    }
+
+    fn made_for(&self, path: &str) -> Vec<String> {
+        let changes = self.files.get(path).into_iter().flat_map(FileTrail::changes);
+        let made: BTreeSet<&String> = changes.flat_map(|change| &change.made).collect();
+        made.into_iter().cloned().collect()
+    }
+
+    /// The directories that the session made at this event or later, to have a place for a file.
+    pub fn made_since(&self, seq: u64) -> BTreeSet<&str> {
+        let changes = self.files.values().flat_map(FileTrail::changes);
+        let since = changes.filter(|change| change.seq >= seq);
+        since
+            .flat_map(|change| &change.made)
+            .map(String::as_str)
+            .collect()
     }
 
     fn restored(&mut self, seq: u64, failed: &[FileFailed]) {
@@ -288,35 +327,6 @@ impl SessionHistory {
         let inside = path.strip_prefix(self.workspace.trim_end_matches('/'));
         inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
     }
-}
-
-/// What the outcome of `write` or `edit` says that it made of which file.
-fn change_of(
-    result: &ToolResult,
-    tool: &str,
-    fact: &Envelope<EnvironmentEvent>,
-) -> Option<(String, FileChange)> {
-    let details = result.details.as_ref()?;
-    let path = details.get("path")?.as_str()?;
-    let created = details.get("created")?.as_bool()?;
-    let number = |key: &str| details.get(key).and_then(Value::as_u64);
-    let mode = number("mode").and_then(|mode| u32::try_from(mode).ok());
-    let file = |key: &str| match details.get(key).and_then(Value::as_str) {
-        Some(blob) => Image::File(FileImage {
-            blob: BlobId::new(blob),
-            mode,
-        }),
-        None => Image::Unknown,
-    };
-    let change = FileChange {
-        seq: fact.seq,
-        at: fact.at,
-        by: tool.to_owned(),
-        before: if created { Image::Absent } else { file("pre_image") },
-        after: file("post_image"),
-        settled: true,
-    };
-    Some((path.to_owned(), change))
 }
 
 /// Reads what a session did. The same for a session here and one of a server.

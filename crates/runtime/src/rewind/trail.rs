@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use agentx_types::{BlobId, FileImage, Timestamp};
+use agentx_types::{BlobId, Envelope, EnvironmentEvent, FileImage, Timestamp};
+use serde_json::Value;
 
 /// What was at a path at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct FileChange {
     pub after: Image,
     /// Whether it is known to have happened; else what is there may also be what was before.
     pub settled: bool,
+    /// Directories that were made for it, outermost first.
+    pub made: Vec<String>,
 }
 
 /// All changes of a file, in order.
@@ -119,4 +122,38 @@ impl FileTrail {
             })
             .map(|pair| &pair[1])
     }
+}
+
+/// What the outcome of `write` or `edit` says that it made of which file.
+pub(super) fn change_of(
+    details: &Value,
+    tool: &str,
+    fact: &Envelope<EnvironmentEvent>,
+) -> Option<(String, FileChange)> {
+    let path = details.get("path")?.as_str()?;
+    let created = details.get("created")?.as_bool()?;
+    let number = |key: &str| details.get(key).and_then(Value::as_u64);
+    let mode = number("mode").and_then(|mode| u32::try_from(mode).ok());
+    let file = |key: &str| match details.get(key).and_then(Value::as_str) {
+        Some(blob) => Image::File(FileImage {
+            blob: BlobId::new(blob),
+            mode,
+        }),
+        None => Image::Unknown,
+    };
+    let change = FileChange {
+        seq: fact.seq,
+        at: fact.at,
+        by: tool.to_owned(),
+        before: if created { Image::Absent } else { file("pre_image") },
+        after: file("post_image"),
+        settled: true,
+        made: texts(details.get("directories")),
+    };
+    Some((path.to_owned(), change))
+}
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let items = value.and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
 }

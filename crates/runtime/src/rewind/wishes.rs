@@ -112,6 +112,9 @@ pub struct RestoreReport {
     pub seq: Option<u64>,
     /// What is as it was.
     pub restored: Vec<String>,
+    /// Directories that went too: the session had made them for files that went, and they were empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<String>,
     /// What is not.
     pub failed: Vec<FileFailed>,
 }

@@ -119,10 +119,11 @@ impl Change {
         // Not left when the call is cancelled: the model has to know whether the file changed.
         let done = tokio::task::spawn_blocking(move || {
             let _turn = turn;
+            let directories = missing_above(&self.before.real);
             self.replace().map_err(|error| {
                 ToolFailure::failed(format!("{}: {}", self.before.real.display(), explain(&error)))
             })?;
-            Ok(self.details(diff_bytes))
+            Ok(self.details(diff_bytes, &directories))
         });
         done.await
             .unwrap_or_else(|error| Err(ToolFailure::failed(format!("The tool broke: {error}."))))
@@ -158,14 +159,14 @@ impl Change {
         file.write_all(&self.after)
     }
 
-    fn details(&self, diff_bytes: usize) -> Value {
+    fn details(&self, diff_bytes: usize, directories: &[PathBuf]) -> Value {
         let before = self.before.bytes.as_deref().unwrap_or_default();
         let (diff, added, removed) = unified_diff(before, &self.after, diff_bytes);
         // Where it cannot be asked for any more, nobody will know.
         let mode = fs::metadata(&self.before.real)
             .ok()
             .map(|now| now.permissions().mode() & 0o7777);
-        json!({
+        let mut details = json!({
             "path": self.before.real.to_string_lossy(),
             "created": self.before.bytes.is_none(),
             "bytes": self.after.len(),
@@ -175,8 +176,23 @@ impl Change {
             "added": added,
             "removed": removed,
             "diff": diff,
-        })
+        });
+        if !directories.is_empty() {
+            let made = directories.iter().map(|path| path.to_string_lossy());
+            details["directories"] = made.collect();
+        }
+        details
     }
+}
+
+/// The directories above a file that are not there yet, the outermost first: who makes the file makes them, and a rewind takes
+/// them away again.
+fn missing_above(file: &Path) -> Vec<PathBuf> {
+    let above = file.ancestors().skip(1);
+    let missing = above.take_while(|directory| fs::symlink_metadata(directory).is_err());
+    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    missing.reverse();
+    missing
 }
 
 async fn keep(bytes: &[u8], context: &ToolContext) -> Result<BlobId, ToolFailure> {

@@ -6,7 +6,7 @@
 
 mod spot;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -228,12 +228,18 @@ pub async fn restore(
     let seq = record.record(begun.into()).await?;
     report.seq = Some(seq);
     let mut failed = Vec::new();
+    let mut gone = Vec::new();
     for (path, (replaced, bytes)) in work {
+        let goes = bytes.is_none();
         match put(replaced, bytes).await {
-            Ok(()) => report.restored.push(path),
+            Ok(()) => {
+                gone.extend(goes.then(|| path.clone()));
+                report.restored.push(path);
+            }
             Err(what) => failed.push(FileFailed { path, what }),
         }
     }
+    report.directories = emptied(history.made_since(wish.to_seq), &gone).await;
     report.failed.extend(failed.iter().cloned());
     let ended = FilesRestored {
         restoring: seq,
@@ -267,6 +273,22 @@ async fn kept(
             Image::Absent | Image::Unknown => None,
         },
     })
+}
+
+/// Removes the directories that the session made for files that are gone, where nothing is in them; those that it removed. What
+/// cannot be removed stays without a word: somebody else uses it.
+async fn emptied(made: BTreeSet<&str>, gone: &[String]) -> Vec<String> {
+    let holds = |directory: &&str| gone.iter().any(|file| Path::new(file).starts_with(directory));
+    // The innermost first: a path is sorted before those in it.
+    let candidates: Vec<String> = made.into_iter().rev().filter(holds).map(str::to_owned).collect();
+    let removed = blocking(move || {
+        let is_removed = |path: &String| {
+            let spot = Spot::reach(Path::new(path), false).ok().flatten();
+            spot.is_some_and(|spot| spot.remove_directory())
+        };
+        Ok(candidates.into_iter().filter(is_removed).collect())
+    });
+    removed.await.unwrap_or_default()
 }
 
 /// Puts one file back, unless it is not what is on record any more.

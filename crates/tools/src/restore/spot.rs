@@ -160,6 +160,11 @@ impl Spot {
             Err(error) => Err(said(error)),
         }
     }
+
+    /// Removes the directory that is there, where it is one and empty; whether it did.
+    pub(super) fn remove_directory(&self) -> bool {
+        unlinkat(&self.directory, self.name.as_os_str(), UnlinkatFlags::RemoveDir).is_ok()
+    }
 }
 
 fn fill(file: &mut File, bytes: &[u8], mode: Option<u32>, there: Option<&Metadata>) -> io::Result<()> {

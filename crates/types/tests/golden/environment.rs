@@ -126,6 +126,7 @@ fn steps() -> Vec<EnvironmentEvent> {
             usage: usage(),
             cost: NanoUsd(7),
         })),
+        details: None,
     };
     vec![
         EffectStarted {
@@ -146,6 +147,7 @@ fn steps() -> Vec<EnvironmentEvent> {
                 message: "no answer in 30 s".into(),
             })),
             bill: None,
+            details: None,
         }
         .into(),
     ]
