@@ -50,6 +50,7 @@ mod lock;
 mod log;
 mod maintain;
 mod models;
+mod newest;
 mod options;
 mod pack;
 mod pool;

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row, params};
 use crate::error::Fault;
 use crate::keys::{int, unsigned};
 use crate::models::of_word;
+use crate::newest;
 use crate::read::facts;
 
 /// How many events before its end an answer is looked for: in most cases it is short.
@@ -66,23 +67,44 @@ pub(crate) fn search(
     let whole = expression(&pieces, "");
     let begun = expression(&pieces, "*");
     let last = begun.as_ref() == whole.as_ref();
-    for (expression, is_last) in [(whole, last), (begun, true)] {
+    for (expression, more, is_last) in [(whole, "", last), (begun, "*", true)] {
         let Some(expression) = expression else {
             break;
         };
-        let wanted = (connection, owner, expression.as_str(), words);
-        let found = latest(wanted, limit)?;
-        match found {
-            Found::Many(hits) => return Ok(hits),
-            Found::Few(count) if count >= limit || is_last => return best(wanted, limit),
-            Found::Few(_) => {}
+        let wanted = Wanted {
+            connection,
+            owner,
+            expression: &expression,
+            words,
+        };
+        let hits = match newest::search(wanted, &pieces, more, limit)? {
+            Some(hits) => hits,
+            None => indexed(wanted, limit, is_last)?,
+        };
+        if hits.len() >= limit || is_last {
+            return Ok(hits);
         }
     }
     Ok(Vec::new())
 }
 
 /// Where it is looked, whose messages are wanted, what the index is asked, and what the person asked.
-type Wanted<'a> = (&'a Connection, &'a OwnerId, &'a str, &'a str);
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) owner: &'a OwnerId,
+    pub(crate) expression: &'a str,
+    pub(crate) words: &'a str,
+}
+
+/// What the index has; where that is too little, it need not be weighed unless nothing else is looked for.
+fn indexed(wanted: Wanted<'_>, limit: usize, is_last: bool) -> Result<Vec<SearchHit>, Fault> {
+    match latest(wanted, limit)? {
+        Found::Many(hits) => Ok(hits),
+        Found::Few(count) if count >= limit || is_last => best(wanted, limit),
+        Found::Few(_) => Ok(Vec::new()),
+    }
+}
 
 /// How many messages there are.
 enum Found {
@@ -92,42 +114,53 @@ enum Found {
     Many(Vec<SearchHit>),
 }
 
-const PLACE: &str = "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.preview
+/// Messages that match, of an owner, in an order that follows.
+pub(crate) const MATCHING: &str = "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.preview
     FROM words JOIN messages m ON m.id = words.rowid JOIN sessions s ON s.id = m.session
     WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY";
 
 /// The latest messages, where there are too many to weigh them.
-fn latest((connection, owner, expression, words): Wanted<'_>, limit: usize) -> Result<Found, Fault> {
+fn latest(wanted: Wanted<'_>, limit: usize) -> Result<Found, Fault> {
     let weighed = WEIGHED.max(limit);
-    let mut statement = connection.prepare_cached(&format!("{PLACE} words.rowid DESC LIMIT ?3"))?;
-    let mut rows = statement.query(params![expression, owner.as_str(), int(weighed as u64 + 1)])?;
-    let (mut hits, mut count) = (Vec::new(), 0);
+    let sql = format!("{MATCHING} words.rowid DESC LIMIT ?3");
+    let mut statement = wanted.connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![
+        wanted.expression,
+        wanted.owner.as_str(),
+        int(weighed as u64 + 1)
+    ])?;
+    let (mut places, mut count) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         count += 1;
-        if hits.len() < limit {
-            hits.push(Place::of(row)?);
+        if places.len() < limit {
+            places.push(Place::of(row)?);
         }
     }
     if count <= weighed {
         return Ok(Found::Few(count));
     }
-    let hits = hits.into_iter().filter_map(|place| place.hit(connection, words));
+    let hits = places.iter().filter_map(|place| place.found(wanted));
     Ok(Found::Many(hits.collect()))
 }
 
 /// Messages that say most about the words for their length, first.
-fn best((connection, owner, expression, words): Wanted<'_>, limit: usize) -> Result<Vec<SearchHit>, Fault> {
-    let mut statement = connection.prepare_cached(&format!("{PLACE} words.rank LIMIT ?3"))?;
-    let mut rows = statement.query(params![expression, owner.as_str(), int(limit as u64)])?;
+fn best(wanted: Wanted<'_>, limit: usize) -> Result<Vec<SearchHit>, Fault> {
+    let sql = format!("{MATCHING} words.rank LIMIT ?3");
+    let mut statement = wanted.connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![
+        wanted.expression,
+        wanted.owner.as_str(),
+        int(limit as u64)
+    ])?;
     let mut hits = Vec::new();
     while let Some(row) = rows.next()? {
-        hits.extend(Place::of(row)?.hit(connection, words));
+        hits.extend(Place::of(row)?.found(wanted));
     }
     Ok(hits)
 }
 
-/// A message that has the words.
-struct Place {
+/// A message that may have the words.
+pub(crate) struct Place {
     session_id: SessionId,
     seq: u64,
     role: Option<Role>,
@@ -136,7 +169,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(row: &Row<'_>) -> Result<Self, Fault> {
+    pub(crate) fn of(row: &Row<'_>) -> Result<Self, Fault> {
         Ok(Self {
             session_id: SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default()),
             seq: unsigned(row, 1)?,
@@ -146,15 +179,24 @@ impl Place {
         })
     }
 
-    /// With the words around it, from the facts where they can be read.
-    fn hit(self, connection: &Connection, words: &str) -> Option<SearchHit> {
+    /// What is said there, from the facts where they can be read.
+    pub(crate) fn text(&self, connection: &Connection) -> String {
         let text = text_of(connection, &self.session_id, &self.agent, self.seq);
-        let text = text.filter(|text| !text.is_empty()).unwrap_or(self.preview);
+        text.filter(|text| !text.is_empty())
+            .unwrap_or_else(|| self.preview.clone())
+    }
+
+    fn found(&self, wanted: Wanted<'_>) -> Option<SearchHit> {
+        self.hit(&self.text(wanted.connection), wanted.words)
+    }
+
+    /// With the words in its text, and what is around them.
+    pub(crate) fn hit(&self, text: &str, words: &str) -> Option<SearchHit> {
         Some(SearchHit {
-            session_id: self.session_id,
+            session_id: self.session_id.clone(),
             seq: self.seq,
             role: self.role?,
-            snippet: snippet(&text, words),
+            snippet: snippet(text, words),
         })
     }
 }
@@ -212,7 +254,7 @@ fn is_dense(c: char) -> bool {
 }
 
 /// The text as it is indexed.
-fn terms(text: &str) -> String {
+pub(crate) fn terms(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = None;
     for c in text.chars() {
@@ -247,7 +289,7 @@ fn pieces(words: &str) -> Vec<String> {
 
 /// What FTS5 is asked: every piece must be there; words may go on where `more` is `*`, phrases may not. A single character of a
 /// dense script is the beginning of a pair.
-fn expression(pieces: &[String], more: &str) -> Option<String> {
+pub(crate) fn expression(pieces: &[String], more: &str) -> Option<String> {
     let mut parts = Vec::new();
     for piece in pieces {
         let chars: Vec<char> = piece.chars().collect();

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use nix::pty::{Winsize, openpty};
+use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 
 use crate::process::{Scratch, agentx, percentile};
 use crate::server::Server;
@@ -32,7 +33,8 @@ pub(crate) struct Chat {
 }
 
 impl Chat {
-    pub(crate) fn start(scratch: &Scratch, url: &str) -> Self {
+    /// Starts the program in a terminal that echoes nothing itself.
+    pub(crate) fn start(scratch: &Scratch, url: &str, args: &[&str]) -> Self {
         let size = Winsize {
             ws_row: 40,
             ws_col: 100,
@@ -40,11 +42,14 @@ impl Chat {
             ws_ypixel: 0,
         };
         let pty = openpty(Some(&size), None).expect("a terminal");
+        let mut modes = tcgetattr(&pty.slave).expect("a terminal");
+        modes.local_flags.remove(LocalFlags::ECHO);
+        tcsetattr(&pty.slave, SetArg::TCSANOW, &modes).expect("a terminal");
         let end = |fd: &OwnedFd| Stdio::from(fd.try_clone().expect("a terminal"));
         let child = Command::new("setsid")
             .args(["--ctty", "--wait"])
             .arg(agentx())
-            .args(["chat", "--yes"])
+            .args(args)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &scratch.0)
@@ -113,7 +118,7 @@ impl Drop for Chat {
 pub(crate) fn measure() {
     let server = Server::markdown(PIECES, PACE_US);
     let scratch = Scratch::new("keys");
-    let mut chat = Chat::start(&scratch, &server.url);
+    let mut chat = Chat::start(&scratch, &server.url, &["chat", "--yes"]);
     chat.wait_for("›", Duration::from_secs(10)).expect("a prompt");
     chat.press("go\r");
     chat.wait_for("Chapter", Duration::from_secs(10))

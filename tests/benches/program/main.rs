@@ -1,5 +1,5 @@
-//! Measures the whole program, as people run it: how long turns take beside a bare loop, how fast it starts, opens a long
-//! session and shows what a model says, and what it costs while nothing happens. It prints figures and asserts nothing.
+//! Measures the whole program, as people run it: how long turns take beside a bare loop, how fast it starts, takes a
+//! key, opens a long session and shows what a model says, and what it costs while nothing happens. It prints figures and asserts nothing.
 //!
 //! `cargo build --release -p agentx-cli && cargo bench -p agentx-tests --bench program`
 //!
@@ -21,6 +21,7 @@ mod keys;
 mod latency;
 mod long;
 mod process;
+mod prompt;
 mod server;
 mod start;
 mod stream;
@@ -39,9 +40,10 @@ fn main() {
         .map(String::as_str)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 7] = [
+    let parts: [(&str, fn()); 8] = [
         ("turns", turns::measure),
         ("start", start::measure),
+        ("prompt", prompt::measure),
         ("open", long::measure),
         ("latency", latency::measure),
         ("keys", keys::measure),

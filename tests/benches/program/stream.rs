@@ -17,7 +17,7 @@ const LOST: Duration = Duration::from_secs(120);
 pub(crate) fn measure() {
     let server = Server::markdown(PIECES, PACE_US);
     let scratch = Scratch::new("stream");
-    let mut chat = Chat::start(&scratch, &server.url);
+    let mut chat = Chat::start(&scratch, &server.url, &["chat", "--yes"]);
     chat.wait_for("›", Duration::from_secs(10)).expect("a prompt");
     let parent = chat.child.id();
     let pid = chat_of(parent).unwrap_or(parent);

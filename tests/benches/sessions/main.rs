@@ -124,9 +124,10 @@ async fn list(home: &Path) {
     }
 }
 
-/// What is searched for: from what is in most messages to what is in few, several words, 中文, and a beginning.
+/// What is searched for: from what is in most messages to what is in few, several words, 中文, beginnings, words in a row.
 fn wanted(words: &Words) -> Vec<(&'static str, String)> {
     let word = |rank: usize| words.of_rank(rank).to_owned();
+    let in_a_row = |ranks: &[usize]| ranks.iter().map(|rank| word(*rank)).collect::<Vec<_>>().join("-");
     vec![
         ("the most frequent word", word(0)),
         ("a frequent word", word(20)),
@@ -138,7 +139,14 @@ fn wanted(words: &Words) -> Vec<(&'static str, String)> {
         ("中文, frequent", word(19)),
         ("中文, rare", word(29_999)),
         ("a beginning", "con".into()),
+        ("one letter", "b".into()),
+        ("a rare beginning", "zozo".into()),
+        ("two beginnings", "con der".into()),
+        ("a beginning, a rare word", format!("con {}", word(30_001))),
+        ("one character, frequent", word(9).chars().take(1).collect()),
         ("one character", "中".into()),
+        ("two in a row", in_a_row(&[0, 1])),
+        ("four in a row, nowhere", in_a_row(&[20, 21, 22, 23])),
         ("nothing", "thereisnosuchword".into()),
     ]
 }
