@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// Runs tools, many at once, each as its own task. Clones are the same.
 #[derive(Clone)]
 pub struct ToolEffector {
-    tools: Toolbox,
+    tools: Arc<Toolbox>,
     log: Arc<dyn SessionLog>,
     bus: Option<SystemBus>,
     places: Places,
@@ -25,7 +25,7 @@ impl ToolEffector {
     /// An effector over these tools; what is too long for the model goes to the blobs of `log`.
     pub fn new(tools: Toolbox, log: Arc<dyn SessionLog>) -> Self {
         Self {
-            tools,
+            tools: Arc::new(tools),
             log,
             bus: None,
             places: Places::default(),

@@ -24,7 +24,8 @@ const PAGES: i32 = 2000;
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
 /// What may stay behind when the log is closed: 1 MiB, which the next one reads in a millisecond.
 const PAGES_LEFT: i32 = 250;
-/// A log that was longer than this once is cut when it is closed: not before, since that holds appends up.
+/// A log that was longer than this once is cut when it is closed: not before, since that holds appends up. A shorter one
+/// keeps its length, since it is cheaper to write over than to write anew.
 const BYTES_LEFT: u64 = 16 << 20;
 
 /// How long closing waits for readers of other processes.
@@ -143,12 +144,14 @@ impl Checkpoints {
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the checkpoint thread of the session log panicked");
         }
-        if is_long || self.pages.load(Ordering::Relaxed) > PAGES_LEFT {
+        if is_long {
             // Another process may read for long; then the log stays.
             if let Err(error) = connection.busy_timeout(PATIENCE_AT_THE_END) {
                 tracing::debug!(%error, "the time to wait was not set");
             }
             checkpoint(connection, "TRUNCATE");
+        } else if self.pages.load(Ordering::Relaxed) > PAGES_LEFT && checkpoint(connection, "PASSIVE") {
+            begin_again(connection);
         }
     }
 }

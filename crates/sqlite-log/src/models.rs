@@ -116,12 +116,13 @@ fn apply_one(
             role,
             text,
         } => {
-            let row = message_row(connection, session, message_id)?;
-            connection
-                .prepare_cached(
-                    "UPDATE messages SET seq = ?2, agent_state_id = ?3, role = ?4, preview = ?5 WHERE id = ?1",
-                )?
-                .execute(params![row, int(*seq), agent_state_id.as_str(), word_of(role), preview(text)])?;
+            let shown = Shown {
+                seq: int(*seq),
+                agent_state_id: agent_state_id.as_str(),
+                role: word_of(role),
+                preview: preview(text),
+            };
+            let row = keep_message(connection, session, message_id, &shown)?;
             unindexed.add(row, text);
             if *role == Role::User {
                 let title = title_from(text);
@@ -167,13 +168,37 @@ fn set(connection: &Connection, sql: &str, session: i64, value: &str) -> Result<
     Ok(())
 }
 
-/// The row of a message; a new one, counted, where the session has none with this id.
-fn message_row(connection: &Connection, session: i64, message_id: &MessageId) -> Result<i64, Fault> {
-    let known = connection
+/// What lists show of a message.
+struct Shown<'a> {
+    seq: i64,
+    agent_state_id: &'a str,
+    role: String,
+    preview: &'a str,
+}
+
+/// Keeps what is shown of a message, in its row; in a new one, counted, where the session has none with this id.
+fn keep_message(
+    connection: &Connection,
+    session: i64,
+    message_id: &MessageId,
+    shown: &Shown<'_>,
+) -> Result<i64, Fault> {
+    let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM messages WHERE session = ?1 AND message_id = ?2")?
         .query_row(params![session, message_id.as_str()], |row| row.get(0))
         .optional()?;
+    let Shown {
+        seq,
+        agent_state_id,
+        role,
+        preview,
+    } = shown;
     if let Some(row) = known {
+        connection
+            .prepare_cached(
+                "UPDATE messages SET seq = ?2, agent_state_id = ?3, role = ?4, preview = ?5 WHERE id = ?1",
+            )?
+            .execute(params![row, seq, agent_state_id, role, preview])?;
         return Ok(row);
     }
     let number: i64 = connection
@@ -182,9 +207,17 @@ fn message_row(connection: &Connection, session: i64, message_id: &MessageId) ->
     connection
         .prepare_cached(
             "INSERT INTO messages (session, seq, number, message_id, agent_state_id, role, preview)
-             VALUES (?1, 0, ?2, ?3, '', '', '')",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
-        .execute(params![session, number, message_id.as_str()])?;
+        .execute(params![
+            session,
+            seq,
+            number,
+            message_id.as_str(),
+            agent_state_id,
+            role,
+            preview
+        ])?;
     Ok(connection.last_insert_rowid())
 }
 

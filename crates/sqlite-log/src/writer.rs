@@ -233,13 +233,13 @@ impl Core {
     /// Commits a group. An error means that nothing of it was kept.
     fn commit(&mut self, group: &[Append]) -> Result<Vec<Result<(), LogError>>, Fault> {
         self.check_writable()?;
-        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let answers = group
             .iter()
             .map(|append| self.append(append))
             .collect::<Result<Vec<_>, _>>();
         let committed = answers.and_then(|answers| {
-            self.connection.execute_batch("COMMIT")?;
+            self.connection.prepare_cached("COMMIT")?.execute([])?;
             Ok(answers)
         });
         if committed.is_err() {
