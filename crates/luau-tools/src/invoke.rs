@@ -15,13 +15,13 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Reason, ScriptError};
-use crate::host::{BoxFuture, Effect, EffectKind, Host, Outcome};
+use crate::flat::Flat;
+use crate::host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
 use crate::lanes::Seat;
 use crate::limits::{Limit, Limits};
 use crate::line::{CANCELLED, Listener, Said, Start, TIMED_OUT, line};
 use crate::looks::Looks;
 use crate::script::Script;
-use crate::value::measure;
 
 /// How long a script that was told to stop may take to say at which line it was.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -41,7 +41,7 @@ impl Script {
         cancel: CancellationToken,
     ) -> Result<Value, ScriptError> {
         let error = |reason| ScriptError::new(self.name(), reason);
-        let bytes = measure(&args, limits.json_depth, limits.json)
+        let (flat, bytes) = Flat::of(&args, limits.json_depth, limits.json)
             .map_err(|problem| error(Reason::Arguments(problem)))?;
         if limits.at_depth > limits.depth {
             return Err(error(Reason::Limit(Limit::Depth(limits.depth))));
@@ -49,31 +49,35 @@ impl Script {
         let end = Instant::now() + limits.wall.saturating_sub(limits.spent);
         let wall = Limit::Wall(limits.wall);
         let _room = self.room(&cancel, end, &wall).await.map_err(error)?;
+        let largest = (limits.json_depth, limits.json);
         let start = Start {
             id: next_run(),
             script: Arc::clone(&self.compiled),
             bytes,
             limits,
         };
-        let (speaker, listener) = line(start, args);
+        let (speaker, listener) = line(start, flat);
         let Some(seat) = self.lanes.start(speaker) else {
             return Err(error(Reason::Lost("the lane has ended".to_owned())));
         };
-        let mut looks = Looks::at(seat.desk());
+        let mut looks = Looks::at(seat.spot());
         looks.begin();
+        drop(args);
         let mut invocation = Invocation {
             seat: Some(seat),
             listener,
             looks,
             host,
+            largest,
             doing: None,
             arrivals: Arrivals::default(),
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(invocation.stop(self.name(), CANCELLED, Reason::Cancelled).await),
+            // First: where it is over at once nobody has to be asked to say when anything else happens.
             result = invocation.drive() => result.unwrap_or_else(|| Err(error(Reason::Lost("the lane has ended".to_owned())))),
-            () = tokio::time::sleep_until(end) => {
+            () = cancel.cancelled() => Err(invocation.stop(self.name(), CANCELLED, Reason::Cancelled).await),
+            () = async { tokio::time::sleep_until(end).await } => {
                 Err(invocation.stop(self.name(), TIMED_OUT, Reason::Limit(wall)).await)
             }
         }
@@ -112,6 +116,8 @@ struct Invocation {
     listener: Listener,
     looks: Looks,
     host: Arc<dyn Host>,
+    /// How deep an outcome may be nested, and how many bytes it may have.
+    largest: (usize, usize),
     /// Made with the first effect: most runs have none.
     doing: Option<Doing>,
     arrivals: Arrivals,
@@ -136,11 +142,12 @@ impl Invocation {
                         if let Some(seat) = self.seat.take() {
                             seat.ended();
                         }
-                        return Some(result);
+                        return Some(result.map(|flat| flat.value()));
                     }
                 },
                 Some((step, outcome)) = done(&mut self.doing) => {
                     self.arrivals.arrived(step);
+                    let outcome = self.fitting(outcome);
                     if let Some(seat) = &self.seat {
                         seat.outcome(step, outcome);
                         self.looks.begin();
@@ -148,6 +155,14 @@ impl Invocation {
                 }
             }
         }
+    }
+
+    /// An outcome as the lane takes it.
+    fn fitting(&self, outcome: Outcome) -> Result<Flat, EffectError> {
+        let (depth, bytes) = self.largest;
+        let flat = Flat::of(&outcome?, depth, bytes);
+        flat.map(|(flat, _)| flat)
+            .map_err(|problem| EffectError::new("invalid", format!("the outcome is too large: {problem}")))
     }
 
     fn begin(&mut self, effect: Effect) {

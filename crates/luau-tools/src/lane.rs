@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hint;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use mlua::Table;
-use serde_json::Value;
 
 use crate::error::{Reason, ScriptError};
-use crate::host::{EffectError, Outcome};
+use crate::flat::Flat;
+use crate::host::EffectError;
 use crate::lanes::Told;
 use crate::limits::Limit;
 use crate::line::{Speaker, TIMED_OUT, Wakes};
-use crate::looks::several_processors;
+use crate::looks::{Spot, several_processors};
 use crate::natives::{is_memory, text_of};
 use crate::run::Run;
-use crate::value::measure;
 use crate::vm::{Ended, Progress, Vm};
 use crate::vms::Vms;
 
@@ -27,8 +27,8 @@ const TURN: Duration = Duration::from_millis(4);
 const LOOKS: Duration = Duration::from_micros(50);
 
 /// The body of a lane's thread. It ends when nobody can tell it anything any more.
-pub(crate) fn run(told: &Receiver<Told>) {
-    let mut lane = Lane::default();
+pub(crate) fn run(told: &Receiver<Told>, spot: Arc<Spot>) {
+    let mut lane = Lane::new(spot);
     loop {
         if lane.ready.is_empty() {
             match next(told, &mut lane) {
@@ -71,7 +71,6 @@ fn next(told: &Receiver<Told>, lane: &mut Lane) -> Option<Told> {
     }
 }
 
-#[derive(Default)]
 struct Lane {
     runs: HashMap<u64, Instance>,
     ready: VecDeque<u64>,
@@ -84,15 +83,24 @@ struct Instance {
     run: Rc<Run>,
     vm: Rc<Vm>,
     table: Option<Table>,
-    /// The arguments, before it begins.
-    args: Value,
+    /// The arguments before it begins, and the result when it has ended.
+    flat: Flat,
     /// Outcomes that the script did not ask for yet.
-    outcomes: BTreeMap<u64, Outcome>,
+    outcomes: BTreeMap<u64, Result<Flat, EffectError>>,
     /// The step whose outcome the script asked for.
     asked: Option<u64>,
 }
 
 impl Lane {
+    fn new(spot: Arc<Spot>) -> Self {
+        Self {
+            runs: HashMap::new(),
+            ready: VecDeque::new(),
+            vms: Vms::default(),
+            wakes: Rc::new(Wakes::of(spot)),
+        }
+    }
+
     fn told(&mut self, told: Told) {
         match told {
             Told::Start(speaker) => self.start(speaker),
@@ -120,13 +128,13 @@ impl Lane {
     }
 
     fn start(&mut self, speaker: Speaker) {
-        let (id, args) = (speaker.start().id, speaker.args());
+        let (id, flat) = (speaker.start().id, speaker.args());
         let run = Rc::new(Run::new(speaker, Rc::clone(&self.wakes)));
         let vm = match self.vms.take(run.script()) {
             Ok(vm) => vm,
             Err(error) => {
                 let error = ScriptError::new(&run.script().name, Reason::Lost(text_of(&error)));
-                run.line.ended(Err(error), args, &self.wakes);
+                run.line.ended(Err(error), flat, &self.wakes);
                 return;
             }
         };
@@ -134,7 +142,7 @@ impl Lane {
             run,
             vm,
             table: None,
-            args,
+            flat,
             outcomes: BTreeMap::new(),
             asked: None,
         };
@@ -144,7 +152,6 @@ impl Lane {
                 self.end(&mut instance, result);
                 return;
             }
-            instance.args = Value::Null;
         }
         if !instance.waits() {
             self.ready.push_back(id);
@@ -163,15 +170,14 @@ impl Lane {
             }
             return;
         }
-        instance.args = Value::Null;
         if !instance.waits() {
             self.ready.push_back(id);
         }
     }
 
-    fn end(&mut self, instance: &mut Instance, result: Result<Value, ScriptError>) {
-        let args = std::mem::take(&mut instance.args);
-        instance.run.line.ended(result, args, &self.wakes);
+    fn end(&mut self, instance: &mut Instance, result: Result<(), ScriptError>) {
+        let flat = std::mem::take(&mut instance.flat);
+        instance.run.line.ended(result, flat, &self.wakes);
         instance.vm.let_go(&instance.run);
         self.vms.give_back(&instance.vm);
     }
@@ -183,18 +189,11 @@ impl Instance {
     }
 
     /// Keeps an outcome; true where the run waited for it.
-    fn keep(&mut self, step: u64, outcome: Outcome) -> bool {
+    fn keep(&mut self, step: u64, outcome: Result<Flat, EffectError>) -> bool {
         if self.run.detached.borrow_mut().remove(&step) {
             self.run.settled();
             return false;
         }
-        let limits = self.run.limits();
-        let outcome = outcome.and_then(|value| {
-            let fits = measure(&value, limits.json_depth, limits.json);
-            fits.map(|_| value).map_err(|problem| {
-                EffectError::new("invalid", format!("the outcome is too large: {problem}"))
-            })
-        });
         let waited = self.asked == Some(step) && self.waits();
         self.outcomes.insert(step, outcome);
         waited
@@ -206,21 +205,21 @@ impl Instance {
     }
 
     /// Its turn: how it ended, if it did.
-    fn turn(&mut self) -> Option<Result<Value, ScriptError>> {
+    fn turn(&mut self) -> Option<Result<(), ScriptError>> {
         let gone = self.go_on();
         gone.unwrap_or_else(|error| Some(Err(self.failed(&error))))
     }
 
     /// Lets the script go on until it waits, has had its turn, or ends.
-    fn go_on(&mut self) -> mlua::Result<Option<Result<Value, ScriptError>>> {
+    fn go_on(&mut self) -> mlua::Result<Option<Result<(), ScriptError>>> {
         let mut from = None;
         while !self.waits() {
             let progress = if let Some(table) = &self.table {
                 let table = table.clone();
                 let given = self.asked.take().and_then(|step| self.take(step));
-                self.vm.go_on(&self.run, &table, given)?
+                self.vm.go_on(&self.run, &table, given, &mut self.flat)?
             } else {
-                let (table, progress) = self.vm.start(&self.run, &self.args)?;
+                let (table, progress) = self.vm.start(&self.run, &mut self.flat)?;
                 self.table = table;
                 progress
             };
@@ -238,19 +237,19 @@ impl Instance {
     }
 
     /// An outcome as the script gets it.
-    fn take(&mut self, step: u64) -> Option<(u64, Result<Value, String>)> {
+    fn take(&mut self, step: u64) -> Option<(u64, Result<Flat, String>)> {
         let outcome = self.outcomes.remove(&step)?;
         self.run.settled();
         Some((step, outcome.map_err(|error| error.to_string())))
     }
 
-    fn ended(&self, ended: Ended) -> Result<Value, ScriptError> {
+    fn ended(&self, ended: Ended) -> Result<(), ScriptError> {
         let name = self.name();
         if let Some(error) = self.tripped() {
             return Err(error);
         }
         match ended {
-            Ended::Value(value) => Ok(value),
+            Ended::Value => Ok(()),
             Ended::NoJson(problem) => Err(ScriptError::new(name, Reason::Result(problem))),
             Ended::Raised(text) => Err(ScriptError::located(name, &text, Reason::Failed)),
         }

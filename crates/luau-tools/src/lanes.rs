@@ -8,7 +8,8 @@ use std::thread;
 
 use tokio::sync::Semaphore;
 
-use crate::host::Outcome;
+use crate::flat::Flat;
+use crate::host::EffectError;
 use crate::lane;
 use crate::line::Speaker;
 use crate::looks::Spot;
@@ -31,11 +32,11 @@ struct Lane {
 
 /// What is known of a lane from outside.
 #[derive(Default)]
-pub(crate) struct Desk {
+struct Desk {
     /// Runs that are on it.
     load: AtomicUsize,
     /// Where those look who await what it says.
-    pub(crate) spot: Spot,
+    pub(crate) spot: Arc<Spot>,
 }
 
 /// What a lane is told. Its inbox is bounded by the runs on it and by `Limits::pending` of each.
@@ -44,7 +45,7 @@ pub(crate) enum Told {
     Outcome {
         run: u64,
         step: u64,
-        outcome: Outcome,
+        outcome: Result<Flat, EffectError>,
     },
     Stop {
         run: u64,
@@ -132,24 +133,24 @@ impl Lanes {
 impl Lane {
     fn new(index: usize) -> Option<Self> {
         let (inbox, told) = mpsc::channel();
+        let desk = Arc::<Desk>::default();
+        let spot = Arc::clone(&desk.spot);
         let thread = thread::Builder::new()
             .name(format!("luau-{index}"))
             .stack_size(STACK)
-            .spawn(move || lane::run(&told));
+            .spawn(move || lane::run(&told, spot));
         thread.ok()?;
-        Some(Self {
-            inbox,
-            desk: Arc::default(),
-        })
+        Some(Self { inbox, desk })
     }
 }
 
 impl Seat {
-    pub(crate) fn desk(&self) -> Arc<Desk> {
-        Arc::clone(&self.desk)
+    /// Where to look for what the lane says.
+    pub(crate) fn spot(&self) -> Arc<Spot> {
+        Arc::clone(&self.desk.spot)
     }
 
-    pub(crate) fn outcome(&self, step: u64, outcome: Outcome) {
+    pub(crate) fn outcome(&self, step: u64, outcome: Result<Flat, EffectError>) {
         // A lane that is gone says so by closing the other way.
         let _ = self.inbox.send(Told::Outcome {
             run: self.run,

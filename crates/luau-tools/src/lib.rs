@@ -3,6 +3,7 @@
 #![doc = include_str!("../../../docs/LUAU.md")]
 
 mod error;
+mod flat;
 mod host;
 mod invoke;
 mod lane;
@@ -19,6 +20,7 @@ mod prepared;
 mod random;
 mod run;
 mod script;
+mod shared;
 mod time;
 mod value;
 mod vm;

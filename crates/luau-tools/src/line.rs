@@ -9,18 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::error::ScriptError;
+use crate::flat::Flat;
 use crate::host::Effect;
 use crate::limits::Limits;
-use crate::looks::Looks;
+use crate::looks::{Look, Looks, Spot};
 use crate::script::Compiled;
 
 /// What a lane says of a run. It is bounded by `Limits::pending` and `Limits::effects`.
 pub(crate) enum Said {
     Began(Effect),
-    Ended(Result<Value, ScriptError>),
+    Ended(Result<Flat, ScriptError>),
 }
 
 /// Why a run is stopped from outside; zero means that it is not.
@@ -47,11 +46,11 @@ struct Line {
 
 #[derive(Default)]
 struct Words {
-    /// What the run begins with. It goes back where it came from: to free another thread's memory takes its allocator's lock,
-    /// many times.
-    args: Value,
+    /// What the run begins with, and in the end its result: it goes back where it came from, for to free another thread's memory
+    /// takes its allocator's lock.
+    flat: Flat,
     began: VecDeque<Effect>,
-    ended: Option<Result<Value, ScriptError>>,
+    ended: Option<Result<(), ScriptError>>,
     /// Nobody will say anything more.
     over: bool,
     listener: Option<Waker>,
@@ -65,21 +64,25 @@ impl Line {
 
     /// Says something. Who listens is to be woken.
     fn say(&self, change: impl FnOnce(&mut Words)) -> Option<Waker> {
-        let mut words = self.words();
-        change(&mut words);
+        let listener = {
+            let mut words = self.words();
+            change(&mut words);
+            words.listener.take()
+        };
+        // Afterwards: who looks does not meet the lock.
         self.news.store(true, Ordering::Release);
-        words.listener.take()
+        listener
     }
 }
 
 /// Both ends of a new line.
-pub(crate) fn line(start: Start, args: Value) -> (Speaker, Listener) {
+pub(crate) fn line(start: Start, args: Flat) -> (Speaker, Listener) {
     let line = Arc::new(Line {
         start,
         stop: AtomicU8::new(0),
         news: AtomicBool::new(false),
         words: Mutex::new(Words {
-            args,
+            flat: args,
             ..Words::default()
         }),
     });
@@ -103,19 +106,19 @@ impl Speaker {
     }
 
     /// What the run begins with.
-    pub(crate) fn args(&self) -> Value {
-        std::mem::take(&mut self.line.words().args)
+    pub(crate) fn args(&self) -> Flat {
+        std::mem::take(&mut self.line.words().flat)
     }
 
     pub(crate) fn began(&self, effect: Effect, wakes: &Wakes) {
         wakes.later(self.line.say(|words| words.began.push_back(effect)));
     }
 
-    /// The last that is said.
-    pub(crate) fn ended(&self, result: Result<Value, ScriptError>, args: Value, wakes: &Wakes) {
+    /// The last that is said. `flat` has the result where there is one.
+    pub(crate) fn ended(&self, result: Result<(), ScriptError>, flat: Flat, wakes: &Wakes) {
         self.over.set(true);
         wakes.later(self.line.say(|words| {
-            words.args = args;
+            words.flat = flat;
             words.ended = Some(result);
             words.over = true;
         }));
@@ -140,15 +143,18 @@ impl Drop for Speaker {
 /// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once for several: when the
 /// lane has nothing more to do, or the first of them has waited a moment.
 pub(crate) struct Wakes {
+    /// The lane's: those who look see there that it goes on.
+    spot: Arc<Spot>,
     all: RefCell<Vec<Waker>>,
     since: Cell<Option<Instant>>,
     /// When it was last asked what time it is: whoever computes asks often, and to ask takes time.
     lately: Cell<Instant>,
 }
 
-impl Default for Wakes {
-    fn default() -> Self {
+impl Wakes {
+    pub(crate) fn of(spot: Arc<Spot>) -> Self {
         Self {
+            spot,
             all: RefCell::default(),
             since: Cell::default(),
             lately: Cell::new(Instant::now()),
@@ -163,6 +169,7 @@ const SEVERAL: usize = 16;
 
 impl Wakes {
     fn later(&self, listener: Option<Waker>) {
+        self.spot.said();
         let Some(listener) = listener else { return };
         let mut all = self.all.borrow_mut();
         if all.is_empty() {
@@ -195,6 +202,7 @@ impl Wakes {
         }
         let mut all = self.all.take();
         all.drain(..).for_each(Waker::wake);
+        self.spot.woke();
         // Its room is used again.
         self.all.replace(all);
     }
@@ -207,16 +215,19 @@ impl Listener {
     /// The next that is said; `None` when the lane is gone.
     pub(crate) async fn hear(&self, looks: &mut Looks) -> Option<Said> {
         poll_fn(|context| {
-            if !self.0.news.load(Ordering::Acquire) && looks.go_on() {
-                context.waker().wake_by_ref();
-                return Poll::Pending;
+            match looks.look(&self.0.news) {
+                Look::Seen | Look::Over => {}
+                Look::Again => {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
             }
-            looks.seen();
             let mut words = self.0.words();
             if let Some(effect) = words.began.pop_front() {
                 return Poll::Ready(Some(Said::Began(effect)));
             }
             if let Some(result) = words.ended.take() {
+                let result = result.map(|()| std::mem::take(&mut words.flat));
                 return Poll::Ready(Some(Said::Ended(result)));
             }
             if words.over {
@@ -252,7 +263,7 @@ mod tests {
     use std::task::{Context, Wake};
 
     use futures_util::FutureExt;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::host::EffectKind;
@@ -265,7 +276,11 @@ mod tests {
             bytes: 2,
             limits: Limits::default(),
         };
-        line(start, json!({}))
+        line(start, flat(json!({})))
+    }
+
+    fn flat(value: Value) -> Flat {
+        Flat::of(&value, 9, 99).map_or_else(|_| Flat::default(), |(flat, _)| flat)
     }
 
     fn no_looks() -> Looks {
@@ -283,7 +298,7 @@ mod tests {
     #[test]
     fn effects_come_before_the_end_and_a_listener_is_woken_by_the_last_who_may() {
         let (speaker, listener) = new_line();
-        let (wakes, counts) = (Wakes::default(), Arc::new(Counts(AtomicUsize::new(0))));
+        let (wakes, counts) = (Wakes::of(Arc::default()), Arc::new(Counts(AtomicUsize::new(0))));
         let waker = Waker::from(Arc::clone(&counts));
         let woken = || counts.0.load(Ordering::Relaxed);
         let mut context = Context::from_waker(&waker);
@@ -296,9 +311,9 @@ mod tests {
             kind: EffectKind::Now,
             request: json!({}),
         };
-        assert_eq!(speaker.args(), json!({}));
+        assert_eq!(speaker.args(), flat(json!({})));
         speaker.began(effect.clone(), &wakes);
-        speaker.ended(Ok(json!(7)), json!({}), &wakes);
+        speaker.ended(Ok(()), flat(json!(7)), &wakes);
         assert_eq!(woken(), 0, "several are woken at once, later");
         wakes.now();
         assert_eq!(woken(), 1);
@@ -306,7 +321,7 @@ mod tests {
         let first = hears.poll_unpin(&mut context);
         assert!(matches!(first, Poll::Ready(Some(Said::Began(heard))) if heard == effect));
         let second = listener.hear(&mut others).poll_unpin_boxed(&mut context);
-        assert!(matches!(second, Poll::Ready(Some(Said::Ended(Ok(value)))) if value == json!(7)));
+        assert!(matches!(second, Poll::Ready(Some(Said::Ended(Ok(value)))) if value == flat(json!(7))));
         drop(speaker);
         assert_eq!(woken(), 1, "who has heard the end is told nothing more");
 

@@ -1,18 +1,39 @@
 //! Who awaits a run that has just been told something looks for its answer a moment before it sleeps, for to sleep and to be woken
-//! takes longer than most runs. It gives its turn away each time it has looked, so that whatever else its thread has to do goes on. One
-//! at a time looks at a lane: it keeps its thread awake for all the others. Where looking was for nothing, as with scripts that take
-//! longer or processors that have other things to do, it is tried less and less often.
+//! takes longer than most runs. One at a time looks at a lane: it keeps its thread awake for all the others. It looks as long as the lane
+//! goes on, and gives its turn away as soon as the lane has woken others, so that they and whatever else its thread has to do go on.
+//! Where looking was for nothing, as with scripts that take longer or processors that have other things to do, it is tried less and
+//! less often.
 
+use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::lanes::Desk;
-
 /// Where those look who await runs of a lane.
 #[derive(Default)]
 pub(crate) struct Spot {
+    lane: Apart<Goes>,
+    callers: Apart<Looked>,
+}
+
+/// In a line of the processors' caches of its own: what one thread writes often is not beside what another writes often.
+#[derive(Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// What the lane writes.
+#[derive(Default)]
+struct Goes {
+    /// How often it said something.
+    said: AtomicU32,
+    /// How often it woke somebody.
+    woke: AtomicU32,
+}
+
+/// What those write who look.
+#[derive(Default)]
+struct Looked {
     taken: AtomicBool,
     /// How often in a row looking was for nothing.
     misses: AtomicU32,
@@ -21,61 +42,119 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
+    /// The lane has said something.
+    pub(crate) fn said(&self) {
+        bump(&self.lane.0.said);
+    }
+
+    /// The lane has woken somebody.
+    pub(crate) fn woke(&self) {
+        bump(&self.lane.0.woke);
+    }
+
     /// Whether to look: it is then taken.
     fn take(&self) -> bool {
-        let misses = self.misses.load(Ordering::Relaxed);
-        let passed = self.passed.fetch_add(1, Ordering::Relaxed);
-        several_processors() && passed & ((1 << misses) - 1) == 0 && !self.taken.swap(true, Ordering::Relaxed)
+        let looked = &self.callers.0;
+        let misses = looked.misses.load(Ordering::Relaxed);
+        let passed = looked.passed.fetch_add(1, Ordering::Relaxed);
+        several_processors()
+            && passed & ((1 << misses) - 1) == 0
+            && !looked.taken.load(Ordering::Relaxed)
+            && !looked.taken.swap(true, Ordering::Relaxed)
     }
 
     fn leave(&self, seen: bool) {
-        let misses = self.misses.load(Ordering::Relaxed);
+        let looked = &self.callers.0;
+        let misses = looked.misses.load(Ordering::Relaxed);
         let misses = if seen { 0 } else { (misses + 1).min(SELDOM) };
-        self.misses.store(misses, Ordering::Relaxed);
-        self.taken.store(false, Ordering::Relaxed);
+        looked.misses.store(misses, Ordering::Relaxed);
+        looked.taken.store(false, Ordering::Relaxed);
     }
+}
+
+/// Counts on; only the lane does.
+fn bump(count: &AtomicU32) {
+    count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
 /// One who looks, or may.
 pub(crate) struct Looks {
-    desk: Arc<Desk>,
+    spot: Arc<Spot>,
     until: Option<Instant>,
+    /// What the lane had said when it looked last.
+    said: u32,
 }
 
-/// How long it looks.
+/// How long it looks after the lane has last said something.
 const LOOKS: Duration = Duration::from_micros(20);
+/// How long it looks at most before others on its thread have their turn.
+const TURN: Duration = Duration::from_micros(100);
 /// Where nothing was ever seen, it is tried once in two to this.
 const SELDOM: u32 = 8;
 
+/// What came of looking.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// There is news.
+    Seen,
+    /// Others have their turn, then it looks again.
+    Again,
+    /// It does not look, or looked for long enough.
+    Over,
+}
+
 impl Looks {
-    pub(crate) const fn at(desk: Arc<Desk>) -> Self {
-        Self { desk, until: None }
+    pub(crate) const fn at(spot: Arc<Spot>) -> Self {
+        Self {
+            spot,
+            until: None,
+            said: 0,
+        }
     }
 
     /// The lane was told something.
     pub(crate) fn begin(&mut self) {
-        if self.until.is_some() || self.desk.spot.take() {
+        if self.until.is_some() || self.spot.take() {
             self.until = Some(Instant::now() + LOOKS);
+            self.said = self.spot.lane.0.said.load(Ordering::Relaxed);
         }
     }
 
-    /// Whether to look once more.
-    pub(crate) fn go_on(&mut self) -> bool {
-        let more = self.until.is_some_and(|until| Instant::now() < until);
-        if !more {
-            self.leave(false);
+    /// Looks whether there is news.
+    pub(crate) fn look(&mut self, news: &AtomicBool) -> Look {
+        let Some(mut until) = self.until else {
+            return Look::Over;
+        };
+        let woke = self.spot.lane.0.woke.load(Ordering::Relaxed);
+        let mut turn = None;
+        loop {
+            for _ in 0..16 {
+                if news.load(Ordering::Acquire) {
+                    self.leave(true);
+                    return Look::Seen;
+                }
+                hint::spin_loop();
+            }
+            let (now, lane) = (Instant::now(), &self.spot.lane.0);
+            let said = lane.said.load(Ordering::Relaxed);
+            if said != self.said {
+                self.said = said;
+                until = now + LOOKS;
+                self.until = Some(until);
+            } else if now >= until {
+                self.leave(false);
+                return Look::Over;
+            }
+            let turn = *turn.get_or_insert(now + TURN);
+            if now >= turn || lane.woke.load(Ordering::Relaxed) != woke {
+                return Look::Again;
+            }
         }
-        more
-    }
-
-    /// There is news.
-    pub(crate) fn seen(&mut self) {
-        self.leave(true);
     }
 
     fn leave(&mut self, seen: bool) {
         if self.until.take().is_some() {
-            self.desk.spot.leave(seen);
+            self.spot.leave(seen);
         }
     }
 }
@@ -98,8 +177,12 @@ mod tests {
 
     #[test]
     fn one_looks_at_a_lane_at_a_time_and_less_often_where_it_is_for_nothing() {
-        let desk = Arc::<Desk>::default();
-        let (mut first, mut second) = (Looks::at(Arc::clone(&desk)), Looks::at(desk));
+        let (spot, news, nothing) = (
+            Arc::<Spot>::default(),
+            AtomicBool::new(true),
+            AtomicBool::new(false),
+        );
+        let (mut first, mut second) = (Looks::at(Arc::clone(&spot)), Looks::at(spot));
         let begins = |looks: &mut Looks| {
             looks.begin();
             looks.until.is_some()
@@ -108,18 +191,19 @@ mod tests {
             assert!(!begins(&mut first));
             return;
         }
-        assert!(begins(&mut first) && !begins(&mut second) && !second.go_on());
-        first.seen();
+        assert!(begins(&mut first) && !begins(&mut second));
+        assert_eq!(second.look(&news), Look::Over, "it does not look at all");
+        assert_eq!(first.look(&news), Look::Seen);
         assert!(begins(&mut second));
         second.until = second.until.map(|_| Instant::now());
-        assert!(!second.go_on(), "its time is over");
+        assert_eq!(second.look(&nothing), Look::Over, "its time is over");
         let tries: Vec<bool> = (0..4).map(|_| begins(&mut first)).collect();
         assert_eq!(
             tries.iter().filter(|looks| !**looks).count(),
             1,
             "every second time: {tries:?}"
         );
-        first.seen();
+        assert_eq!(first.look(&news), Look::Seen);
         assert!(begins(&mut second), "each time again");
     }
 }

@@ -9,8 +9,8 @@ use crate::error::Reason;
 use crate::host::EffectKind;
 use crate::limits::Limit;
 use crate::random::Random;
-use crate::value::{Nulls, ToJson, ToLuau};
-use crate::vm::Shared;
+use crate::shared::Shared;
+use crate::value::Nulls;
 
 /// The table `native`.
 pub(crate) fn table(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Table> {
@@ -148,7 +148,6 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
         |lua, shared, (text, keep): (mlua::LuaString, bool)| {
             let nulls = if keep { Nulls::Kept } else { Nulls::Absent };
             match shared.decode(&text) {
-                Ok(Value::Null) if nulls == Nulls::Absent => Ok((true, Luau::Nil)),
                 Ok(value) => Ok((true, shared.luau(lua, &value, nulls)?)),
                 Err(problem) => Ok((false, Luau::String(lua.create_string(problem)?))),
             }
@@ -256,43 +255,4 @@ fn state(to: &Adder<'_>) -> mlua::Result<()> {
             .inspect_err(|_| shared.note_place(lua))?;
         said(lua, Ok(step))
     })
-}
-
-impl Shared {
-    /// JSON of a value and its size; what is wrong with it otherwise.
-    pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
-        let run = self.run()?;
-        let array = self.array()?;
-        let mut to = ToJson::new(&array, run.limits().json_depth, run.limits().json);
-        match to.value(value) {
-            Ok(made) => Ok(Ok((made, to.made()))),
-            Err(problem) => problem.message().map(Err),
-        }
-    }
-
-    /// A value of JSON.
-    pub(crate) fn luau(&self, lua: &Lua, value: &Value, nulls: Nulls) -> mlua::Result<Luau> {
-        let array = self.array()?;
-        let to = ToLuau {
-            lua,
-            array: &array,
-            nulls,
-        };
-        to.value(value)
-    }
-
-    fn decode(&self, text: &mlua::LuaString) -> Result<Value, String> {
-        let run = self.run().map_err(|error| error.to_string())?;
-        let limits = run.limits();
-        let bytes = text.as_bytes();
-        if bytes.len() > limits.json {
-            return Err(format!(
-                "the text has more than {}",
-                crate::limits::Bytes(limits.json)
-            ));
-        }
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-        crate::value::measure(&value, limits.json_depth, limits.json)?;
-        Ok(value)
-    }
 }

@@ -10,7 +10,7 @@ use mlua::{Lua, LuaOptions, StdLib, Table, Value as Luau};
 
 use crate::natives;
 use crate::prelude::{self, Part};
-use crate::vm::Shared;
+use crate::shared::Shared;
 
 /// A VM without a script.
 pub(crate) struct Prepared {

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mlua::{Either, IntoLua, Lua, Table, Value as Luau};
-use serde_json::{Map, Number, Value};
+
+use crate::flat::{Flat, Part, Reader};
 
 /// The key of an object that stands for bytes which are no text.
 const BYTES: &str = "$bytes";
@@ -26,77 +27,99 @@ pub(crate) struct ToLuau<'a> {
     /// Marks an empty array, which would otherwise be an empty object on the way back.
     pub(crate) array: &'a Table,
     pub(crate) nulls: Nulls,
+    pub(crate) from: Reader<'a>,
 }
 
 /// What goes into a table as it is, and the rest: a handle to a value of the VM costs more than the value.
 type Direct<'v> = Either<&'v str, Either<f64, Either<bool, Inner<'v>>>>;
 
 /// A value inside a table, made when the table has come to it; `None` is an absent one.
-struct Inner<'v>(&'v ToLuau<'v>, Option<&'v Value>);
+struct Inner<'v>(&'v ToLuau<'v>, Option<Part>);
 
 impl IntoLua for Inner<'_> {
     fn into_lua(self, _: &Lua) -> mlua::Result<Luau> {
-        self.1.map_or(Ok(Luau::Nil), |value| self.0.value(value))
+        self.1.map_or(Ok(Luau::Nil), |part| self.0.made(part))
     }
 }
 
 impl ToLuau<'_> {
-    /// The value; its depth was checked before by [`measure`].
-    pub(crate) fn value(&self, value: &Value) -> mlua::Result<Luau> {
-        Ok(match value {
-            Value::Null => Luau::NULL,
-            Value::Bool(flag) => Luau::Boolean(*flag),
-            Value::Number(number) => Luau::Number(number.as_f64().unwrap_or(f64::NAN)),
-            Value::String(text) => Luau::String(self.lua.create_string(text)?),
-            Value::Array(items) => Luau::Table(self.array(items)?),
-            Value::Object(fields) => self.object(fields)?,
+    /// The value; its depth was checked when it was written.
+    pub(crate) fn value(&self) -> mlua::Result<Luau> {
+        match self.from.part() {
+            Part::Null if self.nulls == Nulls::Absent => Ok(Luau::Nil),
+            part => self.made(part),
+        }
+    }
+
+    fn made(&self, part: Part) -> mlua::Result<Luau> {
+        Ok(match part {
+            Part::Null => Luau::NULL,
+            Part::Bool(flag) => Luau::Boolean(flag),
+            Part::Whole(number) => Luau::Number(float(number)),
+            Part::Number(number) => Luau::Number(number),
+            Part::Text(bytes) => Luau::String(self.lua.create_string(self.from.text(bytes))?),
+            Part::List(count) => Luau::Table(self.array(count)?),
+            Part::Placed { count, .. } => {
+                let items = (0..count).map(|_| (self.from.place(), self.item()));
+                Luau::Table(self.lua.create_table_from(items)?)
+            }
+            Part::Named(count) => self.object(count)?,
         })
     }
 
-    fn item<'v>(&'v self, value: &'v Value) -> Direct<'v> {
-        match value {
-            Value::String(text) => Either::Left(text),
-            Value::Number(number) => Either::Right(Either::Left(number.as_f64().unwrap_or(f64::NAN))),
-            Value::Bool(flag) => Either::Right(Either::Right(Either::Left(*flag))),
+    fn item(&self) -> Direct<'_> {
+        self.direct(self.from.part())
+    }
+
+    fn direct(&self, part: Part) -> Direct<'_> {
+        match part {
+            Part::Text(bytes) => Either::Left(self.from.text(bytes)),
+            Part::Number(number) => Either::Right(Either::Left(number)),
+            Part::Whole(number) => Either::Right(Either::Left(float(number))),
+            Part::Bool(flag) => Either::Right(Either::Right(Either::Left(flag))),
             other => Either::Right(Either::Right(Either::Right(Inner(self, Some(other))))),
         }
     }
 
-    fn field<'v>(&'v self, value: &'v Value) -> Direct<'v> {
-        if value.is_null() && self.nulls == Nulls::Absent {
-            return Either::Right(Either::Right(Either::Right(Inner(self, None))));
+    fn field(&self) -> Direct<'_> {
+        match self.from.part() {
+            Part::Null if self.nulls == Nulls::Absent => {
+                Either::Right(Either::Right(Either::Right(Inner(self, None))))
+            }
+            part => self.direct(part),
         }
-        self.item(value)
     }
 
-    fn array(&self, items: &[Value]) -> mlua::Result<Table> {
-        let table = self
-            .lua
-            .create_sequence_from(items.iter().map(|item| self.item(item)))?;
-        if items.is_empty() {
+    fn array(&self, count: usize) -> mlua::Result<Table> {
+        let table = self.lua.create_sequence_from((0..count).map(|_| self.item()))?;
+        if count == 0 {
             table.set_metatable(Some(self.array.clone()))?;
         }
         Ok(table)
     }
 
-    fn object(&self, fields: &Map<String, Value>) -> mlua::Result<Luau> {
-        if let Some(bytes) = bytes_of(fields) {
+    fn object(&self, count: usize) -> mlua::Result<Luau> {
+        if count == 1
+            && let Some(bytes) = self.from.attempt(|| self.bytes())
+        {
             return Ok(Luau::String(self.lua.create_string(bytes)?));
         }
-        let fields = fields
-            .iter()
-            .map(|(key, value)| (key.as_str(), self.field(value)));
+        let fields = (0..count).map(|_| (self.from.name(), self.field()));
         Ok(Luau::Table(self.lua.create_table_from(fields)?))
+    }
+
+    /// The bytes that an object stands for.
+    fn bytes(&self) -> Option<Vec<u8>> {
+        match (self.from.name(), self.from.part()) {
+            (BYTES, Part::Text(bytes)) => BASE64.decode(self.from.text(bytes)).ok(),
+            _ => None,
+        }
     }
 }
 
-fn bytes_of(fields: &Map<String, Value>) -> Option<Vec<u8>> {
-    let (_, text) = fields
-        .iter()
-        .next()
-        .filter(|(key, _)| fields.len() == 1 && *key == BYTES)?;
-    let text = text.as_str()?;
-    BASE64.decode(text).ok()
+#[allow(clippy::cast_precision_loss, reason = "Luau has no other numbers")]
+const fn float(number: i64) -> f64 {
+    number as f64
 }
 
 /// Why a Luau value is no JSON.
@@ -142,29 +165,28 @@ impl Problem {
 
 /// Makes JSON of Luau values, and counts what it makes.
 pub(crate) struct ToJson<'a> {
-    pub(crate) array: &'a Table,
-    pub(crate) depth: usize,
-    pub(crate) bytes: usize,
+    array: &'a Table,
+    depth: usize,
+    bytes: usize,
     left: usize,
+    into: &'a mut Flat,
 }
 
 impl<'a> ToJson<'a> {
-    pub(crate) const fn new(array: &'a Table, depth: usize, bytes: usize) -> Self {
+    pub(crate) const fn new(array: &'a Table, depth: usize, bytes: usize, into: &'a mut Flat) -> Self {
         Self {
             array,
             depth,
             bytes,
             left: bytes,
+            into,
         }
     }
 
-    /// How many bytes the text of what was made has, about.
-    pub(crate) const fn made(&self) -> usize {
-        self.bytes - self.left
-    }
-
-    pub(crate) fn value(&mut self, value: &Luau) -> Result<Value, Problem> {
-        self.at(value, self.depth)
+    /// Writes the value: how many bytes its text has, about.
+    pub(crate) fn value(&mut self, value: &Luau) -> Result<usize, Problem> {
+        self.at(value, self.depth)?;
+        Ok(self.bytes - self.left)
     }
 
     fn take(&mut self, bytes: usize) -> Result<(), Problem> {
@@ -178,61 +200,63 @@ impl<'a> ToJson<'a> {
         Ok(())
     }
 
-    fn at(&mut self, value: &Luau, depth: usize) -> Result<Value, Problem> {
+    fn at(&mut self, value: &Luau, depth: usize) -> Result<(), Problem> {
         self.take(2)?;
         match value {
-            Luau::Nil => Ok(Value::Null),
-            Luau::LightUserData(pointer) if pointer.0.is_null() => Ok(Value::Null),
-            Luau::Boolean(flag) => Ok(Value::Bool(*flag)),
-            Luau::Integer(number) => Ok(Value::from(*number)),
-            Luau::Number(number) => number_value(*number),
+            Luau::Nil => self.into.push(Part::Null),
+            Luau::LightUserData(pointer) if pointer.0.is_null() => self.into.push(Part::Null),
+            Luau::Boolean(flag) => self.into.push(Part::Bool(*flag)),
+            Luau::Integer(number) => self.into.push(Part::Whole(*number)),
+            Luau::Number(number) => self.into.push(number_part(*number)?),
             Luau::String(text) => {
                 let bytes = text.as_bytes();
                 self.take(bytes.len())?;
-                Ok(match std::str::from_utf8(&bytes) {
-                    Ok(text) => Value::String(text.to_owned()),
-                    Err(_) => bytes_value(&bytes),
-                })
+                match std::str::from_utf8(&bytes) {
+                    Ok(text) => self.into.text(text),
+                    Err(_) => self.bytes(&bytes),
+                }
             }
             Luau::Buffer(buffer) => {
                 self.take(buffer.len())?;
-                Ok(bytes_value(&buffer.to_vec()))
+                self.bytes(&buffer.to_vec());
             }
             Luau::Table(table) => {
                 self.take(TABLE)?;
-                self.table(table, depth)
+                self.table(table, depth)?;
             }
-            other => Err(Problem::new(format!("a {} is no JSON", other.type_name()))),
+            other => return Err(Problem::new(format!("a {} is no JSON", other.type_name()))),
         }
+        Ok(())
     }
 
-    fn table(&mut self, table: &Table, depth: usize) -> Result<Value, Problem> {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.into.push(Part::Named(1));
+        self.into.text(BYTES);
+        self.into.text(&BASE64.encode(bytes));
+    }
+
+    fn table(&mut self, table: &Table, depth: usize) -> Result<(), Problem> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Problem::new(format!(
                 "nested deeper than {}, or a table that contains itself",
                 self.depth
             )));
         };
-        let mut items: Vec<(i64, Value)> = Vec::new();
-        let mut fields: Vec<(String, Value)> = Vec::new();
+        let at = self.into.later();
+        let (mut places, mut names) = (Places::default(), 0);
         let mut problem = None;
         let walked = table.for_each(|key: Luau, value: Luau| {
-            let mut pair = || -> Result<(), Problem> {
-                if let Some(index) = index_of(&key) {
-                    let made = self.at(&value, depth);
-                    let made = made.map_err(|problem| problem.inside(|| format!("[{index}]")))?;
-                    items.push((index, made));
-                } else {
-                    let name = field_name(&key)?;
-                    self.take(name.len() + 2)?;
-                    let made = self.at(&value, depth);
-                    let made = made.map_err(|problem| problem.inside(|| format!(".{name}")))?;
-                    fields.push((name, made));
-                }
-                Ok(())
+            let pair = if let Some(place) = place_of(&key) {
+                places.come_by(place);
+                self.into.push(Part::Whole(place));
+                let made = self.at(&value, depth);
+                made.map_err(|problem| problem.inside(|| format!("[{place}]")))
+            } else {
+                names += 1;
+                self.field(&key, &value, depth)
             };
             // The walk ends with any error; which one it was is beside it.
-            pair().map_err(|found| {
+            pair.map_err(|found| {
                 problem = Some(found);
                 mlua::Error::StackError
             })
@@ -241,35 +265,71 @@ impl<'a> ToJson<'a> {
             return Err(problem);
         }
         walked?;
-        match (items.is_empty(), fields.is_empty()) {
-            (true, true) if table.metatable().as_ref() == Some(self.array) => Ok(Value::Array(Vec::new())),
-            (true, _) => Ok(object(fields)),
-            (false, true) => array(items),
-            (false, false) => Err(Problem::new("a table with both positions and names is no JSON")),
-        }
+        let part = match (places.count, names) {
+            (0, 0) if table.metatable().as_ref() == Some(self.array) => Part::List(0),
+            (0, _) => Part::Named(names),
+            (_, 0) => places.part()?,
+            _ => {
+                return Err(Problem::new("a table with both positions and names is no JSON"));
+            }
+        };
+        self.into.fill(at, part);
+        Ok(())
+    }
+
+    fn field(&mut self, key: &Luau, value: &Luau, depth: usize) -> Result<(), Problem> {
+        let Luau::String(name) = key else {
+            return Err(Problem::new(format!(
+                "a key that is a {} is no JSON",
+                key.type_name()
+            )));
+        };
+        let Ok(name) = name.to_str() else {
+            return Err(Problem::new("a key that is no text is no JSON"));
+        };
+        self.take(name.len() + 2)?;
+        self.into.text(&name);
+        let made = self.at(value, depth);
+        made.map_err(|problem| problem.inside(|| format!(".{name}")))
     }
 }
 
-/// Sorted, for the order of a table's keys is no property of the table.
-fn object(mut fields: Vec<(String, Value)>) -> Value {
-    fields.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    Value::Object(fields.into_iter().collect())
+/// The positions in a table.
+#[derive(Default)]
+struct Places {
+    count: usize,
+    /// Not one after the other, or not from 1.
+    unsorted: bool,
+    /// One is no position.
+    wrong: bool,
+    last: i64,
+    most: i64,
 }
 
-fn array(mut items: Vec<(i64, Value)>) -> Result<Value, Problem> {
-    let in_order = |items: &[(i64, Value)]| items.iter().zip(1..).all(|((index, _), want)| *index == want);
-    if !in_order(&items) {
-        items.sort_unstable_by_key(|(index, _)| *index);
-        if !in_order(&items) {
+impl Places {
+    fn come_by(&mut self, place: i64) {
+        self.count += 1;
+        self.unsorted |= place != self.last.wrapping_add(1);
+        self.wrong |= place < 1;
+        self.last = place;
+        self.most = self.most.max(place);
+    }
+
+    /// Each is there once, so as many as the greatest says are all of them.
+    fn part(&self) -> Result<Part, Problem> {
+        if self.wrong || usize::try_from(self.most) != Ok(self.count) {
             return Err(Problem::new(
                 "a table with gaps is no JSON: its positions must be 1, 2, 3, …",
             ));
         }
+        Ok(Part::Placed {
+            count: self.count,
+            sorted: !self.unsorted,
+        })
     }
-    Ok(Value::Array(items.into_iter().map(|(_, value)| value).collect()))
 }
 
-fn index_of(key: &Luau) -> Option<i64> {
+fn place_of(key: &Luau) -> Option<i64> {
     match key {
         Luau::Integer(index) => Some(*index),
         #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
@@ -278,64 +338,16 @@ fn index_of(key: &Luau) -> Option<i64> {
     }
 }
 
-fn field_name(key: &Luau) -> Result<String, Problem> {
-    let Luau::String(text) = key else {
-        return Err(Problem::new(format!(
-            "a key that is a {} is no JSON",
-            key.type_name()
-        )));
-    };
-    match text.to_str() {
-        Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(Problem::new("a key that is no text is no JSON")),
-    }
-}
-
-fn bytes_value(bytes: &[u8]) -> Value {
-    let mut fields = Map::new();
-    fields.insert(BYTES.to_owned(), Value::String(BASE64.encode(bytes)));
-    Value::Object(fields)
-}
-
 /// Up to here every whole number is exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-fn number_value(number: f64) -> Result<Value, Problem> {
+fn number_part(number: f64) -> Result<Part, Problem> {
     if number.fract() == 0.0 && number.abs() < EXACT {
         #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
-        return Ok(Value::from(number as i64));
+        return Ok(Part::Whole(number as i64));
     }
-    let number = Number::from_f64(number).map(Value::Number);
-    number.ok_or_else(|| Problem::new("a number that is not finite is no JSON"))
-}
-
-/// How many bytes a value has, about, where it is within depth and bytes; the error says what it is not.
-pub(crate) fn measure(value: &Value, depth: usize, bytes: usize) -> Result<usize, String> {
-    let mut left = bytes;
-    if fits(value, depth, &mut left) {
-        Ok(bytes - left)
-    } else {
-        let most = crate::limits::Bytes(bytes);
-        Err(format!("more than {most} of JSON, or nested deeper than {depth}"))
+    if !number.is_finite() {
+        return Err(Problem::new("a number that is not finite is no JSON"));
     }
-}
-
-fn fits(value: &Value, depth: usize, left: &mut usize) -> bool {
-    let own = match value {
-        Value::String(text) => text.len() + 2,
-        _ => 2,
-    };
-    let Some(rest) = left.checked_sub(own) else {
-        return false;
-    };
-    *left = rest;
-    match (value, depth) {
-        (Value::Array(_) | Value::Object(_), 0) => false,
-        (Value::Array(items), _) => items.iter().all(|item| fits(item, depth - 1, left)),
-        (Value::Object(fields), _) => fields.iter().all(|(key, item)| {
-            *left = left.saturating_sub(key.len() + 2);
-            fits(item, depth - 1, left)
-        }),
-        _ => true,
-    }
+    Ok(Part::Number(number))
 }

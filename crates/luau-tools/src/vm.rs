@@ -5,22 +5,22 @@
 //! its memory ends alone; its VM takes no new runs and goes with its last one. How a VM comes to be is in `prepared.rs`, what a run
 //! is charged with in `memory.rs`.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, Table, Value as Luau};
-use serde_json::Value;
 
-use crate::error::{Place, TOOL};
+use crate::error::TOOL;
+use crate::flat::Flat;
 use crate::memory::{GARBAGE, Memory};
 use crate::natives;
 use crate::prepared::Prepared;
 use crate::run::Run;
 use crate::script::Compiled;
-use crate::value::{Nulls, measure};
+use crate::shared::{Loaded, Shared, load};
+use crate::value::Nulls;
 
 /// How many runs a VM may hold.
 pub(crate) const MOST_RUNS: usize = 64;
@@ -64,23 +64,6 @@ impl Home {
     }
 }
 
-/// What the functions of Rust in a VM know.
-#[derive(Default)]
-pub(crate) struct Shared {
-    pub(crate) current: RefCell<Option<Rc<Run>>>,
-    pub(crate) array: OnceCell<Table>,
-    scripts: RefCell<BTreeMap<u64, Loaded>>,
-    depth: Cell<usize>,
-    /// The collector stands still until the VM has so many bytes; zero where it runs.
-    pub(crate) still_until: Cell<usize>,
-}
-
-/// A script in a VM. No run has these functions themselves, each has its own copies with its own globals.
-struct Loaded {
-    main: Function,
-    libraries: HashMap<String, Function>,
-}
-
 /// What a run came to when its script could not go on for now.
 pub(crate) enum Progress {
     /// It needs the outcome of this step.
@@ -89,104 +72,6 @@ pub(crate) enum Progress {
     TurnOver,
     /// Its main task has ended so.
     Done(Ended),
-}
-
-impl Shared {
-    /// The run whose script runs now.
-    pub(crate) fn run(&self) -> mlua::Result<Rc<Run>> {
-        let run = self.current.borrow();
-        run.clone()
-            .ok_or_else(|| mlua::Error::runtime("no script is running"))
-    }
-
-    /// The metatable that marks empty arrays.
-    pub(crate) fn array(&self) -> mlua::Result<Table> {
-        let array = self.array.get().cloned();
-        array.ok_or_else(|| mlua::Error::runtime("the VM is not ready"))
-    }
-
-    /// Remembers the line of the script that runs now.
-    pub(crate) fn note_place(&self, lua: &Lua) {
-        let Some(run) = self.current.borrow().clone() else {
-            return;
-        };
-        if run.place.borrow().is_some() {
-            return;
-        }
-        for level in 0..12 {
-            let place = lua.inspect_stack(level, |debug| {
-                let chunk = debug.source().short_src?.into_owned();
-                let line = u32::try_from(debug.current_line()?).ok()?;
-                Some(Place { chunk, line })
-            });
-            match place {
-                None => return,
-                Some(Some(place)) if place.chunk == TOOL || place.chunk.starts_with("libs/") => {
-                    *run.place.borrow_mut() = Some(place);
-                    return;
-                }
-                Some(_) => {}
-            }
-        }
-    }
-
-    /// A library's path and its function, with this run's globals.
-    pub(crate) fn library(
-        &self,
-        lua: &Lua,
-        name: &str,
-        env: &Table,
-    ) -> mlua::Result<Result<(String, Function), String>> {
-        let run = self.run()?;
-        let script = run.script();
-        let path = match script.libraries.find(name) {
-            Ok((path, _)) => path,
-            Err(problem) => return Ok(Err(problem)),
-        };
-        let known = {
-            let scripts = self.scripts.borrow();
-            let loaded = scripts.get(&script.id);
-            loaded.and_then(|loaded| loaded.libraries.get(&path).cloned())
-        };
-        let function = match known {
-            Some(function) => function,
-            None => {
-                let Some(code) = script.compiled.get(&path) else {
-                    return Ok(Err(format!("require: {path} was not compiled")));
-                };
-                let function = load(lua, code, &path, None)?;
-                if let Some(loaded) = self.scripts.borrow_mut().get_mut(&script.id) {
-                    loaded.libraries.insert(path.clone(), function.clone());
-                }
-                function
-            }
-        };
-        let function = function.deep_clone()?;
-        function.set_environment(env.clone())?;
-        Ok(Ok((path, function)))
-    }
-
-    /// At each safepoint: it is called more often than anything else here.
-    pub(crate) fn interrupt(&self, lua: &Lua) -> mlua::Result<mlua::VmState> {
-        let current = self.current.borrow();
-        let Some(run) = current.as_ref() else {
-            return Ok(mlua::VmState::Continue);
-        };
-        if !run.is_due() {
-            return Ok(mlua::VmState::Continue);
-        }
-        if self.still_until.get() != 0 && lua.used_memory() > self.still_until.get() {
-            self.still_until.set(0);
-            lua.gc_restart();
-        }
-        run.interrupt().inspect_err(|_| {
-            // The place may not be asked from within itself.
-            if self.depth.replace(1) == 0 {
-                self.note_place(lua);
-                self.depth.set(0);
-            }
-        })
-    }
 }
 
 impl Vm {
@@ -265,20 +150,21 @@ impl Vm {
 
     /// Begins a run: its globals, its arguments, its main task, and lets it go as far as it comes. Gives the
     /// table that [`Vm::go_on`] wants where it did not end.
-    pub(crate) fn start(&self, run: &Rc<Run>, args: &Value) -> mlua::Result<(Option<Table>, Progress)> {
+    pub(crate) fn start(&self, run: &Rc<Run>, flat: &mut Flat) -> mlua::Result<(Option<Table>, Progress)> {
         self.with(run, |limit| {
             let env = environment(&self.lua, &self.env_meta)?;
             let main = self.main(run, &env)?;
             if run.line.start().bytes > SMALL {
                 limit()?;
             }
-            let args = self.given(args)?;
+            let args = self.shared.luau(&self.lua, flat, Nulls::Absent)?;
+            flat.clear();
             limit()?;
             let (wants, most) = (&run.script().wants, run.limits().pending);
             let (code, table, ok, value): (i64, Option<Table>, Option<bool>, Luau) =
                 self.start
                     .call((env, main, args, wants.state, wants.random, most))?;
-            Ok((table, self.progress(code, ok, &value)?))
+            Ok((table, self.progress(code, ok, &value, flat)?))
         })
     }
 
@@ -287,16 +173,18 @@ impl Vm {
         &self,
         run: &Rc<Run>,
         table: &Table,
-        outcome: Option<(u64, Result<Value, String>)>,
+        outcome: Option<(u64, Result<Flat, String>)>,
+        flat: &mut Flat,
     ) -> mlua::Result<Progress> {
         self.with(run, |limit| {
             let given = match outcome {
                 None => None,
                 Some((step, Ok(value))) => {
-                    if measure(&value, run.limits().json_depth, SMALL).is_err() {
+                    // Small ones are made before the limit is set, for a VM with a limit guards each single step.
+                    if value.size() > SMALL {
                         limit()?;
                     }
-                    Some((step, true, self.given(&value)?))
+                    Some((step, true, self.shared.luau(&self.lua, &value, Nulls::Absent)?))
                 }
                 Some((step, Err(problem))) => {
                     Some((step, false, Luau::String(self.lua.create_string(problem)?)))
@@ -307,25 +195,25 @@ impl Vm {
                 None => self.go.call(table)?,
                 Some((step, ok, value)) => self.go.call((table, step, ok, value))?,
             };
-            self.progress(code, ok, &value)
+            self.progress(code, ok, &value, flat)
         })
     }
 
-    fn progress(&self, code: i64, ok: Option<bool>, value: &Luau) -> mlua::Result<Progress> {
+    fn progress(&self, code: i64, ok: Option<bool>, value: &Luau, flat: &mut Flat) -> mlua::Result<Progress> {
         match u64::try_from(code) {
-            Ok(0) => self.ended(ok == Some(true), value).map(Progress::Done),
+            Ok(0) => self.ended(ok == Some(true), value, flat).map(Progress::Done),
             Ok(step) => Ok(Progress::Needs(step)),
             Err(_) => Ok(Progress::TurnOver),
         }
     }
 
     /// What the main task gave, as JSON; or what it raised.
-    fn ended(&self, ok: bool, value: &Luau) -> mlua::Result<Ended> {
+    fn ended(&self, ok: bool, value: &Luau, flat: &mut Flat) -> mlua::Result<Ended> {
         if !ok {
             return Ok(Ended::Raised(self.raised(value)?));
         }
-        Ok(match self.shared.json(value)? {
-            Ok((value, _)) => Ended::Value(value),
+        Ok(match self.shared.write(value, flat)? {
+            Ok(_) => Ended::Value,
             Err(problem) => Ended::NoJson(problem),
         })
     }
@@ -359,14 +247,6 @@ impl Vm {
             text.len()
         ))
     }
-
-    /// A value from outside. Small ones are made before the limit is set, for a VM with a limit guards each single step.
-    fn given(&self, value: &Value) -> mlua::Result<Luau> {
-        if value.is_null() {
-            return Ok(Luau::Nil);
-        }
-        self.shared.luau(&self.lua, value, Nulls::Absent)
-    }
 }
 
 /// Up to so many bytes a value is small.
@@ -374,7 +254,8 @@ const SMALL: usize = 64 << 10;
 
 /// How the main task of a run ended.
 pub(crate) enum Ended {
-    Value(Value),
+    /// Its value is in the memory that was given for it.
+    Value,
     Raised(String),
     NoJson(String),
 }
@@ -385,16 +266,4 @@ fn environment(lua: &Lua, meta: &Table) -> mlua::Result<Table> {
     env.set_metatable(Some(meta.clone()))?;
     env.set_safeenv(true);
     Ok(env)
-}
-
-pub(crate) fn load(lua: &Lua, code: &[u8], name: &str, env: Option<Table>) -> mlua::Result<Function> {
-    // Bytecode is made by this process alone; `=` keeps the name from being taken for a file.
-    let chunk = lua
-        .load(code)
-        .set_name(format!("={name}"))
-        .set_mode(ChunkMode::Binary);
-    match env {
-        Some(env) => chunk.set_environment(env).into_function(),
-        None => chunk.into_function(),
-    }
 }

@@ -1,0 +1,191 @@
+//! What the functions of Rust in a VM know: whose turn it is, which scripts are loaded, how values go in and out.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use mlua::chunk::ChunkMode;
+use mlua::{Function, Lua, Table, Value as Luau};
+use serde_json::Value;
+
+use crate::error::{Place, TOOL};
+use crate::flat::{Flat, Reader};
+use crate::run::Run;
+use crate::value::{Nulls, ToJson, ToLuau};
+
+/// What the functions of Rust in a VM know.
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) current: RefCell<Option<Rc<Run>>>,
+    pub(crate) array: OnceCell<Table>,
+    pub(crate) scripts: RefCell<BTreeMap<u64, Loaded>>,
+    depth: Cell<usize>,
+    /// What a script gives is written here before it goes anywhere.
+    flat: RefCell<Flat>,
+    /// The collector stands still until the VM has so many bytes; zero where it runs.
+    pub(crate) still_until: Cell<usize>,
+}
+
+/// A script in a VM. No run has these functions themselves, each has its own copies with its own globals.
+pub(crate) struct Loaded {
+    pub(crate) main: Function,
+    pub(crate) libraries: HashMap<String, Function>,
+}
+
+impl Shared {
+    /// The run whose script runs now.
+    pub(crate) fn run(&self) -> mlua::Result<Rc<Run>> {
+        let run = self.current.borrow();
+        run.clone()
+            .ok_or_else(|| mlua::Error::runtime("no script is running"))
+    }
+
+    /// The metatable that marks empty arrays.
+    pub(crate) fn array(&self) -> mlua::Result<Table> {
+        let array = self.array.get().cloned();
+        array.ok_or_else(|| mlua::Error::runtime("the VM is not ready"))
+    }
+
+    /// Remembers the line of the script that runs now.
+    pub(crate) fn note_place(&self, lua: &Lua) {
+        let Some(run) = self.current.borrow().clone() else {
+            return;
+        };
+        if run.place.borrow().is_some() {
+            return;
+        }
+        for level in 0..12 {
+            let place = lua.inspect_stack(level, |debug| {
+                let chunk = debug.source().short_src?.into_owned();
+                let line = u32::try_from(debug.current_line()?).ok()?;
+                Some(Place { chunk, line })
+            });
+            match place {
+                None => return,
+                Some(Some(place)) if place.chunk == TOOL || place.chunk.starts_with("libs/") => {
+                    *run.place.borrow_mut() = Some(place);
+                    return;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// A library's path and its function, with this run's globals.
+    pub(crate) fn library(
+        &self,
+        lua: &Lua,
+        name: &str,
+        env: &Table,
+    ) -> mlua::Result<Result<(String, Function), String>> {
+        let run = self.run()?;
+        let script = run.script();
+        let path = match script.libraries.find(name) {
+            Ok((path, _)) => path,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let known = {
+            let scripts = self.scripts.borrow();
+            let loaded = scripts.get(&script.id);
+            loaded.and_then(|loaded| loaded.libraries.get(&path).cloned())
+        };
+        let function = match known {
+            Some(function) => function,
+            None => {
+                let Some(code) = script.compiled.get(&path) else {
+                    return Ok(Err(format!("require: {path} was not compiled")));
+                };
+                let function = load(lua, code, &path, None)?;
+                if let Some(loaded) = self.scripts.borrow_mut().get_mut(&script.id) {
+                    loaded.libraries.insert(path.clone(), function.clone());
+                }
+                function
+            }
+        };
+        let function = function.deep_clone()?;
+        function.set_environment(env.clone())?;
+        Ok(Ok((path, function)))
+    }
+
+    /// At each safepoint: it is called more often than anything else here.
+    pub(crate) fn interrupt(&self, lua: &Lua) -> mlua::Result<mlua::VmState> {
+        let current = self.current.borrow();
+        let Some(run) = current.as_ref() else {
+            return Ok(mlua::VmState::Continue);
+        };
+        if !run.is_due() {
+            return Ok(mlua::VmState::Continue);
+        }
+        if self.still_until.get() != 0 && lua.used_memory() > self.still_until.get() {
+            self.still_until.set(0);
+            lua.gc_restart();
+        }
+        run.interrupt().inspect_err(|_| {
+            // The place may not be asked from within itself.
+            if self.depth.replace(1) == 0 {
+                self.note_place(lua);
+                self.depth.set(0);
+            }
+        })
+    }
+
+    /// JSON of a value and its size; what is wrong with it otherwise.
+    pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
+        let mut flat = self.flat.borrow_mut();
+        let made = self.write(value, &mut flat)?;
+        Ok(made.map(|bytes| (flat.value(), bytes)))
+    }
+
+    /// Writes a value as JSON, and gives its size; what is wrong with it otherwise.
+    pub(crate) fn write(&self, value: &Luau, flat: &mut Flat) -> mlua::Result<Result<usize, String>> {
+        let run = self.run()?;
+        let array = self.array()?;
+        flat.clear();
+        let mut to = ToJson::new(&array, run.limits().json_depth, run.limits().json, flat);
+        match to.value(value) {
+            Ok(bytes) => Ok(Ok(bytes)),
+            Err(problem) => problem.message().map(Err),
+        }
+    }
+
+    /// A value of JSON.
+    pub(crate) fn luau(&self, lua: &Lua, value: &Flat, nulls: Nulls) -> mlua::Result<Luau> {
+        let array = self.array()?;
+        let to = ToLuau {
+            lua,
+            array: &array,
+            nulls,
+            from: Reader::new(value),
+        };
+        to.value()
+    }
+
+    /// The value of a text that is JSON; what is wrong with it otherwise.
+    pub(crate) fn decode(&self, text: &mlua::LuaString) -> Result<Flat, String> {
+        let run = self.run().map_err(|error| error.to_string())?;
+        let limits = run.limits();
+        let bytes = text.as_bytes();
+        if bytes.len() > limits.json {
+            return Err(format!(
+                "the text has more than {}",
+                crate::limits::Bytes(limits.json)
+            ));
+        }
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let (flat, _) = Flat::of(&value, limits.json_depth, limits.json)?;
+        Ok(flat)
+    }
+}
+
+/// A chunk that this process compiled.
+pub(crate) fn load(lua: &Lua, code: &[u8], name: &str, env: Option<Table>) -> mlua::Result<Function> {
+    // Bytecode is made by this process alone; `=` keeps the name from being taken for a file.
+    let chunk = lua
+        .load(code)
+        .set_name(format!("={name}"))
+        .set_mode(ChunkMode::Binary);
+    match env {
+        Some(env) => chunk.set_environment(env).into_function(),
+        None => chunk.into_function(),
+    }
+}
