@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
 use crate::error::Fault;
 use crate::keys::int;
-use crate::search::{MATCHING, Place, Wanted, expression, terms};
+use crate::search::{MATCHING, Place, Wanted, in_a_row, part, terms};
 
 /// Of fewer messages the index gathers all quickly.
 const MANY: i64 = 20_000;
@@ -32,6 +32,9 @@ pub(crate) fn search(
     more: &str,
     limit: usize,
 ) -> Result<Option<Vec<SearchHit>>, Fault> {
+    if !pieces.iter().any(|piece| part(piece, more).ends_with('*')) {
+        return Ok(None);
+    }
     let Wanted {
         connection, owner, ..
     } = wanted;
@@ -47,23 +50,12 @@ pub(crate) fn search(
     if sample.take(connection, &mut latest)? < STEP {
         return Ok(None);
     }
-    let mut rest = Vec::new();
-    for piece in pieces {
-        let asked = expression(std::slice::from_ref(piece), more);
-        let asked = asked.filter(|asked| asked.ends_with('*'));
-        let is_frequent = match asked {
-            Some(asked) => sample.matching(&asked, STEP)?.len() >= STEP / ONE_IN,
-            None => false,
-        };
-        if !is_frequent {
-            rest.push(piece.clone());
+    let rest = sample.rest(pieces, more)?;
+    match rest {
+        None => Ok(None),
+        Some(rest) if rest.is_empty() => {
+            Ok(walk(wanted, sample, &mut latest, limit)?.filter(|hits| hits.len() >= limit))
         }
-    }
-    if rest.len() == pieces.len() {
-        return Ok(None);
-    }
-    match expression(&rest, more) {
-        None => Ok(walk(wanted, sample, &mut latest, limit)?.filter(|hits| hits.len() >= limit)),
         Some(rest) => {
             let mut statement =
                 connection.prepare_cached(&format!("{MATCHING} words.rowid DESC LIMIT ?3"))?;
@@ -138,6 +130,31 @@ impl Apart {
         Ok(self.messages.len() - before)
     }
 
+    /// What the index is to be asked without the beginnings that are frequent; `None` where none is. Of words in a row whose last
+    /// is one, those before it are left.
+    fn rest(&self, pieces: &[String], more: &str) -> Result<Option<String>, Fault> {
+        let is_frequent = |asked: &str| -> Result<bool, Fault> {
+            Ok(asked.ends_with('*') && self.matching(asked, STEP)?.len() >= STEP / ONE_IN)
+        };
+        let mut rest = Vec::new();
+        let mut is_less = false;
+        for piece in pieces {
+            let asked = part(piece, more);
+            let in_a_row = in_a_row(piece);
+            if is_frequent(&asked)? {
+                is_less = true;
+            } else if let Some((before, last)) = in_a_row
+                && is_frequent(&part(last, more))?
+            {
+                is_less = true;
+                rest.push(part(before, ""));
+            } else {
+                rest.push(asked);
+            }
+        }
+        Ok(is_less.then(|| rest.join(" AND ")))
+    }
+
     /// Which of them match, the latest first.
     fn matching(&self, expression: &str, limit: usize) -> Result<Vec<usize>, Fault> {
         let mut statement = self
@@ -194,10 +211,11 @@ mod tests {
     /// What is said apart from the index.
     fn apart(connection: &Connection, words: &str, limit: usize) -> Option<Vec<u64>> {
         let pieces: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let parts: Vec<String> = pieces.iter().map(|piece| part(piece, "*")).collect();
         let wanted = Wanted {
             connection,
             owner: &OwnerId::new("me"),
-            expression: &expression(&pieces, "*").unwrap(),
+            expression: &parts.join(" AND "),
             words,
         };
         let hits = search(wanted, &pieces, "*", limit).unwrap();
@@ -232,6 +250,11 @@ mod tests {
         assert_eq!(apart(&connection, "quark con", 500).as_ref(), Some(&rare));
         assert_eq!(found(&connection, "con quark", 5), rare[..5]);
         assert_eq!(found(&connection, "con conif", 5), [1]);
+        // So it is with words in a row.
+        assert_eq!(apart(&connection, "quark/con", 500).as_ref(), Some(&rare));
+        assert_eq!(found(&connection, "quark/con", 5), rare[..5]);
+        assert_eq!(apart(&connection, "quark/str", 500), None);
+        assert_eq!(apart(&connection, "strong/con", 500), Some(Vec::new()));
     }
 
     #[test]

@@ -64,28 +64,29 @@ pub(crate) fn search(
     limit: usize,
 ) -> Result<Vec<SearchHit>, Fault> {
     let pieces = pieces(words);
-    let whole = expression(&pieces, "");
-    let begun = expression(&pieces, "*");
-    let last = begun.as_ref() == whole.as_ref();
-    for (expression, more, is_last) in [(whole, "", last), (begun, "*", true)] {
-        let Some(expression) = expression else {
-            break;
-        };
+    let is_row = pieces.iter().any(|piece| in_a_row(piece).is_some());
+    let whole = expression(&pieces, "").filter(|_| !is_row);
+    let begun = expression(&pieces, "*").filter(|begun| whole.as_ref() != Some(begun));
+    let passes = whole.map(|whole| (whole, "")).into_iter();
+    let mut passes = passes.chain(begun.map(|begun| (begun, "*"))).peekable();
+    let mut hits = Vec::new();
+    while let Some((expression, more)) = passes.next() {
         let wanted = Wanted {
             connection,
             owner,
             expression: &expression,
             words,
         };
-        let hits = match newest::search(wanted, &pieces, more, limit)? {
+        hits = match newest::search(wanted, &pieces, more, limit)? {
             Some(hits) => hits,
-            None => indexed(wanted, limit, is_last)?,
+            None if is_row => latest(wanted, limit)?.1,
+            None => weighed(wanted, limit, passes.peek().is_none())?,
         };
-        if hits.len() >= limit || is_last {
-            return Ok(hits);
+        if hits.len() >= limit {
+            break;
         }
     }
-    Ok(Vec::new())
+    Ok(hits)
 }
 
 /// Where it is looked, whose messages are wanted, what the index is asked, and what the person asked.
@@ -97,21 +98,14 @@ pub(crate) struct Wanted<'a> {
     pub(crate) words: &'a str,
 }
 
-/// What the index has; where that is too little, it need not be weighed unless nothing else is looked for.
-fn indexed(wanted: Wanted<'_>, limit: usize, is_last: bool) -> Result<Vec<SearchHit>, Fault> {
-    match latest(wanted, limit)? {
-        Found::Many(hits) => Ok(hits),
-        Found::Few(count) if count >= limit || is_last => best(wanted, limit),
-        Found::Few(_) => Ok(Vec::new()),
+/// The best messages; of very many the latest, and of too few any where something else is looked for.
+fn weighed(wanted: Wanted<'_>, limit: usize, is_last: bool) -> Result<Vec<SearchHit>, Fault> {
+    let (count, hits) = latest(wanted, limit)?;
+    let is_worth_it = count > 0 && (count >= limit || is_last);
+    match is_worth_it && count <= WEIGHED.max(limit) {
+        true => best(wanted, limit),
+        false => Ok(hits),
     }
-}
-
-/// How many messages there are.
-enum Found {
-    /// So many, and few enough to be weighed.
-    Few(usize),
-    /// More than that: the latest of them.
-    Many(Vec<SearchHit>),
 }
 
 /// Messages that match, of an owner, in an order that follows.
@@ -119,16 +113,12 @@ pub(crate) const MATCHING: &str = "SELECT s.session_id, m.seq, m.role, m.agent_s
     FROM words JOIN messages m ON m.id = words.rowid JOIN sessions s ON s.id = m.session
     WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY";
 
-/// The latest messages, where there are too many to weigh them.
-fn latest(wanted: Wanted<'_>, limit: usize) -> Result<Found, Fault> {
-    let weighed = WEIGHED.max(limit);
+/// How many messages there are, of more than are weighed one more, and the latest of them.
+fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<SearchHit>), Fault> {
     let sql = format!("{MATCHING} words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![
-        wanted.expression,
-        wanted.owner.as_str(),
-        int(weighed as u64 + 1)
-    ])?;
+    let most = int(WEIGHED.max(limit) as u64 + 1);
+    let mut rows = statement.query(params![wanted.expression, wanted.owner.as_str(), most])?;
     let (mut places, mut count) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         count += 1;
@@ -136,11 +126,8 @@ fn latest(wanted: Wanted<'_>, limit: usize) -> Result<Found, Fault> {
             places.push(Place::of(row)?);
         }
     }
-    if count <= weighed {
-        return Ok(Found::Few(count));
-    }
     let hits = places.iter().filter_map(|place| place.found(wanted));
-    Ok(Found::Many(hits.collect()))
+    Ok((count, hits.collect()))
 }
 
 /// Messages that say most about the words for their length, first.
@@ -287,22 +274,32 @@ fn pieces(words: &str) -> Vec<String> {
     pieces
 }
 
-/// What FTS5 is asked: every piece must be there; words may go on where `more` is `*`, phrases may not. A single character of a
-/// dense script is the beginning of a pair.
-pub(crate) fn expression(pieces: &[String], more: &str) -> Option<String> {
-    let mut parts = Vec::new();
-    for piece in pieces {
-        let chars: Vec<char> = piece.chars().collect();
-        parts.push(match chars.as_slice() {
-            [first, _, ..] if is_dense(*first) => {
-                let pairs: Vec<String> = chars.windows(2).map(String::from_iter).collect();
-                format!("\"{}\"", pairs.join(" "))
-            }
-            [only] if is_dense(*only) => format!("\"{piece}\"*"),
-            _ => format!("\"{piece}\"{more}"),
-        });
-    }
+/// What FTS5 is asked: every piece must be there.
+fn expression(pieces: &[String], more: &str) -> Option<String> {
+    let parts: Vec<String> = pieces.iter().map(|piece| part(piece, more)).collect();
     (!parts.is_empty()).then(|| parts.join(" AND "))
+}
+
+/// What FTS5 is asked for a piece: words may go on where `more` is `*`, phrases of dense scripts may not. A single character of
+/// such a script is the beginning of a pair.
+pub(crate) fn part(piece: &str, more: &str) -> String {
+    let chars: Vec<char> = piece.chars().collect();
+    match chars.as_slice() {
+        [first, _, ..] if is_dense(*first) => {
+            let pairs: Vec<String> = chars.windows(2).map(String::from_iter).collect();
+            format!("\"{}\"", pairs.join(" "))
+        }
+        [only] if is_dense(*only) => format!("\"{piece}\"*"),
+        _ => format!("\"{piece}\"{more}"),
+    }
+}
+
+/// The words of a piece that has several, as paths have: those before the last, and the last. To find out where they stand side
+/// by side takes longer than where they are: they are looked for once, as they begin, and not weighed.
+pub(crate) fn in_a_row(piece: &str) -> Option<(&str, &str)> {
+    let is_between = |c: char| !c.is_alphanumeric();
+    let (before, last) = piece.trim_end_matches(is_between).rsplit_once(is_between)?;
+    before.contains(char::is_alphanumeric).then_some((before, last))
 }
 
 /// The words around the first hit.
@@ -337,6 +334,15 @@ mod tests {
     fn dense_scripts_become_pairs() {
         assert_eq!(terms("看会话日志 ok"), " 看会 会话 话日 日志 志  ok");
         assert_eq!(terms("a中b"), "a 中 b");
+    }
+
+    #[test]
+    fn words_in_a_row_are_told_from_one() {
+        assert_eq!(in_a_row("src/chat/mod.rs"), Some(("src/chat/mod", "rs")));
+        assert_eq!(in_a_row("a::b::"), Some(("a:", "b")));
+        for one in ["word", "word.", "::word", "...", "日志"] {
+            assert_eq!(in_a_row(one), None, "{one}");
+        }
     }
 
     #[test]
