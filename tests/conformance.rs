@@ -53,7 +53,8 @@ on_both! {
         with_nothing_to_stop_nothing_is_put_on_record
         inputs_wait_for_their_turn
         what_is_said_twice_with_one_key_is_said_once
-        a_picture_becomes_a_blob;
+        a_picture_becomes_a_blob
+        a_picture_for_a_model_that_takes_none_is_refused;
     following:
         each_view_is_the_same_from_every_place
         what_happens_comes_after_what_was_there

@@ -831,6 +831,8 @@ export interface ModelSpec {
   max_output_tokens: number;
   /** What its tokens cost. */
   prices?: Prices;
+  /** What it takes beside text; `None` where nobody knows. */
+  input?: InputMedium[] | null;
 }
 
 /** Which wire protocol a model is spoken to in. */
@@ -847,6 +849,9 @@ export interface Prices {
   /** Per token written into the cache. */
   cache_write?: number;
 }
+
+/** What a model may be given beside text. */
+export type InputMedium = "image" | "audio" | "file";
 
 /** Settings of one model call. What is `None` is left to the provider. */
 export interface ModelParams {

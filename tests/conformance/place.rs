@@ -63,6 +63,10 @@ impl Place {
         let mut missing = there.clone();
         missing.spec.provider = "elsewhere".into();
         missing.missing = Some("set ELSEWHERE_KEY".into());
+        let mut blind = there.clone();
+        blind.spec.id = "blind".into();
+        blind.spec.input = Some(Vec::new());
+        blind.aliases.clear();
         // What the settings name where they were told nothing.
         let mut usual = there.clone();
         usual.spec.id = "scripted".into();
@@ -72,7 +76,7 @@ impl Place {
         let parts = NodeParts {
             log: log.clone(),
             owner: OwnerId::new("own_local"),
-            models: vec![there, missing, usual],
+            models: vec![there, missing, blind, usual],
             wire_options: Arc::new(|_| Default::default()),
             network: Arc::new(model.clone()),
             scripted: ScriptedEnvironment::instant(),

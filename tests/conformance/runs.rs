@@ -2,8 +2,8 @@
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
 use agentx::types::{
-    ApprovalDecision, ApprovalMode, ContentPart, EnvironmentEvent, MediaPart, MediaSource, RunStatus,
-    RuntimeEvent, ToolCallId, ToolStatus,
+    ApprovalDecision, ApprovalMode, ConfigChange, ContentPart, EnvironmentEvent, MediaPart, MediaSource,
+    RunStatus, RuntimeEvent, ToolCallId, ToolStatus,
 };
 use agentx_testing::{Answer, Gate};
 use serde_json::json;
@@ -231,4 +231,28 @@ pub(crate) async fn a_picture_becomes_a_blob(place: Place) {
     };
     let refused = talk.session.send(broken).await;
     assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
+}
+
+pub(crate) async fn a_picture_for_a_model_that_takes_none_is_refused(place: Place) {
+    let talk = place.open(ApprovalMode::Auto).await;
+    let models = place.runtime.models();
+    let blind = models.iter().find(|info| info.spec.id == "blind").unwrap();
+    let change = ConfigChange::Model(Box::new(blind.spec.clone()));
+    talk.session.change(change).await.unwrap();
+    let before = place.facts(talk.session.id()).await.len();
+    let picture = ContentPart::Image(MediaPart {
+        media_type: "image/png".into(),
+        source: MediaSource::Base64("iVBORw==".into()),
+        name: None,
+    });
+    let said = UserInput {
+        content: vec![picture],
+        ..UserInput::default()
+    };
+    let refused = talk.session.send(said).await;
+    let Err(RuntimeError::Refused(why)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(why, "blind takes no pictures; nothing was sent");
+    assert_eq!(place.facts(talk.session.id()).await.len(), before);
 }

@@ -240,11 +240,17 @@ fn what_a_script_wrote_goes_back_with_the_directories_that_it_made() {
     let ran = sandbox.run(&["run", "--agent", "host", "--yes", "Please scaffold it"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
-    assert_eq!(read(&sandbox, "pkg/src/lib.txt").as_deref(), Some("made by a script\n"));
+    assert_eq!(
+        read(&sandbox, "pkg/src/lib.txt").as_deref(),
+        Some("made by a script\n")
+    );
     let id = id_of(&sandbox, 0);
     let done = sandbox.run(&["rewind", &id, "--to", "1", "--files", "--yes"]);
     assert_eq!(done.code, Some(0), "{done}");
-    assert!(done.stderr.contains("scaffold"), "what else it did is named: {done}");
+    assert!(
+        done.stderr.contains("scaffold"),
+        "what else it did is named: {done}"
+    );
     assert_eq!(
         read(&sandbox, "notes.txt").as_deref(),
         Some("one\nhello\nthree\n")
@@ -252,5 +258,8 @@ fn what_a_script_wrote_goes_back_with_the_directories_that_it_made() {
     assert!(!sandbox.path("ws/pkg").exists(), "{done}");
     let undone = sandbox.run(&["rewind", &id, "--undo", "--yes"]);
     assert_eq!(undone.code, Some(0), "{undone}");
-    assert_eq!(read(&sandbox, "pkg/src/lib.txt").as_deref(), Some("made by a script\n"));
+    assert_eq!(
+        read(&sandbox, "pkg/src/lib.txt").as_deref(),
+        Some("made by a script\n")
+    );
 }

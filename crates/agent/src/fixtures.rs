@@ -16,6 +16,7 @@ pub fn config() -> AgentConfig {
             api: Api::Scripted,
             context_window: 100_000,
             max_output_tokens: 4_000,
+            input: None,
             prices: Prices {
                 input: 1_000,
                 output: 5_000,

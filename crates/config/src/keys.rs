@@ -115,6 +115,7 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.aliases", Kind::Names, Trusted, None, "shorter names for it"),
     key("models.*.context_window", Kind::Count, Trusted, None, "tokens that fit into one call, answer included"),
     key("models.*.max_output_tokens", Kind::Count, Trusted, None, "the longest answer in tokens"),
+    key("models.*.images", Kind::Choice(YES_OR_NO), Trusted, None, "whether it can be shown pictures"),
     key("models.*.prices.input", Kind::Price, Trusted, None, "US dollars for a million tokens read"),
     key("models.*.prices.output", Kind::Price, Trusted, None, "US dollars for a million tokens written"),
     key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),

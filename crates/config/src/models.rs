@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig};
 use agentx_llm::{AuthStyle, Catalog};
-use agentx_types::{Api, Prices};
+use agentx_types::{Api, InputMedium, Prices};
 
 use crate::assemble::{Getter, mistake};
 use crate::keys::KeyPath;
@@ -132,6 +132,10 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
         max_output_tokens: get.count_at(&path("max_output_tokens")),
         prices: prices(&path("prices"), get, present.unwrap_or_default()),
         snapshots: None,
+        input: get.text_at(&path("images")).map(|images| match &*images {
+            "true" => vec![InputMedium::Image],
+            _ => Vec::new(),
+        }),
         wire: None,
     })
 }

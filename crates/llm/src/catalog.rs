@@ -321,6 +321,7 @@ impl ProviderEntry {
             context_window: self.context_window,
             max_output_tokens: self.max_output_tokens,
             prices: Prices::default(),
+            input: None,
         }
     }
 }

@@ -171,6 +171,7 @@ fn scripted_model() -> ModelInfo {
         context_window: 128_000,
         max_output_tokens: 8_192,
         prices: Prices::default(),
+        input: None,
     };
     ModelInfo {
         spec,

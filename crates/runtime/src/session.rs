@@ -12,7 +12,7 @@ use crate::driver::{Check, Command, Reply};
 use crate::follow::{self, Live};
 use crate::{
     ApprovalInput, BoxFuture, ContextWish, DriverStatus, LogError, Note, RuntimeError, Session, SessionState,
-    Subscription, UserInput, View, has_blob,
+    Subscription, UserInput, View, cannot_see, has_blob,
 };
 
 /// A session that this process writes.
@@ -75,6 +75,18 @@ impl LocalSession {
         Ok(content)
     }
 
+    /// What the model would refuse is not put on record: it would be sent with each later call.
+    async fn check_sight(&self, content: &[ContentPart]) -> Result<(), RuntimeError> {
+        if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
+            return Ok(());
+        }
+        let config = self.state().await?.config;
+        match cannot_see(&config, content, &[]) {
+            Some(why) => Err(RuntimeError::Refused(format!("{why}; nothing was sent"))),
+            None => Ok(()),
+        }
+    }
+
     /// Only what the session has already can be referred to: a model would be shown it.
     async fn check_blob(&self, blob: &BlobId) -> Result<(), RuntimeError> {
         if has_blob(self.live.log.as_ref(), &self.live.session, blob).await? {
@@ -95,6 +107,7 @@ impl Session for LocalSession {
 
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(async move {
+            self.check_sight(&input.content).await?;
             let content = self.store_media(input.content).await?;
             let check = Check::Key(input.idempotency_key.clone());
             let message = UserMessage {

@@ -27,6 +27,7 @@ pub fn model(api: Api) -> ModelSpec {
         api,
         context_window: 100_000,
         max_output_tokens: 4_096,
+        input: None,
         prices: Prices {
             input: 1,
             output: 2,

@@ -35,6 +35,7 @@ fn context(place: &Place, approval: ApprovalMode, rules: Vec<Rule>) -> ToolConte
             api: Api::Scripted,
             context_window: 1000,
             max_output_tokens: 1000,
+            input: None,
             prices: Prices::default(),
         },
         params: ModelParams::default(),

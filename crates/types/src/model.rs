@@ -49,6 +49,29 @@ pub struct ModelSpec {
     /// What its tokens cost.
     #[serde(default)]
     pub prices: Prices,
+    /// What it takes beside text; `None` where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Vec<InputMedium>>,
+}
+
+impl ModelSpec {
+    /// Whether it is known to take nothing of this kind.
+    pub fn refuses(&self, medium: InputMedium) -> bool {
+        self.input.as_ref().is_some_and(|media| !media.contains(&medium))
+    }
+}
+
+/// What a model may be given beside text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum InputMedium {
+    /// Pictures.
+    Image,
+    /// Sounds.
+    Audio,
+    /// Other files, such as PDF.
+    File,
 }
 
 /// Settings of one model call. What is `None` is left to the provider.

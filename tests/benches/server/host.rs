@@ -123,6 +123,7 @@ pub(crate) fn agent(settings: &Settings) -> AgentConfig {
         api: Api::Anthropic,
         context_window: 1_000_000,
         max_output_tokens: 1_000_000,
+        input: None,
         prices: Prices::default(),
     };
     settings.agent(model, tools().specs().to_vec())

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use agentx::runtime::cannot_see;
 use agentx::types::{ContentPart, MediaPart, MediaSource};
 use base64::Engine as _;
+
+use super::Chat;
 
 /// The longest text that goes along; of more the model can read a part itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
@@ -32,6 +35,29 @@ pub(crate) fn content(text: &str, workspace: &Path) -> Result<Vec<ContentPart>, 
         parts.push(file(name, &workspace.join(name))?);
     }
     Ok(parts)
+}
+
+impl Chat<'_> {
+    /// What is said, with the files that it names, for the model that is asked now.
+    ///
+    /// # Errors
+    /// Where a file cannot go along, or the model takes no pictures, in words for the person.
+    pub(super) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
+        let content = content(text, &self.settings.workspace)?;
+        if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
+            return Ok(content);
+        }
+        // Where that cannot be asked, the session says what is wrong.
+        let Ok(config) = self.agent_config().await else {
+            return Ok(content);
+        };
+        match cannot_see(&config, &content, &self.place.runtime().models()) {
+            Some(why) => Err(format!(
+                "nothing was sent: {why}; /model chooses another, or name the file without the @"
+            )),
+            None => Ok(content),
+        }
+    }
 }
 
 fn file(name: &str, path: &Path) -> Result<ContentPart, String> {

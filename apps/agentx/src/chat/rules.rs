@@ -91,7 +91,7 @@ impl Chat<'_> {
         }
     }
 
-    async fn agent_config(&mut self) -> Result<AgentConfig, CliError> {
+    pub(super) async fn agent_config(&mut self) -> Result<AgentConfig, CliError> {
         let session = match &self.seat {
             Seat::Open { session, .. } => session.clone(),
             Seat::New(agent) => return Ok((*agent.config).clone()),

@@ -3,7 +3,6 @@
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
 use agentx::types::{AgentKind, ApprovalDecision, ConfigChange, ContentPart, InputMode};
 
-use super::attach;
 use super::editor::Edited;
 use super::slash::{self, Slash};
 use super::terminal::Input;
@@ -155,7 +154,7 @@ impl Chat<'_> {
 
     /// Says something to the agent.
     async fn say(&mut self, text: &str) -> Result<Flow, CliError> {
-        let mut content = match attach::content(text, &self.settings.workspace) {
+        let mut content = match self.attached(text).await {
             Ok(content) => content,
             Err(what) => {
                 self.transcript.aside(&self.console.out_style().bad(&what));

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::queue::Waiting;
 use super::slash::QueueWish;
-use super::{Chat, Face, Flow, Seat, attach};
+use super::{Chat, Face, Flow, Seat};
 use crate::error::CliError;
 use crate::render::clean::visible;
 
@@ -187,7 +187,7 @@ impl Chat<'_> {
             return Ok(Some(IDLE.to_owned()));
         }
         let session = session.clone();
-        let mut content = match attach::content(text, &self.settings.workspace) {
+        let mut content = match self.attached(text).await {
             Ok(content) => content,
             Err(what) => {
                 self.editor.bring_back(&[text.to_owned()]);

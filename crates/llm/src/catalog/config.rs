@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use agentx_types::{Api, ModelSpec, Prices};
+use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
@@ -74,6 +74,9 @@ pub struct ModelConfig {
     /// What its tokens cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<PricesConfig>,
+    /// What it takes beside text; nobody knows where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Vec<InputMedium>>,
     /// How it wants to be asked, where that is not how its provider's others do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireOptions>,
@@ -177,6 +180,7 @@ impl ModelConfig {
         set(&mut entry.spec.context_window, &self.context_window);
         set(&mut entry.spec.max_output_tokens, &self.max_output_tokens);
         set(&mut entry.spec.prices, &self.prices.map(PricesConfig::prices));
+        set_some(&mut entry.spec.input, &self.input);
         set_some(&mut entry.wire, &self.wire);
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn config() -> AgentConfig {
             api: Api::Scripted,
             context_window: 1000,
             max_output_tokens: 100,
+            input: None,
             prices: Prices::default(),
         },
         params: ModelParams::default(),

@@ -133,6 +133,7 @@ pub(crate) fn model() -> ModelSpec {
         api: Api::Anthropic,
         context_window: 200_000,
         max_output_tokens: 64_000,
+        input: None,
         prices: Prices {
             input: 3_000,
             output: 15_000,

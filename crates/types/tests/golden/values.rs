@@ -43,6 +43,7 @@ words! {
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }
     Api { Anthropic, OpenaiChat, Scripted }
+    InputMedium { Image, Audio, File }
     Access { Internal, Read, Change, Run }
     RunStatus {
         Pending, BuildingContext, AwaitingLlm, AwaitingApproval, AwaitingTool, Stopping, Completed, Failed, TimedOut, Interrupted,

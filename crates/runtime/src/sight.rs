@@ -1,0 +1,82 @@
+//! Pictures for a model that takes none. Its provider would refuse the whole request, now and with each later call of the
+//! conversation, so it is said before anything is sent.
+
+use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
+
+use crate::ModelInfo;
+
+/// So many models are named that do take pictures.
+const NAMED: usize = 4;
+
+/// Why this content is nothing for the agent's model, in words; `None` where it is, or nobody knows. `known` are the models that
+/// could be asked instead.
+pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelInfo]) -> Option<String> {
+    let has_picture = content.iter().any(|part| matches!(part, ContentPart::Image(_)));
+    // A router's own model only chooses; who answers is another one.
+    if !has_picture || config.kind != AgentKind::React || !config.model.refuses(InputMedium::Image) {
+        return None;
+    }
+    let sees = |info: &&ModelInfo| {
+        let input = info.spec.input.as_ref();
+        info.missing.is_none() && input.is_some_and(|media| media.contains(&InputMedium::Image))
+    };
+    let names: Vec<&str> = known.iter().filter(sees).map(|info| &*info.spec.id).collect();
+    let who = match names.len() {
+        0 => String::new(),
+        n if n > NAMED => format!("; {} and {} more do", names[..NAMED].join(", "), n - NAMED),
+        _ => format!("; {} would", names.join(", ")),
+    };
+    Some(format!("{} takes no pictures{who}", config.model.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{MediaPart, MediaSource, ModelSpec};
+
+    use super::*;
+
+    fn model(id: &str, input: Option<Vec<InputMedium>>, missing: Option<&str>) -> ModelInfo {
+        let spec = ModelSpec {
+            id: id.into(),
+            input,
+            ..agentx_agent::fixtures::config().model
+        };
+        ModelInfo {
+            spec,
+            aliases: Vec::new(),
+            missing: missing.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn who_sees_is_named_and_what_nobody_knows_is_allowed() {
+        let sees = || Some(vec![InputMedium::Image]);
+        let known = [
+            model("eye", sees(), None),
+            model("keyless", sees(), Some("set KEY")),
+            model("blind", Some(Vec::new()), None),
+            model("unknown", None, None),
+        ];
+        let picture = [ContentPart::Image(MediaPart {
+            media_type: "image/png".into(),
+            source: MediaSource::Base64(String::new()),
+            name: None,
+        })];
+        let told = |info: &ModelInfo, content: &[ContentPart]| {
+            let config = AgentConfig {
+                model: info.spec.clone(),
+                ..agentx_agent::fixtures::config()
+            };
+            cannot_see(&config, content, &known)
+        };
+        assert_eq!(
+            told(&known[2], &picture).as_deref(),
+            Some("blind takes no pictures; eye would")
+        );
+        assert_eq!(told(&known[2], &[ContentPart::text("words")]), None);
+        assert_eq!(
+            (told(&known[0], &picture), told(&known[3], &picture)),
+            (None, None)
+        );
+    }
+}
