@@ -147,6 +147,7 @@ fn wanted(words: &Words) -> Vec<(&'static str, String)> {
         ("one character", "中".into()),
         ("two in a row", in_a_row(&[0, 1])),
         ("four in a row, nowhere", in_a_row(&[20, 21, 22, 23])),
+        ("a row that begins so", format!("{}-con", word(30_001))),
         ("nothing", "thereisnosuchword".into()),
     ]
 }
