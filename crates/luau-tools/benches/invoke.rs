@@ -8,7 +8,8 @@
 //! watch. Beside it stands a bare call with a hand-written conversion, which is what mlua can do at best. Rounds of the two
 //! alternate, so that what else the machine does meets both; what is printed are medians over the rounds. Processor time is that of
 //! the lane's thread and of the caller's, with what the lane spins and what the kernel does to wake either. How long it takes to go
-//! to another thread and back with nothing to do there is printed too: no invoke is faster than that.
+//! to another thread and back with nothing to do there is printed too, where the threads sleep and where they do not: no invoke is
+//! faster than the latter.
 //!
 //! **A fresh script.** From a script that was compiled to its first result, less a warm call: with a VM that the lane prepared when it
 //! was idle, and in a crowd of fresh scripts, where each makes its own. Its memory is the growth of the process by scripts that
@@ -22,8 +23,9 @@
 mod bare;
 mod measure;
 
-use std::hint::black_box;
+use std::hint::{self, black_box};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Owner, Script};
@@ -104,7 +106,7 @@ impl Warm {
 
 /// To another thread and back with a copy of the arguments, and nothing else: microseconds by the clock.
 async fn hop(rounds: usize, at_once: usize) -> f64 {
-    let (there, told) = std::sync::mpsc::channel::<(Value, oneshot::Sender<Value>)>();
+    let (there, told) = channel::<(Value, oneshot::Sender<Value>)>();
     std::thread::spawn(move || told.into_iter().for_each(|(value, back)| drop(back.send(value))));
     let args = arguments();
     let began = Instant::now();
@@ -116,6 +118,34 @@ async fn hop(rounds: usize, at_once: usize) -> f64 {
     let hops = hops.buffer_unordered(at_once);
     hops.for_each(|value| async { drop(black_box(value)) }).await;
     micros(began.elapsed(), rounds)
+}
+
+/// The same to a thread that never sleeps, and looks for the answer all the time: no call across threads is faster than that.
+fn awake(rounds: usize) -> f64 {
+    let ((there, told), (back, answer)) = (channel::<Value>(), channel());
+    std::thread::spawn(move || {
+        while let Ok(value) = spun(&told) {
+            if back.send(value).is_err() {
+                return;
+            }
+        }
+    });
+    let args = arguments();
+    let began = Instant::now();
+    for _ in 0..rounds {
+        there.send(args.clone()).unwrap();
+        drop(black_box(spun(&answer).unwrap()));
+    }
+    micros(began.elapsed(), rounds)
+}
+
+fn spun(from: &Receiver<Value>) -> Result<Value, TryRecvError> {
+    loop {
+        match from.try_recv() {
+            Err(TryRecvError::Empty) => hint::spin_loop(),
+            other => return other,
+        }
+    }
 }
 
 fn warm(runtime: &tokio::runtime::Runtime) {
@@ -143,6 +173,10 @@ fn warm(runtime: &tokio::runtime::Runtime) {
                 .collect(),
         );
         println!("to another thread and back, {at_once} at once: {hop:.2} µs by the clock");
+        if at_once == 1 {
+            let awake = median((0..5).map(|_| awake(ROUNDS / 4)).collect());
+            println!("the same where neither thread ever sleeps: {awake:.2} µs by the clock");
+        }
         let of = |part: &dyn Fn(&[f64; 3]) -> f64| median(all.iter().map(part).collect());
         let (lane, caller, clock) = (of(&|r| r[0]), of(&|r| r[1]), of(&|r| r[2]));
         let both = of(&|r| r[0] + r[1]);

@@ -56,8 +56,8 @@ impl Script {
             bytes,
             limits,
         };
-        let (speaker, listener) = line(start, flat);
-        let Some(seat) = self.lanes.start(speaker) else {
+        let (speaker, listener) = line(start);
+        let Some(seat) = self.lanes.start(speaker, flat) else {
             return Err(error(Reason::Lost("the lane has ended".to_owned())));
         };
         let mut looks = Looks::at(seat.spot());

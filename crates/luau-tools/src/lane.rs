@@ -103,7 +103,7 @@ impl Lane {
 
     fn told(&mut self, told: Told) {
         match told {
-            Told::Start(speaker) => self.start(speaker),
+            Told::Start(speaker, args) => self.start(speaker, args),
             Told::Outcome { run, step, outcome } => {
                 let Some(instance) = self.runs.get_mut(&run) else {
                     return;
@@ -127,14 +127,14 @@ impl Lane {
         }
     }
 
-    fn start(&mut self, speaker: Speaker) {
-        let (id, flat) = (speaker.start().id, speaker.args());
+    fn start(&mut self, speaker: Speaker, flat: Flat) {
+        let id = speaker.start().id;
         let run = Rc::new(Run::new(speaker, Rc::clone(&self.wakes)));
         let vm = match self.vms.take(run.script()) {
             Ok(vm) => vm,
             Err(error) => {
                 let error = ScriptError::new(&run.script().name, Reason::Lost(text_of(&error)));
-                run.line.ended(Err(error), flat, &self.wakes);
+                run.line.ended(Err(error), &self.wakes);
                 return;
             }
         };
@@ -147,11 +147,11 @@ impl Lane {
             asked: None,
         };
         // Most runs end in their first turn: such a run is nowhere but here. Others that have turns to come go first.
-        if self.ready.is_empty() {
-            if let Some(result) = instance.turn() {
-                self.end(&mut instance, result);
-                return;
-            }
+        if self.ready.is_empty()
+            && let Some(result) = instance.turn()
+        {
+            self.end(&mut instance, result);
+            return;
         }
         if !instance.waits() {
             self.ready.push_back(id);
@@ -176,9 +176,11 @@ impl Lane {
     }
 
     fn end(&mut self, instance: &mut Instance, result: Result<(), ScriptError>) {
-        let flat = std::mem::take(&mut instance.flat);
-        instance.run.line.ended(result, flat, &self.wakes);
+        let result = result.map(|()| std::mem::take(&mut instance.flat));
+        instance.run.line.ended(result, &self.wakes);
+        // What can be done when it is said is not done before.
         instance.vm.let_go(&instance.run);
+        instance.vm.tidy();
         self.vms.give_back(&instance.vm);
     }
 }
@@ -228,6 +230,7 @@ impl Instance {
                 Progress::TurnOver => return Ok(None),
                 Progress::Needs(step) => self.asked = Some(step),
             }
+            self.vm.tidy();
             let from = from.get_or_insert_with(|| self.run.entered());
             if from.elapsed() >= TURN {
                 break;

@@ -41,7 +41,8 @@ struct Desk {
 
 /// What a lane is told. Its inbox is bounded by the runs on it and by `Limits::pending` of each.
 pub(crate) enum Told {
-    Start(Speaker),
+    /// A run, and what it begins with.
+    Start(Speaker, Flat),
     Outcome {
         run: u64,
         step: u64,
@@ -98,7 +99,7 @@ impl Lanes {
     }
 
     /// Puts a run on the lane that has the fewest.
-    pub(crate) fn start(&self, speaker: Speaker) -> Option<Seat> {
+    pub(crate) fn start(&self, speaker: Speaker, args: Flat) -> Option<Seat> {
         let lane = self
             .lanes
             .iter()
@@ -110,7 +111,7 @@ impl Lanes {
             run: speaker.start().id,
             ended: false,
         };
-        lane.inbox.send(Told::Start(speaker)).ok()?;
+        lane.inbox.send(Told::Start(speaker, args)).ok()?;
         Some(seat)
     }
 

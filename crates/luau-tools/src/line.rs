@@ -46,11 +46,8 @@ struct Line {
 
 #[derive(Default)]
 struct Words {
-    /// What the run begins with, and in the end its result: it goes back where it came from, for to free another thread's memory
-    /// takes its allocator's lock.
-    flat: Flat,
     began: VecDeque<Effect>,
-    ended: Option<Result<(), ScriptError>>,
+    ended: Option<Result<Flat, ScriptError>>,
     /// Nobody will say anything more.
     over: bool,
     listener: Option<Waker>,
@@ -76,15 +73,12 @@ impl Line {
 }
 
 /// Both ends of a new line.
-pub(crate) fn line(start: Start, args: Flat) -> (Speaker, Listener) {
+pub(crate) fn line(start: Start) -> (Speaker, Listener) {
     let line = Arc::new(Line {
         start,
         stop: AtomicU8::new(0),
         news: AtomicBool::new(false),
-        words: Mutex::new(Words {
-            flat: args,
-            ..Words::default()
-        }),
+        words: Mutex::default(),
     });
     let speaker = Speaker {
         line: Arc::clone(&line),
@@ -105,20 +99,14 @@ impl Speaker {
         &self.line.start
     }
 
-    /// What the run begins with.
-    pub(crate) fn args(&self) -> Flat {
-        std::mem::take(&mut self.line.words().flat)
-    }
-
     pub(crate) fn began(&self, effect: Effect, wakes: &Wakes) {
         wakes.later(self.line.say(|words| words.began.push_back(effect)));
     }
 
-    /// The last that is said. `flat` has the result where there is one.
-    pub(crate) fn ended(&self, result: Result<(), ScriptError>, flat: Flat, wakes: &Wakes) {
+    /// The last that is said.
+    pub(crate) fn ended(&self, result: Result<Flat, ScriptError>, wakes: &Wakes) {
         self.over.set(true);
         wakes.later(self.line.say(|words| {
-            words.flat = flat;
             words.ended = Some(result);
             words.over = true;
         }));
@@ -227,7 +215,6 @@ impl Listener {
                 return Poll::Ready(Some(Said::Began(effect)));
             }
             if let Some(result) = words.ended.take() {
-                let result = result.map(|()| std::mem::take(&mut words.flat));
                 return Poll::Ready(Some(Said::Ended(result)));
             }
             if words.over {
@@ -276,7 +263,7 @@ mod tests {
             bytes: 2,
             limits: Limits::default(),
         };
-        line(start, flat(json!({})))
+        line(start)
     }
 
     fn flat(value: Value) -> Flat {
@@ -311,9 +298,8 @@ mod tests {
             kind: EffectKind::Now,
             request: json!({}),
         };
-        assert_eq!(speaker.args(), flat(json!({})));
         speaker.began(effect.clone(), &wakes);
-        speaker.ended(Ok(()), flat(json!(7)), &wakes);
+        speaker.ended(Ok(flat(json!(7))), &wakes);
         assert_eq!(woken(), 0, "several are woken at once, later");
         wakes.now();
         assert_eq!(woken(), 1);

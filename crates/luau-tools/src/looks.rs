@@ -81,14 +81,18 @@ fn bump(count: &AtomicU32) {
 pub(crate) struct Looks {
     spot: Arc<Spot>,
     until: Option<Instant>,
+    /// However much the lane says to others.
+    end: Option<Instant>,
     /// What the lane had said when it looked last.
     said: u32,
 }
 
 /// How long it looks after the lane has last said something.
 const LOOKS: Duration = Duration::from_micros(20);
+/// How long it looks at most in all: as long as a lane full of small runs takes.
+const LONGEST: Duration = Duration::from_millis(1);
 /// How long it looks at most before others on its thread have their turn.
-const TURN: Duration = Duration::from_micros(100);
+const TURN: Duration = Duration::from_micros(50);
 /// Where nothing was ever seen, it is tried once in two to this.
 const SELDOM: u32 = 8;
 
@@ -108,6 +112,7 @@ impl Looks {
         Self {
             spot,
             until: None,
+            end: None,
             said: 0,
         }
     }
@@ -115,7 +120,9 @@ impl Looks {
     /// The lane was told something.
     pub(crate) fn begin(&mut self) {
         if self.until.is_some() || self.spot.take() {
-            self.until = Some(Instant::now() + LOOKS);
+            let now = Instant::now();
+            self.until = Some(now + LOOKS);
+            self.end = Some(now + LONGEST);
             self.said = self.spot.lane.0.said.load(Ordering::Relaxed);
         }
     }
@@ -141,7 +148,8 @@ impl Looks {
                 self.said = said;
                 until = now + LOOKS;
                 self.until = Some(until);
-            } else if now >= until {
+            }
+            if now >= until || self.end.is_none_or(|end| now >= end) {
                 self.leave(false);
                 return Look::Over;
             }

@@ -109,10 +109,15 @@ impl Vm {
         if run.charged.get() > HUNGRY {
             run.script().hungry.store(true, Ordering::Relaxed);
         }
-        if after > self.memory.collect_at.get() {
-            self.collect()?;
-        }
         done
+    }
+
+    /// Collects garbage where there is much: after each time that something was done for a run, when that has been said.
+    pub(crate) fn tidy(&self) {
+        // A VM that cannot collect is not one to use.
+        if self.lua.used_memory() > self.memory.collect_at.get() && self.collect().is_err() {
+            self.retired.set(true);
+        }
     }
 
     /// A run that takes little leaves its garbage to be collected with that of others; but not where little is left.
