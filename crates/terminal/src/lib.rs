@@ -24,6 +24,6 @@ mod style;
 mod text;
 
 pub use markdown::Markdown;
-pub use painter::Painter;
+pub use painter::{LongRows, Painter};
 pub use style::{Color, Style, Theme};
 pub use text::{Line, Row, Span, width};

@@ -6,10 +6,19 @@ use std::fmt::Write as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::style::Style;
-use crate::text::{Row, Span, grapheme_width};
+use crate::text::{Row, Span, grapheme_width, width};
 
 /// So many columns are moved down and not written again.
 const WORTH_MOVING: usize = 16;
+
+/// What a terminal does with rows that are too long when it becomes narrower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LongRows {
+    /// It breaks them anew, and the cursor stays with its letter: most terminals, and tmux.
+    Broken,
+    /// It cuts them off, and the cursor stays in its row: xterm.
+    Cut,
+}
 
 /// Knows what the terminal shows, and writes the way from there to the next frame.
 #[derive(Clone, Debug)]
@@ -75,13 +84,21 @@ impl Painter {
         bytes
     }
 
-    /// The terminal has another size now, and has broken its rows anew. What lives is taken away and painted again with the next frame.
-    pub fn resize(&mut self, columns: usize, rows: usize) -> String {
+    /// The terminal has another size now. What lives is taken away and painted again with the next frame; what is above it is not
+    /// touched, which is why it has to be known what became of rows that were too long.
+    pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) -> String {
         let (columns, rows) = (columns.max(4), rows.max(3));
-        let takes = |row: &Row| row.width().max(1).div_ceil(columns);
-        let above: usize = self.shown.iter().take(self.at).map(takes).sum();
-        let before = self.placed.map_or(0, |column| column / columns);
-        let up = (above + before).min(rows - 1);
+        let up = match long {
+            LongRows::Cut => self.at,
+            LongRows::Broken => {
+                // Blanks at the end of a row need not move to the next one.
+                let takes = |row: &Row| width(row.text().trim_end()).max(1).div_ceil(columns);
+                let above: usize = self.shown.iter().take(self.at).map(takes).sum();
+                let before = self.placed.map_or(0, |column| column / columns);
+                above + before.min(takes(&self.shown[self.at]) - 1)
+            }
+        };
+        let up = up.min(rows - 1);
         *self = Self {
             placed: None,
             ..Self::new(columns, rows)

@@ -312,6 +312,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_seen_as_one_sign_takes_the_columns_of_one() {
+        let signs = [
+            ("a family", "👨‍👩‍👧‍👦"),
+            ("a couple of two colours", "👩🏽‍❤️‍💋‍👨🏿"),
+            ("a profession", "👩🏾‍🚒"),
+            ("a flag of two letters", "🇩🇪"),
+            (
+                "a flag of a part of a country",
+                "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+            ),
+            ("a flag that is put together", "🏳️‍🌈"),
+            ("a hand with a colour", "👋🏽"),
+            ("a heart that is a picture", "❤️"),
+            ("a wide letter", "好"),
+        ];
+        for (what, sign) in signs {
+            assert_eq!(width(sign), 2, "{what}");
+            let text = format!("a{sign}{sign}b");
+            assert_eq!(width(&text), 6, "{what}");
+            let line = Line::new(&text, Style::default());
+            let two = format!("{sign}b");
+            assert_eq!(rows(&line, 3), [format!("a{sign}"), two], "{what} stays whole");
+            assert_eq!(
+                Row::new(&text, Style::default()).cut(4).text(),
+                format!("a{sign}…"),
+                "{what}"
+            );
+        }
+        for narrow in ["é", "e\u{301}", "❤\u{fe0e}", "\u{200b}x\u{200d}"] {
+            assert_eq!(width(narrow), 1, "{narrow:?}");
+        }
+    }
+
+    #[test]
     fn code_breaks_where_the_row_is_full() {
         let mut line = Line::new("let a  = 1;", Style::default());
         line.verbatim = true;

@@ -1,6 +1,6 @@
 //! What the bytes of frames come to on a screen, as an independent terminal model sees them.
 
-use agentx_terminal::{Markdown, Painter, Row, Style, Theme};
+use agentx_terminal::{LongRows, Markdown, Painter, Row, Style, Theme};
 use proptest::prelude::*;
 
 /// A terminal that keeps what has scrolled away.
@@ -15,8 +15,51 @@ impl Screen {
         self.0.process(bytes.as_bytes());
     }
 
+    /// Becomes narrower, as terminals do that do so.
+    fn narrow(&mut self, columns: u16, long: LongRows) {
+        let rows = self.0.screen().size().0;
+        match long {
+            LongRows::Cut => self.0.screen_mut().set_size(rows, columns),
+            LongRows::Broken => self.break_anew(columns),
+        }
+    }
+
+    /// Each row takes as many as it needs, and the cursor stays with its letter.
+    fn break_anew(&mut self, columns: u16) {
+        let rows = self.0.screen().size().0;
+        let (row, column) = self.0.screen().cursor_position();
+        let mut lines = self.rows();
+        let at = lines.len() - usize::from(rows - row);
+        while lines.len() > at + 1 && lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        let takes = |line: &String| line.chars().count().max(1).div_ceil(columns.into());
+        let below: usize = lines[at + 1..].iter().map(takes).sum();
+        let last = takes(&lines[at]) - 1;
+        let before = usize::from(column / columns).min(last);
+        let up = below + last - before;
+        let column = usize::from(column) - before * usize::from(columns);
+        *self = Self::new(columns, rows);
+        self.write(&lines.join("\r\n"));
+        self.write("\r");
+        if up > 0 {
+            self.write(&format!("\u{1b}[{up}A"));
+        }
+        if column > 0 {
+            self.write(&format!("\u{1b}[{column}C"));
+        }
+    }
+
     /// Every row since the beginning, without what is empty at the end.
     fn all(&mut self) -> Vec<String> {
+        let mut all = self.rows();
+        while all.last().is_some_and(String::is_empty) {
+            all.pop();
+        }
+        all
+    }
+
+    fn rows(&mut self) -> Vec<String> {
         let (rows, columns) = self.0.screen().size();
         self.0.screen_mut().set_scrollback(usize::MAX);
         let scrolled = self.0.screen().scrollback();
@@ -27,11 +70,7 @@ impl Screen {
             all.push(row);
         }
         all.extend(self.0.screen().rows(0, columns).skip(1).take(usize::from(rows)));
-        let mut all: Vec<String> = all.iter().map(|row| row.trim_end().to_owned()).collect();
-        while all.last().is_some_and(String::is_empty) {
-            all.pop();
-        }
-        all
+        all.iter().map(|row| row.trim_end().to_owned()).collect()
     }
 }
 
@@ -130,8 +169,8 @@ fn a_narrower_terminal_keeps_every_line_once() {
         &[row("› half"), row("status")],
         Some((0, 6)),
     ));
-    screen.0.screen_mut().set_size(10, 20);
-    screen.write(&painter.resize(20, 10));
+    screen.narrow(20, LongRows::Cut);
+    screen.write(&painter.resize(20, 10, LongRows::Cut));
     screen.write(&painter.frame(&[row("third")], &[row("› half"), row("status")], Some((0, 6))));
     assert_eq!(screen.all(), ["first", "second", "third", "› half", "status"]);
 }
@@ -156,7 +195,58 @@ fn a_stream_beside_a_status_costs_at_most_three_bytes_a_byte() {
     assert!(written <= text.len() * 3, "{written} bytes for {}", text.len());
 }
 
+/// What rows come to on a terminal that has become narrower.
+fn narrowed(rows: &[String], columns: usize, long: LongRows) -> Vec<String> {
+    let pieces = |row: &String| {
+        let letters: Vec<char> = row.chars().collect();
+        let mut pieces: Vec<String> = letters
+            .chunks(columns)
+            .map(|piece| piece.iter().collect())
+            .collect();
+        if pieces.is_empty() || long == LongRows::Cut {
+            pieces.resize(1, String::new());
+        }
+        pieces
+    };
+    rows.iter().flat_map(pieces).collect()
+}
+
 proptest! {
+    #[test]
+    fn a_terminal_that_becomes_narrower_loses_no_row_and_keeps_nothing_twice(
+        done in prop::collection::vec("[a-z]{0,30}", 0..30),
+        live in prop::collection::vec("[a-z]{0,30}", 1..5),
+        cursor in (0usize..4, 0usize..30),
+        steps in prop::collection::vec(8u16..30, 1..4),
+        paints: bool,
+        breaks: bool,
+    ) {
+        let long = if breaks { LongRows::Broken } else { LongRows::Cut };
+        let rows = |texts: &[String]| texts.iter().map(|text| row(text)).collect::<Vec<Row>>();
+        let (mut painter, mut screen) = (Painter::new(30, 20), Screen::new(30, 20));
+        let cursor = (cursor.0.min(live.len() - 1), cursor.1);
+        screen.write(&painter.frame(&rows(&done), &rows(&live), Some(cursor)));
+        let (mut columns, mut expected) = (30, done);
+        for step in steps.into_iter().filter(|step| *step < 30) {
+            if step >= columns {
+                continue;
+            }
+            columns = step;
+            expected = narrowed(&expected, columns.into(), long);
+            screen.narrow(columns, long);
+            screen.write(&painter.resize(columns.into(), 20, long));
+            if paints {
+                screen.write(&painter.frame(&[], &rows(&live), Some(cursor)));
+            }
+        }
+        screen.write(&painter.frame(&[], &rows(&live), Some(cursor)));
+        expected.extend(live.iter().map(|text| row(text).cut(columns.into()).text()));
+        while expected.last().is_some_and(String::is_empty) {
+            expected.pop();
+        }
+        prop_assert_eq!(screen.all(), expected);
+    }
+
     #[test]
     fn frames_of_anything_show_what_they_say(
         frames in prop::collection::vec(

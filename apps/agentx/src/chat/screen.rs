@@ -7,6 +7,7 @@ use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 
 pub(crate) use super::line::Line;
 use super::line::layout;
+use super::terminal::long_rows;
 
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
@@ -160,7 +161,8 @@ impl Screen {
 
     /// The terminal has another size now.
     pub(crate) fn resize(&mut self, columns: usize, rows: usize) {
-        self.bytes.push_str(&self.painter.resize(columns, rows));
+        let bytes = self.painter.resize(columns, rows, long_rows());
+        self.bytes.push_str(&bytes);
         self.rows = rows;
         if let Some(answer) = &mut self.answer {
             answer.set_columns(self.painter.columns());

@@ -4,6 +4,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agentx_terminal::LongRows;
 use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
 
@@ -245,18 +246,55 @@ fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
         || is_set("KITTY_WINDOW_ID")
 }
 
+/// What the terminal does with rows that are too long when it becomes narrower. It cannot be asked for that. Of those that cut
+/// them a few can be told apart; all others are taken for what most of them are.
+pub(crate) fn long_rows() -> LongRows {
+    match cuts_rows(&|name| std::env::var(name).ok()) {
+        true => LongRows::Cut,
+        false => LongRows::Broken,
+    }
+}
+
+fn cuts_rows(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+    // What is between the program and the terminal decides.
+    if is_set("TMUX") {
+        return false;
+    }
+    let kinds = ["linux", "st", "st-256color", "screen", "screen-256color"];
+    let is_kind = lookup("TERM").is_some_and(|term| kinds.contains(&term.as_str()));
+    is_set("STY") || is_kind || is_set("XTERM_VERSION")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The value of a variable, where only these are set.
+    fn value(set: &[(&str, &str)], name: &str) -> Option<String> {
+        let found = set.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    }
+
+    #[test]
+    fn xterm_is_told_from_terminals_that_break_rows_anew() {
+        let cuts = |set: &[(&str, &str)]| cuts_rows(&|name| value(set, name));
+        assert!(cuts(&[
+            ("TERM", "xterm-256color"),
+            ("XTERM_VERSION", "XTerm(390)")
+        ]));
+        assert!(cuts(&[("TERM", "screen"), ("STY", "1.pts")]));
+        assert!(!cuts(&[
+            ("TERM", "screen"),
+            ("TMUX", "/tmp/x"),
+            ("XTERM_VERSION", "XTerm(390)")
+        ]));
+        assert!(!cuts(&[("TERM", "xterm-256color")]) && !cuts(&[("TERM", "xterm-kitty")]));
+    }
+
     #[test]
     fn keys_are_told_apart_where_the_terminal_is_known_to() {
-        let tells = |set: &[(&str, &str)]| {
-            tells_keys_apart(&|name| {
-                let found = set.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| (*value).to_owned())
-            })
-        };
+        let tells = |set: &[(&str, &str)]| tells_keys_apart(&|name| value(set, name));
         assert!(tells(&[("TERM", "xterm-kitty")]));
         assert!(tells(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")]));
         assert!(!tells(&[("TERM", "xterm-256color")]));

@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::logging;
 use crate::new_agent::NewAgent;
 use crate::picker::{self, Picked};
+use crate::render::conversation;
 use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
@@ -56,8 +57,8 @@ pub(crate) fn run(
         Ok((again, exit))
     })?;
     if let Some(again) = again {
-        let style = console.err_style();
-        console.say(&style.dim(&format!("go on with: {again}\n")));
+        let (style, columns) = (console.err_style(), console.terminal.width);
+        console.say(&style.dim(&conversation::go_on_with(&again, columns)));
     }
     Ok(exit)
 }

@@ -19,7 +19,7 @@ use agentx::types::SessionId;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::chat::terminal::{Input, RawMode};
+use crate::chat::terminal::{Input, RawMode, long_rows};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
@@ -132,7 +132,7 @@ impl Picker {
                 Step::Stay
             }
             Input::Resize(columns, rows) => {
-                let bytes = self.painter.resize(columns, rows);
+                let bytes = self.painter.resize(columns, rows, long_rows());
                 console.out(&bytes)?;
                 Step::Stay
             }

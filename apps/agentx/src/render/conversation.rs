@@ -31,6 +31,16 @@ pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Optio
     .filter(|text| !text.is_empty())
 }
 
+/// How a session is gone on with. Where it does not fit beside the words the command has a row of its own, so that it can be copied.
+pub(crate) fn go_on_with(command: &str, columns: usize) -> String {
+    const WORDS: &str = "go on with:";
+    let between = match WORDS.len() + 1 + agentx_terminal::width(command) <= columns {
+        true => ' ',
+        false => '\n',
+    };
+    format!("{WORDS}{between}{command}\n")
+}
+
 /// What a person said, without the files and the output of commands that went along.
 pub(crate) fn words(message: &Message) -> String {
     let texts = message.content.iter().filter_map(ContentPart::as_text);

@@ -17,7 +17,7 @@ use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
 use crate::args::ShowArgs;
-use crate::chat::terminal::{Input, RawMode, keys};
+use crate::chat::terminal::{Input, RawMode, keys, long_rows};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -197,7 +197,7 @@ fn take(
         match next {
             Input::Key(key) if stepper.key(key) == Step::Leave => return Ok(Step::Leave),
             Input::Paste(text) => stepper.paste(&text),
-            Input::Resize(columns, rows) => console.out(&painter.resize(columns, rows))?,
+            Input::Resize(columns, rows) => console.out(&painter.resize(columns, rows, long_rows()))?,
             Input::Background { is_light } if theme.color => {
                 *theme = if is_light { Theme::light() } else { Theme::dark() };
             }
