@@ -54,6 +54,19 @@ fn every_mistake_has_its_place_and_is_told_where_the_thing_is_used() {
     ] {
         assert!(ran.stdout.contains(told), "{told}: {ran}");
     }
+    let ran = sandbox.run(&["--json", "agents", "check"]);
+    let mistakes: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let first = &mistakes[0];
+    assert!(
+        first["file"].as_str().unwrap().ends_with("agents/a.yaml"),
+        "{ran}"
+    );
+    assert_eq!(
+        (first["line"].as_u64(), first["column"].as_u64()),
+        (Some(3), Some(1))
+    );
+    assert_eq!(first["message"], "unknown key `promt`");
+    assert_eq!(first["hint"], "did you mean `prompt`?");
     for (words, told) in [
         (
             &["tools", "run", "script"][..],

@@ -6,6 +6,7 @@ use agentx_config::yaml::{Key, Node, Yaml};
 use serde_json::{Value, json};
 
 use crate::check::{Checker, text_of};
+use crate::jq::Filter;
 use crate::mistake::did_you_mean;
 use crate::scalar::is_variable;
 use crate::shape::Table;
@@ -59,13 +60,55 @@ fn wants_schema(checker: &mut Checker<'_>, entries: &Entries, key: &str, value: 
 }
 
 fn steps(checker: &mut Checker<'_>, entries: &Entries) {
-    let mut seen = BTreeSet::new();
-    for step in items(entries, "steps") {
-        let Yaml::Map(step) = &step.value else { continue };
-        let Some(id) = find(step, "id") else { continue };
-        let name = text_of(step, "id");
-        if !name.is_empty() && !seen.insert(name.clone()) {
+    let steps: Vec<(&Entries, String)> = items(entries, "steps")
+        .iter()
+        .filter_map(|step| match &step.value {
+            Yaml::Map(step) => Some((step.as_slice(), text_of(step, "id"))),
+            _ => None,
+        })
+        .collect();
+    for (index, (step, name)) in steps.iter().enumerate() {
+        let (before, after) = steps.split_at(index);
+        let repeated = !name.is_empty() && before.iter().any(|(_, earlier)| earlier == name);
+        if let Some(id) = find(step, "id").filter(|_| repeated) {
             checker.wrong(id.at, format!("two steps have the id `{name}`"), None);
+        }
+        let names = |steps: &[(&Entries, String)]| -> Vec<String> {
+            steps.iter().map(|(_, name)| name.clone()).collect()
+        };
+        reads_what_is_there(checker, step, &names(before), &names(after));
+    }
+}
+
+/// A step reads `{input, steps}`, where `steps` has those before it: anything else is null for ever.
+fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[String], after: &[String]) {
+    let Some(node) = find(step, "input_jq") else {
+        return;
+    };
+    let text = text_of(step, "input_jq");
+    // What is no jq was told where the key was read.
+    let Ok(filter) = Filter::compile(&text) else {
+        return;
+    };
+    for read in filter.reads() {
+        let keys: Vec<&str> = read.keys.iter().map(String::as_str).collect();
+        let at = checker.source.inside(node.at, &text, read.offset);
+        match keys[..] {
+            ["input", ..] | ["steps"] => {}
+            ["steps", name, ..] if before.iter().any(|earlier| earlier == name) => {}
+            ["steps", name, ..] if after.iter().any(|later| later == name) => {
+                let message = format!("`.steps.{name}` is not there yet: a step reads those before it");
+                checker.wrong(at, message, None);
+            }
+            ["steps", name, ..] => {
+                let hint = did_you_mean(name, before.iter().map(String::as_str));
+                checker.wrong(at, format!("`.steps.{name}`: no step has the id `{name}`"), hint);
+            }
+            [name, ..] => {
+                let message = format!("`.{name}` is always null: a step gets `{{input, steps}}`");
+                checker.wrong(at, message, Some(format!("did you mean `.input.{name}`?")));
+            }
+            [] => {}
         }
     }
 }

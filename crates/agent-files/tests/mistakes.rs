@@ -178,6 +178,21 @@ fn tools_of_other_kinds_are_refused_for_their_reason() {
             "t.yaml:5:10: two steps have the id `a`",
         ),
         (
+            "type: composite\nname: t\nsteps:\n  - {id: first, tool: {$ref: x}}\n  - {id: b, tool: {$ref: x}, \
+             input_jq: '{q: .steps.frist.text}'}\n"
+                .into(),
+            "t.yaml:5:52: `.steps.frist`: no step has the id `frist`; did you mean `first`?",
+        ),
+        (
+            "type: composite\nname: t\nsteps:\n  - {id: a, tool: {$ref: x}, input_jq: .steps.b}\n  - {id: b, tool: {$ref: x}}\n"
+                .into(),
+            "t.yaml:4:47: `.steps.b` is not there yet: a step reads those before it",
+        ),
+        (
+            "type: composite\nname: t\nsteps:\n  - {id: a, tool: {$ref: x}, input_jq: .city}\n".into(),
+            "t.yaml:4:41: `.city` is always null: a step gets `{input, steps}`; did you mean `.input.city`?",
+        ),
+        (
             "name: t\nlua: x\nlua_file: y\n".into(),
             "t.yaml:1:1: `lua` and `lua_file`: only one of them may be given",
         ),

@@ -104,7 +104,7 @@ pub(crate) fn check(
     console: &mut Console,
 ) -> Result<Exit, CliError> {
     let library = library(settings, tools);
-    let mistakes: Vec<String> = library.check().iter().map(ToString::to_string).collect();
+    let mistakes = library.check();
     if json {
         console.out_pretty(&mistakes)?;
     } else {

@@ -4,6 +4,7 @@
 
 mod guard;
 mod program;
+mod reads;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use program::Program;
+pub(crate) use reads::Read;
 
 /// The longest filter that is read, in bytes.
 pub const MAX_FILTER_BYTES: usize = 16 << 10;
@@ -128,6 +130,11 @@ impl Filter {
     /// The text of the filter.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The paths of plain keys that it reads of its input, as far as its text tells.
+    pub(crate) fn reads(&self) -> &[Read] {
+        &self.program.reads
     }
 
     /// Runs it within the usual limits. One output is the result; none is null; several are an error, since a caller that

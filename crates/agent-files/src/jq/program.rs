@@ -14,6 +14,7 @@ use jaq_json::{Num, Val};
 use serde_json::{Map, Number, Value};
 
 use super::guard::{self, Budget, Data, STACK, Stop};
+use super::reads::{self, Read};
 use super::{JqError, JqLimits};
 
 /// Named filters that reach outside of the data: they would give a filter the environment, the clock or the process.
@@ -36,7 +37,11 @@ const OUTSIDE: &[&str] = &[
 const MAIN: &str = "agentx_main";
 
 /// What a filter is compiled to.
-pub(super) struct Program(jaq_core::Filter<Data>);
+pub(super) struct Program {
+    filter: jaq_core::Filter<Data>,
+    /// What it reads of its input, as far as its text tells.
+    pub(super) reads: Vec<Read>,
+}
 
 fn is_inside(name: &str) -> bool {
     !OUTSIDE.contains(&name)
@@ -55,10 +60,12 @@ fn prelude() -> &'static [Def<&'static str>] {
 
 impl Program {
     pub(super) fn compile(text: &str) -> Result<Self, JqError> {
+        let body = parse(text)?;
+        let reads = reads::of(&body, &|part| inside(text, part).unwrap_or(0));
         let main = Def {
             name: MAIN,
             args: Vec::new(),
-            body: guard::guard(parse(text)?),
+            body: guard::guard(body),
         };
         let arena = Arena::default();
         let loader = Loader::new(prelude().iter().cloned().chain([main]));
@@ -72,7 +79,9 @@ impl Program {
             .filter(|(name, _, _)| is_inside(name))
             .chain(guard::funs());
         let compiled = Compiler::default().with_funs(funs).compile(modules);
-        compiled.map(Self).map_err(|errors| undefined(text, errors))
+        compiled
+            .map(|filter| Self { filter, reads })
+            .map_err(|errors| undefined(text, errors))
     }
 }
 
@@ -177,7 +186,7 @@ fn work(program: &Program, input: &Value, limits: JqLimits) -> Result<Vec<Value>
         bytes: limits.bytes,
         stack_base: guard::stack_here(),
     });
-    let filter = &program.0;
+    let filter = &program.filter;
     let context = Ctx::<Data>::new(&filter.lut, Vars::new([]));
     let mut room = Room {
         nodes: limits.nodes,

@@ -171,3 +171,29 @@ fn several_values_are_no_result_and_none_is_null() {
     );
     assert!(filter.run(&json!(1)).unwrap_err().offset.is_none());
 }
+
+#[test]
+fn what_a_filter_reads_of_its_input_is_known() {
+    let reads = |text: &str| {
+        let filter = Filter::compile(text).unwrap();
+        let reads = filter.reads().iter();
+        reads
+            .map(|read| (read.keys.join("."), read.offset))
+            .collect::<Vec<_>>()
+    };
+    let one = |path: &str, offset| vec![(path.to_owned(), offset)];
+    assert_eq!(reads(".steps.a.text"), one("steps.a.text", 7));
+    assert_eq!(reads(".steps[\"a\"][0].b"), one("steps.a", 8));
+    assert_eq!(reads("{input}"), one("input", 1));
+    assert_eq!(reads("[\"x\\(.steps.b // .input)\"]").len(), 2);
+    assert_eq!(
+        reads("if .input.a then .steps.b else {c: -.steps.d} end").len(),
+        3
+    );
+    assert_eq!(reads(".input as $x | .steps.b").len(), 2);
+    // Behind a pipe and in a call, `.` is something else.
+    assert_eq!(reads(".steps.a | .text | map(.b)"), one("steps.a", 7));
+    assert_eq!(reads(".input.list | map(.steps.b)"), one("input.list", 7));
+    assert_eq!(reads(".steps.a |= .b"), one("steps.a", 7));
+    assert_eq!(reads(".[0].a, .., .[1:]"), []);
+}
