@@ -1,6 +1,8 @@
 //! A search for words that only begin so, where most messages have some. The index would gather every message of every such word
 //! before it names the latest: hundreds of milliseconds of a gigabyte. So the latest messages are put into an index of their
 //! own, in memory, and that is asked the same. Called by search.rs.
+//!
+//! A beginning that many old messages have and few of the latest is left to the index all the same: that is slow, and right.
 
 use agentx_runtime::SearchHit;
 use rusqlite::{Connection, OptionalExtension as _, Rows, params};
@@ -11,6 +13,8 @@ use crate::search::{MATCHING, Place, Wanted, in_a_row, part, terms};
 
 /// Of fewer messages the index gathers all quickly.
 const MANY: i64 = 20_000;
+/// The latest messages of an owner are looked for among so many of all.
+const AMONG: i64 = 5_000;
 /// How many messages are looked at at once.
 const STEP: usize = 64;
 /// A beginning is frequent that one in so many of the latest has.
@@ -45,7 +49,7 @@ pub(crate) fn search(
         return Ok(None);
     };
     let mut statement = connection.prepare_cached(LATEST)?;
-    let mut latest = statement.query(params![owner.as_str(), last - MANY])?;
+    let mut latest = statement.query(params![owner.as_str(), last - AMONG])?;
     let mut sample = Apart::new(connection)?;
     if sample.take(connection, &mut latest)? < STEP {
         return Ok(None);

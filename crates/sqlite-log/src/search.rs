@@ -310,11 +310,18 @@ fn snippet(text: &str, words: &str) -> String {
         .map(|c| if c.is_whitespace() { ' ' } else { c })
         .collect();
     let folded: Vec<char> = chars.iter().map(|c| lower(*c)).collect();
+    // Where a word begins so, rather than within one.
+    let is_begin = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| folded.get(at));
+        before.is_none_or(|c| !c.is_alphanumeric() || is_dense(*c))
+    };
     let first = pieces(words).into_iter().filter_map(|piece| {
         let piece: Vec<char> = piece.chars().map(lower).collect();
-        folded
-            .windows(piece.len())
-            .position(|window| window == piece.as_slice())
+        let windows = folded.windows(piece.len()).enumerate();
+        let places = windows.filter(|(_, window)| *window == piece.as_slice());
+        let mut places = places.map(|(at, _)| at).peekable();
+        let any = places.peek().copied();
+        places.find(|at| is_begin(*at)).or(any)
     });
     let at = first.min().unwrap_or(0);
     let from = at.saturating_sub(AROUND);
@@ -334,6 +341,19 @@ mod tests {
     fn dense_scripts_become_pairs() {
         assert_eq!(terms("看会话日志 ok"), " 看会 会话 话日 日志 志  ok");
         assert_eq!(terms("a中b"), "a 中 b");
+    }
+
+    #[test]
+    fn what_is_shown_is_around_the_beginning_of_a_word() {
+        let text = format!(
+            "silicon {}the Contents of 会话日志 {}",
+            "x ".repeat(100),
+            "y ".repeat(100)
+        );
+        assert!(snippet(&text, "con").contains("x the Contents of"));
+        assert!(snippet(&text, "日志").contains("会话日志 y"));
+        assert!(snippet(&text, "ilic").starts_with("silicon"));
+        assert!(snippet(&text, "nowhere").starts_with("silicon"));
     }
 
     #[test]
