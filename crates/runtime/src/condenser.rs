@@ -86,7 +86,10 @@ async fn ask(
                 continue;
             }
         };
-        let Some(Said { drafts, committed }) = batch else {
+        let Some(Said {
+            drafts, committed, ..
+        }) = batch
+        else {
             let model = &condense.request.model.id;
             return heard.came_to(Err((
                 "no_answer".into(),

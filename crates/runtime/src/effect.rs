@@ -50,6 +50,8 @@ pub struct Said {
     pub drafts: Vec<Draft<EnvironmentEvent>>,
     /// Who waits until it is in the log: told the `seq` of the last of it, or dropped where it never will be.
     pub committed: Option<oneshot::Sender<u64>>,
+    /// Whether what belongs to it was waited for already: then it is committed without waiting for more.
+    pub gathered: bool,
 }
 
 /// Carries events to the sequencer of one session, in order, under one action's id. Sending waits while the
@@ -118,6 +120,16 @@ impl EventSink {
 
     /// Says that `events` happened, in this order; they are committed together. Returns `false` when the session is gone.
     pub async fn emit_all(&self, events: Vec<EnvironmentEvent>) -> bool {
+        self.emit_at_once(events, false).await
+    }
+
+    /// The same for pieces of something that goes on, where the next ones were waited for already: they are committed without
+    /// waiting for more.
+    pub async fn emit_gathered(&self, events: Vec<EnvironmentEvent>) -> bool {
+        self.emit_at_once(events, true).await
+    }
+
+    async fn emit_at_once(&self, events: Vec<EnvironmentEvent>, gathered: bool) -> bool {
         if events.is_empty() {
             return true;
         }
@@ -125,6 +137,7 @@ impl EventSink {
         let said = Said {
             drafts,
             committed: None,
+            gathered,
         };
         self.queue.send(said).await.is_ok()
     }
@@ -141,6 +154,7 @@ impl EventSink {
         let said = Said {
             drafts: vec![self.draft(event.into())],
             committed: Some(committed),
+            gathered: false,
         };
         self.queue.send(said).await.ok()?;
         Some(done)
@@ -152,6 +166,7 @@ impl EventSink {
         let said = Said {
             drafts: vec![draft],
             committed: Some(committed),
+            gathered: false,
         };
         self.queue.send(said).await.ok()?;
         done.await.ok()

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::call::Call;
 use super::endpoint::Endpoint;
 use super::failure::Failure;
+use super::flow::Flow;
 
 /// How much of a refusal's body is read.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -43,6 +44,18 @@ pub(super) struct Attempt<'a> {
     began: Instant,
     started: bool,
     ended: bool,
+}
+
+/// The body of an answer that streams.
+struct Body {
+    response: Response,
+    /// When its next piece has to be there.
+    until: Instant,
+    bytes: usize,
+    flow: Flow,
+    /// Whether it says itself that it is no stream.
+    hopeless: bool,
+    decoder: StreamDecoder,
 }
 
 /// Ways to end before the answer is whole.
@@ -118,34 +131,76 @@ impl<'a> Attempt<'a> {
     }
 
     /// Decodes a stream. `hopeless` where it says itself that it is something else.
-    async fn stream(&mut self, mut response: Response, first_byte: Instant, hopeless: bool) -> Step<()> {
-        let limits = self.call.parts.limits;
-        let mut decoder = StreamDecoder::new(self.call.request.model.api, self.context());
-        let mut until = first_byte;
-        let mut bytes = 0;
-        while let Some(chunk) = self.chunk(&mut response, until).await? {
-            until = Instant::now() + limits.idle;
-            bytes += chunk.len();
-            if bytes > limits.max_body_bytes {
-                return Err(failed(Failure::too_much(limits.max_body_bytes)));
-            }
+    async fn stream(&mut self, response: Response, first_byte: Instant, hopeless: bool) -> Step<()> {
+        let mut body = Body {
+            response,
+            until: first_byte,
+            bytes: 0,
+            flow: Flow::default(),
+            hopeless,
+            decoder: StreamDecoder::new(self.call.request.model.api, self.context()),
+        };
+        loop {
             let mut events = Vec::new();
-            let decoded = decoder.push(&chunk, &mut events);
-            self.say(events).await?;
+            let taken = self.take(&mut body, &mut events).await;
+            self.say(events, body.flow.gathers()).await?;
+            body.flow.said(Instant::now());
             if self.ended {
-                self.read_to_end(response).await;
+                self.read_to_end(body.response).await;
                 return Ok(());
             }
-            decoded.map_err(|error| misunderstood(error, hopeless))?;
+            if !taken? {
+                break;
+            }
         }
         let mut events = Vec::new();
-        let decoded = decoder.finish(&mut events);
-        self.say(events).await?;
+        let decoded = body.decoder.finish(&mut events);
+        self.say(events, false).await?;
         if self.ended {
             Ok(())
         } else {
             decoded.map_err(|error| misunderstood(error, hopeless))
         }
+    }
+
+    /// Takes the next piece of a body, and where they flow those that are to be said with it. What was understood is in
+    /// `events`, whatever comes of the rest. `false` at the end of the body.
+    async fn take(&self, body: &mut Body, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
+        let mut goes_on = self.piece(body, events).await?;
+        while goes_on && let Some(until) = body.flow.holds(events, Instant::now()) {
+            goes_on = tokio::select! {
+                biased;
+                goes_on = self.piece(body, events) => goes_on?,
+                () = tokio::time::sleep_until(until) => return Ok(true),
+            };
+        }
+        while goes_on && body.flow.has_room(events) {
+            goes_on = tokio::select! {
+                biased;
+                goes_on = self.piece(body, events) => goes_on?,
+                // Whoever reads the socket has had its turn then.
+                () = tokio::task::yield_now() => return Ok(true),
+            };
+        }
+        Ok(goes_on)
+    }
+
+    /// Waits for a piece and understands it; `false` at the end of the body. Safe to drop while it waits.
+    async fn piece(&self, body: &mut Body, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
+        let waits = Instant::now();
+        let Some(piece) = self.chunk(&mut body.response, body.until).await? else {
+            return Ok(false);
+        };
+        let (now, limits) = (Instant::now(), self.call.parts.limits);
+        body.flow.waited(now - waits);
+        body.until = now + limits.idle;
+        body.bytes += piece.len();
+        if body.bytes > limits.max_body_bytes {
+            return Err(failed(Failure::too_much(limits.max_body_bytes)));
+        }
+        let decoded = body.decoder.push(&piece, events);
+        decoded.map_err(|error| misunderstood(error, body.hopeless))?;
+        Ok(true)
     }
 
     /// Decodes an answer that came as one body, from a server that does not stream.
@@ -162,7 +217,7 @@ impl<'a> Attempt<'a> {
         }
         let mut events = Vec::new();
         let decoded = decode_body(self.call.request.model.api, self.context(), &body, &mut events);
-        self.say(events).await?;
+        self.say(events, false).await?;
         decoded.map_err(|error| misunderstood(error, false))
     }
 
@@ -224,13 +279,17 @@ impl<'a> Attempt<'a> {
         failed(Failure::transport(error, &self.endpoint.place(), false))
     }
 
-    async fn say(&mut self, events: Vec<EnvironmentEvent>) -> Step<()> {
+    /// Says what was understood; `gathered` where more was waited for already.
+    async fn say(&mut self, events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
         for event in &events {
             self.started |= matches!(event, EnvironmentEvent::StreamStart(_));
             self.ended |= matches!(event, EnvironmentEvent::StreamEnd(_));
             self.given.note(event);
         }
-        let heard = self.call.events.emit_all(events).await;
+        let heard = match gathered {
+            true => self.call.events.emit_gathered(events).await,
+            false => self.call.events.emit_all(events).await,
+        };
         if heard {
             Ok(())
         } else {

@@ -36,6 +36,7 @@ mod call;
 mod client;
 mod endpoint;
 mod failure;
+mod flow;
 mod policy;
 mod say;
 

@@ -18,6 +18,8 @@ use tokio::time::Instant;
 pub(super) struct Item {
     draft: Draft<EnvironmentEvent>,
     waits: Option<Waits>,
+    /// Whether what belongs to it was waited for already.
+    gathered: bool,
 }
 
 /// Who waits until a fact is in the log.
@@ -44,14 +46,18 @@ impl Waits {
 impl Item {
     /// What happened.
     pub(super) fn fact(draft: Draft<EnvironmentEvent>) -> Self {
-        Self { draft, waits: None }
+        Self {
+            draft,
+            waits: None,
+            gathered: false,
+        }
     }
 
     /// What a front end wants on record; it is told when it is.
     pub(super) fn wish(draft: Draft<EnvironmentEvent>, reply: Reply<u64>) -> Self {
         Self {
-            draft,
             waits: Some(Waits::FrontEnd(reply)),
+            ..Self::fact(draft)
         }
     }
 
@@ -60,6 +66,7 @@ impl Item {
         let mut items: Vec<Self> = said.drafts.into_iter().map(Self::fact).collect();
         if let Some(last) = items.last_mut() {
             last.waits = said.committed.map(Waits::Effector);
+            last.gathered = said.gathered;
         }
         items
     }
@@ -70,6 +77,8 @@ impl Item {
 struct Turn {
     /// When it was begun; `None` where nothing may be waited for.
     began: Option<Instant>,
+    /// Whether what belongs to the last fact was waited for already.
+    gathered: bool,
     facts: Vec<Fact>,
     derived: Derived,
     /// How many derived events each fact has.
@@ -113,7 +122,7 @@ impl Driver {
             .facts
             .last()
             .is_some_and(|fact| is_followed_soon(&fact.event));
-        if !goes_on || !turn.perform.is_empty() || !turn.waiting.is_empty() {
+        if !goes_on || turn.gathered || !turn.perform.is_empty() || !turn.waiting.is_empty() {
             return None;
         }
         let deadline = turn.began? + LINGER;
@@ -126,6 +135,7 @@ impl Driver {
     fn fold_one(&mut self, item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
         let seq = self.fold.last_seq() + 1;
         let mut draft = item.draft;
+        turn.gathered = item.gathered;
         if let EnvironmentEvent::UserMessage(message) = &mut draft.event
             && message.message_id.as_str().is_empty()
         {
@@ -162,6 +172,7 @@ impl Driver {
     async fn finish(&mut self, turn: Turn) -> Result<(), LogError> {
         let Turn {
             began: _,
+            gathered: _,
             facts,
             derived,
             derived_counts,
