@@ -175,10 +175,13 @@ impl Wakes {
         self.lately.get()
     }
 
-    /// Wakes them if the first has waited a moment, or they are several.
+    /// Wakes them if the first has waited a moment, or they are several; at once where a thread is awake and looks.
     pub(crate) fn if_due(&self) {
         let Some(since) = self.since.get() else { return };
-        if self.all.borrow().len() >= SEVERAL || self.lately.get().duration_since(since) >= MOMENT {
+        if self.spot.is_taken()
+            || self.all.borrow().len() >= SEVERAL
+            || self.lately.get().duration_since(since) >= MOMENT
+        {
             self.now();
         }
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct Spot {
     lane: Apart<Goes>,
+    taken: Apart<AtomicBool>,
     callers: Apart<Looked>,
 }
 
@@ -34,7 +35,6 @@ struct Goes {
 /// What those write who look.
 #[derive(Default)]
 struct Looked {
-    taken: AtomicBool,
     /// How often in a row looking was for nothing.
     misses: AtomicU32,
     /// How often somebody would have looked since.
@@ -52,6 +52,11 @@ impl Spot {
         bump(&self.lane.0.woke);
     }
 
+    /// Whether somebody looks, and so is awake.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.taken.0.load(Ordering::Relaxed)
+    }
+
     /// Whether to look: it is then taken.
     fn take(&self) -> bool {
         let looked = &self.callers.0;
@@ -59,8 +64,8 @@ impl Spot {
         let passed = looked.passed.fetch_add(1, Ordering::Relaxed);
         several_processors()
             && passed & ((1 << misses) - 1) == 0
-            && !looked.taken.load(Ordering::Relaxed)
-            && !looked.taken.swap(true, Ordering::Relaxed)
+            && !self.is_taken()
+            && !self.taken.0.swap(true, Ordering::Relaxed)
     }
 
     fn leave(&self, seen: bool) {
@@ -68,7 +73,7 @@ impl Spot {
         let misses = looked.misses.load(Ordering::Relaxed);
         let misses = if seen { 0 } else { (misses + 1).min(SELDOM) };
         looked.misses.store(misses, Ordering::Relaxed);
-        looked.taken.store(false, Ordering::Relaxed);
+        self.taken.0.store(false, Ordering::Relaxed);
     }
 }
 
