@@ -108,7 +108,7 @@ pub(crate) fn check(
     if json {
         console.out_pretty(&mistakes)?;
     } else {
-        for mistake in &mistakes {
+        for mistake in mistakes {
             console.out(&format!("{mistake}\n"))?;
         }
     }

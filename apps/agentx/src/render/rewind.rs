@@ -282,6 +282,7 @@ mod tests {
             &RestoreReport {
                 seq: Some(9),
                 restored: vec!["/w/new.txt".into()],
+                directories: Vec::new(),
                 failed: vec![agentx::types::FileFailed {
                     path: "/w/old.txt".into(),
                     what: "permission denied".into(),
