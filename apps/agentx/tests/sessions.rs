@@ -191,6 +191,26 @@ fn a_session_is_written_down_to_read() {
 }
 
 #[test]
+fn changes_of_files_are_written_down_as_diffs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello <b>\nthree\n");
+    let said = "replace hello with bye in notes.txt\nwrite fresh words to new.txt\n";
+    ok(sandbox.run_with_input(&["chat", "--yes"], said));
+    let id = raw_id(&sandbox);
+    let markdown = ok(sandbox.run(&["sessions", "export", &id])).stdout;
+    for part in [
+        "```diff\n@@ -1,3 +1,3 @@\n one\n-hello <b>\n+bye <b>\n three\n```",
+        "+fresh words",
+    ] {
+        assert!(markdown.contains(part), "{part} is in {markdown}");
+    }
+    assert!(!markdown.contains("old_string"), "the diff says it: {markdown}");
+    let page = ok(sandbox.run(&["sessions", "export", &id, "--format", "html"])).stdout;
+    let line = "<span class=\"removed\">-hello &lt;b&gt;</span>\n<span class=\"added\">+bye &lt;b&gt;</span>\n three";
+    assert!(page.contains(line), "{page}");
+}
+
+#[test]
 fn a_session_is_taken_in_elsewhere_as_it_was() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);

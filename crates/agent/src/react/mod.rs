@@ -15,8 +15,8 @@ mod stream;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageOutput,
-    NanoUsd, RunStatus, StateOutput, ToolSpec, Usage, UserMessage,
+    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
+    MessageOutput, ModelRequest, NanoUsd, RunStatus, StateOutput, ToolSpec, Usage, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,14 @@ impl ReactAgent {
     /// The conversation so far.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.conversation.messages()
+    }
+
+    /// What the model would be given now: what stands in its window, with summaries in the place of what they stand for.
+    pub fn given(&self) -> ModelRequest {
+        let nothing = MessageId::new("");
+        let input = self.run().map_or(&nothing, |run| &run.input_id);
+        // The window is moved on in a copy: to look at it changes nothing.
+        self.conversation.clone().request(&self.config, input, true)
     }
 
     /// Tokens and money of all model calls, and how many tokens the last one filled the window with.

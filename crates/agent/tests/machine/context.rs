@@ -1,5 +1,7 @@
 //! What the model is sent: the same beginning each time, whole exchanges, the question always.
 
+use std::sync::Arc;
+
 use agentx_types::*;
 use serde_json::json;
 
@@ -14,7 +16,7 @@ fn small_window(config: &mut AgentConfig) {
 fn requests(rounds: usize, change: impl FnOnce(&mut AgentConfig)) -> Vec<std::sync::Arc<ModelRequest>> {
     let mut session = Session::started(change);
     session.copies = false;
-    let mut requests = vec![session.request()];
+    let mut requests = vec![sent(&session)];
     for round in 0..rounds {
         let ids = [format!("a{round}"), format!("b{round}")];
         let call = |id| call(id, "look", json!({"path": "x"}));
@@ -24,14 +26,21 @@ fn requests(rounds: usize, change: impl FnOnce(&mut AgentConfig)) -> Vec<std::sy
         ));
         session.result(&ids[1], &"word ".repeat(20 + round % 7 * 20));
         session.result(&ids[0], "short");
-        requests.push(session.request());
+        requests.push(sent(&session));
         if round % 30 == 29 {
             session.answer("so it is");
             session.say(&format!("next {round}"));
-            requests.push(session.request());
+            requests.push(sent(&session));
         }
     }
     requests
+}
+
+/// The request that is open, which is also what is shown to whoever looks.
+fn sent(session: &Session) -> Arc<ModelRequest> {
+    let request = session.request();
+    assert_eq!(session.react().given(), *request);
+    request
 }
 
 fn lines(request: &ModelRequest) -> Vec<String> {

@@ -21,6 +21,9 @@ pre{font:13px/1.45 ui-monospace,monospace;border-left:3px solid #8888;padding:.2
 section.user p{border-left:3px solid #3a7bd5;padding-left:.75rem}
 summary{cursor:pointer;font-size:.9rem}
 .failed summary,.broke{color:#c0392b}
+.added{color:#1a7f37}
+.removed{color:#c0392b}
+.place{opacity:.6}
 img{max-width:100%}
 ";
 
@@ -74,7 +77,12 @@ fn part_of(transcript: &Transcript, part: &ContentPart) -> String {
         ContentPart::Thinking(thinking) => folded("", "thought", &thinking.text),
         ContentPart::Image(media) => picture(transcript, media),
         ContentPart::Audio(media) | ContentPart::File(media) => named(media),
-        ContentPart::ToolCall(call) => folded("", &call.name, &arguments(&call.input)),
+        ContentPart::ToolCall(call) => {
+            let diff = transcript.diffs.get(&call.tool_call_id).map(String::as_str);
+            let mut text = folded("", &call.name, &arguments(&call.input, diff));
+            text.push_str(&diff.map(diff_of).unwrap_or_default());
+            text
+        }
         ContentPart::ToolResult(result) => {
             let class = if result.is_error { "failed" } else { "" };
             let words = if result.is_error {
@@ -92,6 +100,25 @@ fn part_of(transcript: &Transcript, part: &ContentPart) -> String {
         }
         ContentPart::Opaque(_) => String::new(),
     }
+}
+
+/// A diff, its lines in colours; what a line is, its sign says too.
+fn diff_of(diff: &str) -> String {
+    let mut text = "<pre class=\"diff\">".to_owned();
+    for line in diff.trim_end_matches('\n').split('\n') {
+        let class = match line.as_bytes().first() {
+            Some(b'+') => "added",
+            Some(b'-') => "removed",
+            Some(b'@') => "place",
+            _ => "",
+        };
+        match class {
+            "" => text.push_str(&escaped(line)),
+            class => text.push_str(&format!("<span class=\"{class}\">{}</span>", escaped(line))),
+        }
+        text.push('\n');
+    }
+    text + "</pre>\n"
 }
 
 fn folded(class: &str, title: &str, text: &str) -> String {
@@ -179,6 +206,7 @@ mod tests {
             ],
         };
         let transcript = Transcript {
+            diffs: [(ToolCallId::new("t"), format!("-{bad}\n+{bad}\n"))].into(),
             title: bad.into(),
             model: bad.into(),
             workspace: bad.into(),

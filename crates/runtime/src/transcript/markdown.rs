@@ -14,17 +14,17 @@ pub fn markdown(transcript: &Transcript) -> String {
     }
     for entry in &transcript.entries {
         text.push_str(&format!("\n## {}\n\n", one_line(&name_of(entry))));
-        text.push_str(&body(entry));
+        text.push_str(&body(transcript, entry));
     }
     text
 }
 
-fn body(entry: &Entry) -> String {
+fn body(transcript: &Transcript, entry: &Entry) -> String {
     let mut parts: Vec<String> = entry
         .message
         .content
         .iter()
-        .filter_map(|part| part_of(entry.message.role, part))
+        .filter_map(|part| part_of(transcript, entry.message.role, part))
         .collect();
     if entry.partial {
         parts.push("*it broke off here*".into());
@@ -35,17 +35,24 @@ fn body(entry: &Entry) -> String {
     parts.join("\n\n") + "\n"
 }
 
-fn part_of(role: Role, part: &ContentPart) -> Option<String> {
+fn part_of(transcript: &Transcript, role: Role, part: &ContentPart) -> Option<String> {
     let text = match part {
         ContentPart::Text(text) if role == Role::Assistant => text.text.trim_end().to_owned(),
         ContentPart::Text(text) => quoted(&text.text),
         ContentPart::Thinking(thinking) => format!("*thought:*\n\n{}", quoted(&thinking.text)),
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => media_name(media),
-        ContentPart::ToolCall(call) => format!(
-            "**{}** is asked for:\n\n{}",
-            code(&call.name),
-            fenced(&arguments(&call.input), "json")
-        ),
+        ContentPart::ToolCall(call) => {
+            let diff = transcript.diffs.get(&call.tool_call_id).map(String::as_str);
+            let mut text = format!(
+                "**{}** is asked for:\n\n{}",
+                code(&call.name),
+                fenced(&arguments(&call.input, diff), "json")
+            );
+            if let Some(diff) = diff {
+                text.push_str(&format!("\n\n{}", fenced(diff, "diff")));
+            }
+            text
+        }
         ContentPart::ToolResult(result) => {
             let mut text = fenced(&kinds(&result.content), "");
             if result.is_error {

@@ -8,7 +8,8 @@ mod page;
 use std::collections::BTreeMap;
 
 use agentx_types::{
-    AgentStateId, BlobId, ContentPart, MediaSource, Message, RuntimeEvent, SessionId, Timestamp, Usage,
+    AgentStateId, BlobId, ContentPart, MediaSource, Message, RuntimeEvent, SessionId, Timestamp, ToolCallId,
+    Usage,
 };
 
 use crate::{Delivery, LogError, Runtime, RuntimeError, View};
@@ -42,6 +43,8 @@ pub struct Transcript {
     pub entries: Vec<Entry>,
     /// Pictures that were shown, by blob.
     pub pictures: BTreeMap<BlobId, Vec<u8>>,
+    /// What calls changed of files, as unified diffs.
+    pub diffs: BTreeMap<ToolCallId, String>,
 }
 
 /// A message in a transcript.
@@ -85,6 +88,18 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
             Delivery::Environment(_) => continue,
         };
         let (message, partial) = match &envelope.event {
+            RuntimeEvent::ToolCompleted(done) => {
+                let diff = done
+                    .details
+                    .as_ref()
+                    .and_then(|details| details.get("diff")?.as_str());
+                if let Some(diff) = diff.filter(|diff| !diff.is_empty()) {
+                    transcript
+                        .diffs
+                        .insert(done.tool_call_id.clone(), diff.to_owned());
+                }
+                continue;
+            }
             RuntimeEvent::UserMessageAdded(added) => (&added.message, false),
             RuntimeEvent::AssistantMessageAdded(added) => (&added.message, added.partial),
             RuntimeEvent::ToolResultMessageAdded(added) => (&added.message, false),

@@ -1,7 +1,7 @@
 //! What both forms of a transcript say in the same words.
 
 use agentx_types::{ContentPart, Role};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Entry, Transcript, time_of};
 
@@ -57,8 +57,14 @@ pub(super) fn name_of(entry: &Entry) -> String {
     format!("{who}{of} · {}", time_of(entry.at))
 }
 
-/// The arguments of a call, laid out.
-pub(super) fn arguments(input: &Value) -> String {
+/// The arguments of a call, laid out. Where its diff is told, what that shows is left out.
+pub(super) fn arguments(input: &Value, diff: Option<&str>) -> String {
+    const SHOWN: [&str; 3] = ["old_string", "new_string", "content"];
+    if let (Some(_), Value::Object(all)) = (diff, input) {
+        let rest = all.iter().filter(|(name, _)| !SHOWN.contains(&name.as_str()));
+        let rest: Map<String, Value> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+        return arguments(&Value::Object(rest), None);
+    }
     serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string())
 }
 

@@ -1,6 +1,7 @@
 //! What is shown of one step: the event whole, how the session stood after it, and what the model would be given then. As lines
 //! for a screen, and as a value for programs.
 
+use agentx::agent::ReactAgent;
 use agentx::runtime::SessionFold;
 use agentx::runtime::transcript::time_of;
 use agentx::types::{ContentPart, Envelope, EnvironmentEvent, Message, Role, Vocabulary as _};
@@ -147,17 +148,17 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
         lines.extend(clean(text).lines().map(|line| Line::new(line, Style::default())));
         lines.push(Line::default());
     };
-    part("system".into(), &config.system_prompt);
-    for file in &config.instructions {
-        part(format!("instructions from {}", visible(&file.path)), &file.text);
-    }
-    let names: Vec<String> = config.tools.iter().map(|tool| visible(&tool.name)).collect();
-    part("tools".into(), &names.join(", "));
-    let Some(react) = agent.react() else {
+    let Some(given) = agent.react().map(ReactAgent::given) else {
+        part("system".into(), &config.system_prompt);
         part("messages".into(), "an agent that matches patterns asks no model");
         return lines;
     };
-    for message in react.messages() {
+    for text in &given.system {
+        part("system".into(), text);
+    }
+    let names: Vec<String> = given.tools.iter().map(|tool| visible(&tool.name)).collect();
+    part("tools".into(), &names.join(", "));
+    for message in &given.messages {
         part(role(message.role).into(), &said(message));
     }
     lines
@@ -168,12 +169,10 @@ pub(super) fn value(fact: &Envelope<EnvironmentEvent>, fold: &SessionFold) -> Va
     let agent = fold.root_agent();
     let context = agent.map(|agent| {
         let config = agent.config();
-        let messages: Vec<&Message> = agent
-            .react()
-            .into_iter()
-            .flat_map(|react| react.messages().map(|message| &**message))
-            .collect();
-        let tools: Vec<&str> = config.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let given = agent.react().map(ReactAgent::given);
+        let specs = given.as_ref().map_or(&config.tools, |given| &given.tools);
+        let tools: Vec<&str> = specs.iter().map(|tool| tool.name.as_str()).collect();
+        let messages = given.as_ref().map_or(&[][..], |given| &given.messages);
         json!({
             "system": config.system_prompt,
             "instructions": config.instructions,
