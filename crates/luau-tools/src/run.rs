@@ -122,6 +122,11 @@ impl Run {
         stopped()
     }
 
+    /// Where the script stood when it was stopped; what is said first holds.
+    pub(crate) fn stood(&self, place: Place) {
+        self.place.borrow_mut().get_or_insert(place);
+    }
+
     pub(crate) fn is_tripped(&self) -> bool {
         self.tripped.borrow().is_some()
     }

@@ -77,6 +77,36 @@ async fn errors_name_script_and_line() {
     }
 }
 
+#[tokio::test]
+async fn a_script_that_takes_too_much_memory_is_told_at_which_line() {
+    let takes = "local t = {}\n while true do\n t[#t + 1] = string.rep('x', 100000) .. #t\n end";
+    let table = [
+        (format!("function invoke()\n {takes}\nend"), 4),
+        (
+            format!("local function more()\n {takes}\nend\nfunction invoke()\n more()\nend"),
+            4,
+        ),
+        (
+            "function invoke()\n local t = table.create(100, 1)\n while true do\n  t = table.move(t, 1, #t, #t + 1)\n end\nend"
+                .to_owned(),
+            4,
+        ),
+        (
+            format!("function invoke()\n pcall(function()\n {takes}\n end)\nend"),
+            2,
+        ),
+    ];
+    for (source, line) in table {
+        let (result, _) = run(&source, json!({})).await;
+        let error = result.unwrap_err();
+        assert_eq!(
+            (error.code().as_str(), error.line),
+            ("limit_memory", Some(line)),
+            "{error} {source}"
+        );
+    }
+}
+
 /// Never answers.
 struct Silent;
 
