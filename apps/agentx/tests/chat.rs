@@ -328,5 +328,8 @@ fn a_picture_for_a_model_that_takes_none_is_not_sent() {
     let told = "nothing was sent: blind takes no pictures; eye would; /model chooses another";
     assert!(ran.stdout.contains(told), "{ran}");
     let listed = sandbox.run(&["sessions", "list"]);
-    assert!(!listed.stdout.contains("ses_"), "no session was begun for it: {listed}");
+    assert!(
+        !listed.stdout.contains("ses_"),
+        "no session was begun for it: {listed}"
+    );
 }
