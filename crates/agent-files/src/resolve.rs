@@ -1,10 +1,10 @@
 //! Where references and paths lead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
 use agentx_config::yaml::{MAX_BYTES, Position};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::findings::{Link, Placed};
 use crate::library::ScriptMistake;
@@ -199,7 +199,9 @@ pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
         entry.read.findings.scripts.clone(),
         entry.read.findings.script_files.clone(),
     );
+    let mut places = VecDeque::new();
     for script in inline {
+        places.extend(place(loading, index, &script));
         let mistake = loading
             .options
             .scripts
@@ -224,8 +226,16 @@ pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
         .get_mut(index)
         .and_then(|entry| entry.read.value.as_mut())
     {
-        fill(value, &read);
+        fill(value, &read, &mut places);
     }
+}
+
+/// A script that stands in the file itself, and where.
+fn place(loading: &Loading<'_>, index: usize, script: &Placed) -> Option<(String, Value)> {
+    let entry = loading.entries.get(index)?;
+    let line = entry.source.first_line(script.at, &script.text)?;
+    let place = json!({"file": entry.path.display().to_string(), "line": line});
+    Some((script.text.clone(), place))
 }
 
 /// The byte at which a mistake stands in its text.
@@ -294,8 +304,9 @@ fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) {
     loading.wrong(mistake);
 }
 
-/// Puts the texts of scripts beside the names of their files.
-fn fill(value: &mut Value, read: &BTreeMap<String, String>) {
+/// Puts the texts of scripts beside the names of their files, and places beside the texts that stand in this one. They come in the
+/// order of the file, but one is missing where it is not known.
+fn fill(value: &mut Value, read: &BTreeMap<String, String>, places: &mut VecDeque<(String, Value)>) {
     match value {
         Value::Object(map) => {
             let text = map
@@ -304,10 +315,15 @@ fn fill(value: &mut Value, read: &BTreeMap<String, String>) {
                 .and_then(|file| read.get(file));
             if let Some(text) = text.cloned() {
                 map.insert("lua".into(), Value::String(text));
+            } else if let Some(text) = map.get("lua").and_then(Value::as_str)
+                && let Some(at) = places.iter().position(|(script, _)| script == text)
+                && let Some((_, place)) = places.remove(at)
+            {
+                map.insert("$place".into(), place);
             }
-            map.values_mut().for_each(|value| fill(value, read));
+            map.values_mut().for_each(|value| fill(value, read, places));
         }
-        Value::Array(items) => items.iter_mut().for_each(|value| fill(value, read)),
+        Value::Array(items) => items.iter_mut().for_each(|value| fill(value, read, places)),
         _ => {}
     }
 }

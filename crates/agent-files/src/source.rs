@@ -70,6 +70,14 @@ impl Source {
         }
     }
 
+    /// The line on which the text `inner` begins, which is the value at `at`, where each of its lines is a line of the file.
+    pub(crate) fn first_line(&self, at: Position, inner: &str) -> Option<u64> {
+        match self.block_indent(at) {
+            Some((first, _)) => Some(first),
+            None => (!inner.contains('\n')).then_some(at.line),
+        }
+    }
+
     /// For a block (`|`): the line on which its text begins, and how far it is indented. The reader of YAML gives the place
     /// of the first letter; the sign of the block stands on an earlier line, with nothing but empty lines between.
     fn block_indent(&self, at: Position) -> Option<(u64, u64)> {

@@ -325,3 +325,45 @@ fn secrets_stay_references() {
     assert!(!format!("{wrong:?}").contains("hunter2"));
     assert_eq!(wrong.check().len(), 2, "{}", mistakes(&wrong));
 }
+
+#[test]
+fn a_script_in_a_file_of_something_else_says_where_it_stands() {
+    let library = load(&[
+        (
+            "w/tools/block.yaml",
+            "name: block\nlua: |\n\n  function invoke()\n  end\n",
+        ),
+        (
+            "w/tools/row.yaml",
+            "name: row\ntype: composite\nsteps:\n  - id: a\n    tool: {name: a, lua: return 1}\n  - id: b\n    tool:\n      name: b\n      lua: |\n        return 1\n",
+        ),
+        (
+            "w/tools/quoted.yaml",
+            "name: quoted\nlua: \"return 1\\nreturn 2\"\n",
+        ),
+        ("w/tools/own.luau", "return 1"),
+    ]);
+    assert_eq!(mistakes(&library), "");
+    let place = |body: &ToolBody| match body {
+        ToolBody::Luau(luau) => luau.place.clone().map(|place| (place.file, place.line)),
+        _ => None,
+    };
+    let body = |name: &str| library.tools()[name].definition.body.clone();
+    assert_eq!(place(&body("block")), Some(("tools/block.yaml".into(), 3)));
+    assert_eq!(place(&body("own")), Some(("tools/own.luau".into(), 1)));
+    assert_eq!(place(&body("quoted")), None, "its lines are no lines of the file");
+    let ToolBody::Composite(row) = body("row") else {
+        panic!("not a composite")
+    };
+    let lines: Vec<_> = row
+        .steps
+        .iter()
+        .filter_map(|step| match &step.tool {
+            ToolUse::Inline(tool) => place(&tool.body).map(|(_, line)| line),
+            ToolUse::Ref { .. } => None,
+        })
+        .collect();
+    assert_eq!(lines, [5, 10]);
+    let shown = serde_json::to_string(&body("block")).unwrap();
+    assert!(!shown.contains("place"), "{shown}");
+}

@@ -11,7 +11,7 @@ mod support;
 use agentx_testing::Answer;
 use agentx_types::{EnvironmentEvent, RuntimeEvent, ToolStatus};
 use serde_json::json;
-use support::{Place, luau};
+use support::{Place, definition, luau};
 
 #[tokio::test]
 async fn a_script_runs_in_a_session_and_its_steps_are_on_record() {
@@ -112,11 +112,11 @@ async fn models_as_tools_and_tools_in_a_row() {
         "name": "count", "type": "generator", "prompt": "Count words.", "model": "m", "mode": "json_output",
         "output_schema": {"type": "object", "required": ["words"]},
     });
-    place.tool(support::definition(counter));
-    place.tool(support::definition(
+    place.tool(definition(counter));
+    place.tool(definition(
         json!({"name": "translate", "type": "text_processor", "prompt": "Into English.", "model": "m"}),
     ));
-    place.tool(support::definition(json!({
+    place.tool(definition(json!({
         "name": "row", "type": "composite",
         "steps": [
             {"id": "en", "tool": {"$ref": "translate"}},
@@ -208,4 +208,21 @@ async fn an_interrupt_stops_the_script_and_the_agents_that_it_made() {
         .filter(|event| matches!(event, EnvironmentEvent::InterruptRequested(_)))
         .count();
     assert_eq!(asks, 2, "one for the agent, one for the child");
+}
+
+#[tokio::test]
+async fn an_error_in_a_script_of_a_file_names_the_line_of_the_file() {
+    let script = "function invoke(ctx)\n  if ctx.now() then\n    error('broken')\n  end\nend\n";
+    let place = Place::new([Answer::call("call_1", "inside", json!({})), Answer::text("Done.")]);
+    place.tool(definition(json!({
+        "name": "inside", "type": "luau", "lua": script,
+        "$place": {"file": "tools/inside.yaml", "line": 7},
+    })));
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    let (status, text) = place.result("call_1");
+    assert_eq!(
+        (status, text.as_str()),
+        (ToolStatus::Failed, "tools/inside.yaml:9: broken")
+    );
 }

@@ -19,7 +19,7 @@ pub use rule::{Example, Pattern, Rule, RuleTest, Variable, VariableType};
 pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};
 pub use tool::{
     Auth, AuthKind, Capabilities, Composite, GeneratorMode, GeneratorTool, HttpTool, LuauTool, OutputMode,
-    Step, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
+    ScriptPlace, Step, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
 };
 
 /// A time. Written with a unit: `90s`, `1h30m`.

@@ -86,12 +86,25 @@ pub struct LuauTool {
     /// The file that the script was read from, as it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua_file: Option<String>,
+    /// Where the script stands, if in a file of something else. In a loaded library it is there where lines of the script are lines
+    /// of the file. It is no part of what the file says.
+    #[serde(default, rename = "$place", skip_serializing)]
+    pub place: Option<ScriptPlace>,
     /// What it may reach.
     #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
     pub capabilities: Capabilities,
     /// When it is stopped.
     #[serde(default, skip_serializing_if = "ToolLimits::is_empty")]
     pub limits: ToolLimits,
+}
+
+/// Where a script begins that stands in a file of something else.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ScriptPlace {
+    /// The file, as it is named below its root.
+    pub file: String,
+    /// The line of the script's first line, from 1.
+    pub line: u32,
 }
 
 /// What a script may reach; nothing else.

@@ -19,6 +19,8 @@ struct Luau {
     spec: ToolSpec,
     script: Script,
     limits: Limits,
+    /// How many lines of its file come before the script.
+    before: u32,
     ground: Arc<Ground>,
 }
 
@@ -28,9 +30,14 @@ pub(super) fn tool(
     luau: &LuauTool,
 ) -> Result<Arc<dyn Tool>, String> {
     let source = luau.lua.as_deref().ok_or("its script was not read")?;
-    let name = luau.lua_file.as_deref().unwrap_or(&definition.name);
+    // It is named so that its lines are lines of that.
+    let (name, before) = match (&luau.lua_file, &luau.place) {
+        (Some(file), _) => (file, 0),
+        (None, Some(place)) => (&place.file, place.line.saturating_sub(1)),
+        (None, None) => (&definition.name, 0),
+    };
     let script = shared.owner.compile(name, source, shared.parts.libraries.clone());
-    let script = script.map_err(|error| error.to_string())?;
+    let script = script.map_err(|error| in_file(error, before).to_string())?;
     let may = &luau.capabilities;
     let ground = Ground {
         name: definition.name.clone(),
@@ -54,6 +61,7 @@ pub(super) fn tool(
         spec: spec(definition),
         script,
         limits: limits(luau.limits),
+        before,
         ground: Arc::new(ground),
     }))
 }
@@ -86,7 +94,7 @@ impl Tool for Luau {
     }
 
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
-        let (ground, script) = (self.ground.clone(), self.script.clone());
+        let (ground, script, before) = (self.ground.clone(), self.script.clone(), self.before);
         let limits = Limits {
             at_depth: context.journal.depth(),
             spent: Duration::from_millis(context.journal.all().spent_ms),
@@ -100,10 +108,18 @@ impl Tool for Luau {
             let host = Arc::new(running.host.clone());
             let came_to = script.invoke(input, host, limits, running.stop.clone()).await;
             running
-                .end(&context, came_to.map_err(|error| failed(&error)))
+                .end(&context, came_to.map_err(|error| failed(&in_file(error, before))))
                 .await
         })
     }
+}
+
+/// The error with the line of the file in which the script stands after so many others.
+fn in_file(mut error: ScriptError, before: u32) -> ScriptError {
+    if error.library.is_none() {
+        error.line = error.line.map(|line| line.saturating_add(before));
+    }
+    error
 }
 
 /// What a script came to that failed: the script, the line, the limit.
