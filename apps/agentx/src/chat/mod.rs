@@ -232,9 +232,10 @@ impl<'a> Chat<'a> {
         }
         self.paint()?;
         loop {
-            let (wants_input, ticks) = (self.wants_input(), self.ticks());
+            let (wants_input, listens, ticks) = (self.wants_input(), self.listens(), self.ticks());
             let flow = tokio::select! {
-                delivery = next_delivery(&mut self.seat) => self.deliveries(delivery?).await?,
+                delivery = next_delivery(&mut self.seat), if listens => self.deliveries(delivery?).await?,
+                () = self.pace.rested(), if !listens => continue,
                 input = self.inputs.next(), if wants_input => self.inputs(input).await?,
                 news = self.company.news() => {
                     self.tell_company(news);
@@ -292,6 +293,7 @@ impl<'a> Chat<'a> {
             return Ok(Flow::Leave(Exit::Storage));
         };
         self.delivery(&delivery).await;
+        self.pace.heard();
         while let Some(delivery) = ready_delivery(&mut self.seat) {
             self.delivery(&delivery).await;
         }

@@ -28,7 +28,7 @@ pub(super) fn voices(console: &Console, face: &Face, thinking: Thinking) -> (Tra
 }
 
 /// Words that stream are shown so often, however fast they come; more than this nobody sees.
-const FRAME: Duration = Duration::from_millis(25);
+const FRAME: Duration = Duration::from_millis(33);
 
 /// When the screen was written last, and whether something waits to be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,12 +36,33 @@ pub(super) struct Pace {
     painted: Option<Instant>,
     waits: bool,
     hurries: bool,
+    /// The session had something to say since.
+    heard: bool,
+    /// It had before that, too: what it says next is shown with the next frame, and need not be taken before.
+    streams: bool,
 }
 
 impl Pace {
     /// A person did something: what comes of it is seen at once.
     pub(super) fn hurry(&mut self) {
         self.hurries = true;
+    }
+
+    /// The session had something to say.
+    pub(super) fn heard(&mut self) {
+        self.heard = true;
+    }
+
+    /// Waits for the next frame. Safe to drop.
+    pub(super) async fn rested(&self) {
+        if let Some(painted) = self.painted {
+            tokio::time::sleep_until(painted + FRAME).await;
+        }
+    }
+
+    /// Whether what the session says now would have to wait for the next frame.
+    fn rests(&self, now: Instant) -> bool {
+        (self.streams || self.waits) && !self.is_due(now)
     }
 
     /// How long until what waits is shown.
@@ -56,6 +77,12 @@ impl Pace {
 }
 
 impl Chat<'_> {
+    /// Whether the session is listened to. While its words stream, they are taken a frame at a time: to wake up for each costs
+    /// more than to show it.
+    pub(super) fn listens(&self) -> bool {
+        matches!(self.face, Face::Lines { .. }) || !self.pace.rests(Instant::now())
+    }
+
     /// Writes what is new: at once after what a person did, else no more often than can be seen.
     pub(super) fn paint_in_time(&mut self) -> Result<(), CliError> {
         if matches!(self.face, Face::Lines { .. }) || self.pace.is_due(Instant::now()) {
@@ -69,6 +96,7 @@ impl Chat<'_> {
     pub(crate) fn paint(&mut self) -> Result<(), CliError> {
         self.pace = Pace {
             painted: Some(Instant::now()),
+            streams: self.pace.heard,
             ..Pace::default()
         };
         let status = self.status_text();
