@@ -1,8 +1,7 @@
 //! EnvironmentEvents: what came from outside. The only thing that a session log holds.
 //!
-//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that
-//! is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call or a
-//! `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
+//! A model's stream lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that is open, which ends with a
+//! chunk of another kind, a `provider_part` with `attach: false`, a tool call or a `part_end`; `attach: true` belongs to the part before.
 
 use serde_json::Value;
 

@@ -150,6 +150,18 @@ fn steps() -> Vec<EnvironmentEvent> {
             details: None,
         }
         .into(),
+        EffectEnded {
+            tool_call_id: "call_1".into(),
+            step: 3,
+            kind: "invoke".into(),
+            input: None,
+            outcome: Box::new(EffectOutcome::Done(json!("Created a.txt"))),
+            bill: None,
+            details: Some(Box::new(json!({
+                "tool": "write", "path": "/w/a.txt", "created": true, "post_image": "b3_1", "mode": 420,
+            }))),
+        }
+        .into(),
     ]
 }
 

@@ -1,7 +1,6 @@
 //! What is shown of one step: the event whole, how the session stood after it, and what the model would be given then. As lines
 //! for a screen, and as a value for programs.
 
-use agentx::agent::ReactAgent;
 use agentx::runtime::SessionFold;
 use agentx::runtime::transcript::time_of;
 use agentx::types::{ContentPart, Envelope, EnvironmentEvent, Message, Role, Vocabulary as _};
@@ -148,7 +147,7 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
         lines.extend(clean(text).lines().map(|line| Line::new(line, Style::default())));
         lines.push(Line::default());
     };
-    let Some(given) = agent.react().map(ReactAgent::given) else {
+    let Some(given) = agent.react().map(|react| react.given()) else {
         part("system".into(), &config.system_prompt);
         part("messages".into(), "an agent that matches patterns asks no model");
         return lines;
@@ -169,7 +168,7 @@ pub(super) fn value(fact: &Envelope<EnvironmentEvent>, fold: &SessionFold) -> Va
     let agent = fold.root_agent();
     let context = agent.map(|agent| {
         let config = agent.config();
-        let given = agent.react().map(ReactAgent::given);
+        let given = agent.react().map(|react| react.given());
         let specs = given.as_ref().map_or(&config.tools, |given| &given.tools);
         let tools: Vec<&str> = specs.iter().map(|tool| tool.name.as_str()).collect();
         let messages = given.as_ref().map_or(&[][..], |given| &given.messages);
