@@ -36,8 +36,8 @@ pub(crate) struct Flat {
 }
 
 /// What most arguments and results need.
-const PARTS: usize = 48;
-const TEXT: usize = 256;
+const PARTS: usize = 32;
+const TEXT: usize = 128;
 /// Memory beyond this is not kept for what comes next.
 const KEPT: usize = 16 << 10;
 
