@@ -13,7 +13,7 @@ fn small_window(config: &mut AgentConfig) {
 }
 
 /// Requests of a long session: rounds with two calls each, and now and then another run.
-fn requests(rounds: usize, change: impl FnOnce(&mut AgentConfig)) -> Vec<std::sync::Arc<ModelRequest>> {
+fn requests(rounds: usize, change: impl FnOnce(&mut AgentConfig)) -> Vec<Arc<ModelRequest>> {
     let mut session = Session::started(change);
     session.copies = false;
     let mut requests = vec![sent(&session)];
