@@ -8,14 +8,16 @@ use crate::keys::Chat;
 use crate::process::Scratch;
 use crate::server::{Server, markdown_pieces};
 
-/// Pieces, and how far they are apart: a minute.
+/// Pieces, and how far they are apart: a minute. `AGENTX_BENCH_PIECES` wants fewer, to try something.
 const PIECES: usize = 30_000;
 const PACE_US: u64 = 2_000;
 /// No minute is longer.
 const LOST: Duration = Duration::from_secs(120);
 
 pub(crate) fn measure() {
-    let server = Server::markdown(PIECES, PACE_US);
+    let wanted = std::env::var("AGENTX_BENCH_PIECES").ok();
+    let pieces = wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(PIECES);
+    let server = Server::markdown(pieces, PACE_US);
     let scratch = Scratch::new("stream");
     let mut chat = Chat::start(&scratch, &server.url, &["chat", "--yes"]);
     chat.wait_for("›", Duration::from_secs(10)).expect("a prompt");
@@ -26,9 +28,9 @@ pub(crate) fn measure() {
     // What it has cost is told at its end.
     chat.wait_for(" out · $", LOST).expect("the end of the answer");
     let (took, cpu) = (began.elapsed().as_secs_f64(), cpu_s(pid) - cpu);
-    let text: usize = markdown_pieces(PIECES).iter().map(String::len).sum();
+    let text: usize = markdown_pieces(pieces).iter().map(String::len).sum();
     println!(
-        "{PIECES} pieces of Markdown in {took:.1} s: {:.2} % of a core   {:.2} bytes to the terminal for a byte of text   resident {:.1} MiB",
+        "{pieces} pieces of Markdown in {took:.1} s: {:.2} % of a core   {:.2} bytes to the terminal for a byte of text   resident {:.1} MiB",
         cpu / took * 100.0,
         (chat.bytes - bytes) as f64 / text as f64,
         resident_mib(pid)
