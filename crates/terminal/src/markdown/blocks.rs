@@ -260,10 +260,12 @@ impl Blocks {
     }
 }
 
-/// A sign alone may become anything, and what looks like a fence is one only when its line has ended.
+/// Signs alone may become anything, a number an item, and what looks like a fence is one only when its line has ended.
 fn may_become_anything(line: &str) -> bool {
-    let is_sign = |c: char| "#-*+_=`~>|:. ".contains(c) || c.is_ascii_digit();
-    line.trim().chars().all(is_sign) || fence_of(line).is_some()
+    let text = line.trim();
+    let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_number = text.len() - after_digits.len() <= MOST_DIGITS && matches!(after_digits, "" | "." | ")");
+    is_number || text.chars().all(|c| "#-*+_=`~>|:. ".contains(c)) || fence_of(line).is_some()
 }
 
 fn indent_of(line: &str) -> usize {
@@ -284,6 +286,9 @@ fn is_heading(line: &str) -> bool {
     (1..=6).contains(&signs) && line[signs..].starts_with([' ', '\t'])
 }
 
+/// The number of an item has no more digits.
+const MOST_DIGITS: usize = 9;
+
 /// Where the text of an item begins, if the line begins one.
 fn item_indent(line: &str) -> Option<usize> {
     let indent = indent_of(line);
@@ -291,7 +296,7 @@ fn item_indent(line: &str) -> Option<usize> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let marker = match text[digits..].chars().next()? {
         '-' | '*' | '+' if digits == 0 => 1,
-        '.' | ')' if (1..=9).contains(&digits) => digits + 1,
+        '.' | ')' if (1..=MOST_DIGITS).contains(&digits) => digits + 1,
         _ => return None,
     };
     let after = &text[marker..];

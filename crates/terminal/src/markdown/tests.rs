@@ -182,6 +182,23 @@ fn what_is_open_looks_as_it_will() {
 }
 
 #[test]
+fn numbers_are_shown_as_they_come() {
+    for (text, shown) in [
+        ("3.14159", Some("3.14159")),
+        ("1 2 3", Some("1 2 3")),
+        ("1234567890", Some("1234567890")),
+        // It may become an item.
+        ("12.", None),
+        ("2", None),
+    ] {
+        let mut markdown = Markdown::new(40, Theme::plain());
+        markdown.push(text);
+        let live = markdown.live().first().map(Row::text);
+        assert_eq!(live.as_deref(), shown, "{text}");
+    }
+}
+
+#[test]
 fn words_carry_their_link_where_the_terminal_can_follow_it() {
     let rows = |text: &str, links: bool| {
         let mut markdown = Markdown::new(60, Theme::dark().with_links(links));
