@@ -107,7 +107,11 @@ fn what_a_tool_came_to_says_why() {
             1,
             "fine: the arguments do not fit: \"n\" is a required property\n",
         ),
-        (&["falls"], 1, "tools/falls.yaml:6: attempt to index nil with 'b'\n"),
+        (
+            &["falls"],
+            1,
+            "tools/falls.yaml:6: attempt to index nil with 'b'\n",
+        ),
     ] {
         let words: Vec<&str> = ["tools", "run"].iter().chain(words).copied().collect();
         let ran = sandbox.run(&words);

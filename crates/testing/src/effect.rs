@@ -83,7 +83,10 @@ impl Performance {
     }
 
     async fn receive(&mut self) -> bool {
-        let Some(SaidAtOnce { drafts, committed, .. }) = self.drafts.recv().await else {
+        let Some(SaidAtOnce {
+            drafts, committed, ..
+        }) = self.drafts.recv().await
+        else {
             return false;
         };
         if let Some(committed) = committed {
