@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_runtime::{
@@ -59,9 +59,11 @@ impl NodeRuntime {
         };
         let config = state.config;
         let read = move || {
-            let found = reading
-                .map_or(Ok(()), |reading| may_read(&config, reading.as_ref(), &path))
-                .and_then(|()| text_at(&Path::new(&config.workspace).join(&path)));
+            let place = match reading {
+                None => Ok(Some(Path::new(&config.workspace).join(&path))),
+                Some(reading) => may_read(&config, reading.as_ref(), &path),
+            };
+            let found = place.and_then(|place| place.map_or(Ok(None), |place| text_at(&place)));
             let (text, withheld) = match found {
                 Ok(text) => (text, None),
                 Err(why) => (None, Some(why)),
@@ -92,8 +94,9 @@ fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
     Some(asked.input.get(argument)?.as_str()?.to_owned())
 }
 
-/// Whether the agent could read this without anybody being asked, and it lies inside of its workspace wherever links lead.
-fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Result<(), String> {
+/// Where this really is, if the agent could read it without anybody being asked and it lies inside of its workspace wherever
+/// links lead; `None` where nothing is. What is read then is that place, whatever becomes of the links meanwhile.
+fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Result<Option<PathBuf>, String> {
     let reading = reading.ok_or("this agent reads no files")?;
     let argument = reading.path_argument.as_deref().unwrap_or("path");
     let input = json!({ argument: path });
@@ -104,16 +107,15 @@ fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Res
     let Ok(root) = std::fs::canonicalize(&config.workspace) else {
         return Err("the workspace cannot be read".into());
     };
-    // What is not there shows nothing.
     let Ok(real) = std::fs::canonicalize(root.join(path)) else {
-        return Ok(());
+        return Ok(None);
     };
     if !real.starts_with(&root) {
         return Err("it lies outside of the workspace".into());
     }
     match refused_by_the_tool(config, reading, &input, &root, &real) {
         Some(why) => Err(format!("the agent may not simply read it: {why}")),
-        None => Ok(()),
+        None => Ok(Some(real)),
     }
 }
 
