@@ -69,6 +69,62 @@ async fn decisions_deletions_and_new_sessions() {
     }
 }
 
+/// Files of the server's disk are seen and put back by who may decide and drive; so are inputs that wait and what the model reads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_and_what_waits_are_for_those_who_drive() {
+    let stage = Stage::new(true).await;
+    let state = format!("/v1/sessions/{}/state", stage.session);
+    let pending = stage.web(Actor::Owner).await.get(&state).await;
+    let call = pending["pending_approvals"][0]["tool_call_id"].as_str().unwrap();
+    let file = format!("file?tool_call_id={call}");
+    let routes = [
+        ("GET", &*file, None, ""),
+        ("GET", "restore?to_seq=1", None, ""),
+        // The agent waits for a decision, so it is at work; nothing waits; nothing is condensed.
+        (
+            "POST",
+            "restore",
+            Some(json!({"wish": {"to_seq": 1, "files": []}})),
+            "refused",
+        ),
+        (
+            "POST",
+            "revisions",
+            Some(json!({"message_id": "msg_none"})),
+            "refused",
+        ),
+        (
+            "POST",
+            "context",
+            Some(json!({"wish": {"restore": {}}})),
+            "refused",
+        ),
+    ];
+    let of_others = [
+        (Actor::Watcher, Some("denied")),
+        (Actor::Driver, None),
+        (Actor::Owner, None),
+    ];
+    let strangers = OF_STRANGERS.into_iter().map(|(actor, code)| (actor, Some(code)));
+    for (actor, kept_out) in strangers.chain(of_others) {
+        for (method, what, body, done) in &routes {
+            let ask = async |session: &str| {
+                let path = format!("/v1/sessions/{session}/{what}");
+                ask_as(&stage, actor, (method, &path), body.as_ref()).await
+            };
+            let answered = ask(&stage.session).await;
+            let told = format!("{method} {what} {actor:?}: {answered}");
+            assert_eq!(answered.code(), kept_out.unwrap_or(done), "{told}");
+            if !actor.sees() {
+                stage.is_as_of_none(&told, &answered, &ask(NO_SESSION).await);
+            }
+        }
+        if kept_out.is_none() {
+            stage.lets_go_of_the_wheel(actor).await;
+        }
+    }
+}
+
 /// What the server's files describe is for members, and it is theirs only as strict as it is the server's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_of_files_are_for_members() {

@@ -135,7 +135,7 @@ fn table() -> Vec<Route> {
 }
 
 /// Routes that [`table`] does not have, and where they are asked for.
-const ELSEWHERE: [(&str, &str); 8] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     // In `signatures`.
     ("POST", "/v1/auth/token"),
     // Below.
@@ -146,6 +146,11 @@ const ELSEWHERE: [(&str, &str); 8] = [
     ("POST", "/v1/import"),
     ("GET", "/v1/blobs/{id}"),
     ("POST", "/v1/sessions/{id}/approvals"),
+    ("GET", "/v1/sessions/{id}/file"),
+    ("GET", "/v1/sessions/{id}/restore"),
+    ("POST", "/v1/sessions/{id}/restore"),
+    ("POST", "/v1/sessions/{id}/revisions"),
+    ("POST", "/v1/sessions/{id}/context"),
     ("DELETE", "/v1/sessions/{id}"),
 ];
 
