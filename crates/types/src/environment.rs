@@ -1,15 +1,16 @@
 //! EnvironmentEvents: what came from outside. The only thing that a session log holds.
 //!
-//! A model's stream lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that is open, which ends with a
-//! chunk of another kind, a `provider_part` with `attach: false`, a tool call or a `part_end`; `attach: true` belongs to the part before.
+//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that
+//! is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call or a
+//! `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
 
 use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CondenseRequested,
-    CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectBill,
-    EffectOutcome, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, MessageId,
+    CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectEnded,
+    EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, MessageId,
     OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
@@ -256,37 +257,6 @@ payloads! {
         channel: OutputChannel,
         /// The output; bytes that are not UTF-8 are replaced.
         text: String,
-    }
-    /// A running call begins a step.
-    EffectStarted {
-        /// Which call.
-        tool_call_id: ToolCallId,
-        /// Which step, counted in the order in which the call begins them; 0 is the call's own beginning.
-        step: u64,
-        /// What kind of step: `generate`, `http`, `emit`, …
-        kind: String,
-        /// What is wanted, without secrets.
-        input: Value,
-    }
-    /// A step of a running call has ended.
-    EffectEnded {
-        /// Which call.
-        tool_call_id: ToolCallId,
-        /// Which step.
-        step: u64,
-        /// What kind of step.
-        kind: String,
-        /// What was wanted, where no `effect_started` says so.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        input: Option<Box<Value>>,
-        /// How it ended, without secrets.
-        outcome: Box<EffectOutcome>,
-        /// What it cost, where it asked a model.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        bill: Option<Box<EffectBill>>,
-        /// Where it called a tool that changed a file: what that tool's details say of the file.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        details: Option<Box<Value>>,
     }
     /// The outcome of a tool call.
     ToolResult {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{EffectEnded, EffectStarted, NanoUsd, ToolCallId, Usage};
+use crate::vocabulary::payloads;
+use crate::{NanoUsd, ToolCallId, Usage};
 
 /// How a step of a call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,40 @@ pub struct EffectBill {
     pub usage: Usage,
     /// Money.
     pub cost: NanoUsd,
+}
+
+payloads! {
+    /// A running call begins a step.
+    EffectStarted {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which step, counted in the order in which the call begins them; 0 is the call's own beginning.
+        step: u64,
+        /// What kind of step: `generate`, `http`, `emit`, …
+        kind: String,
+        /// What is wanted, without secrets.
+        input: Value,
+    }
+    /// A step of a running call has ended.
+    EffectEnded {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Which step.
+        step: u64,
+        /// What kind of step.
+        kind: String,
+        /// What was wanted, where no `effect_started` says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Box<Value>>,
+        /// How it ended, without secrets.
+        outcome: Box<EffectOutcome>,
+        /// What it cost, where it asked a model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bill: Option<Box<EffectBill>>,
+        /// Where it called a tool that changed a file: what that tool's details say of the file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Box<Value>>,
+    }
 }
 
 /// One step of a call, as the log has it.
