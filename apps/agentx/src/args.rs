@@ -4,6 +4,7 @@ mod approvals;
 mod branches;
 mod files;
 mod identity;
+mod numbers;
 mod remote;
 mod sessions;
 mod upkeep;
@@ -100,10 +101,22 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Agent", hide_short_help = true)]
     pub(crate) system: Option<String>,
     /// Answer the model with tool results at most so often in one run
-    #[arg(long, value_name = "N", help_heading = "Agent", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Agent",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub(crate) max_iterations: Option<String>,
     /// Spend at most so many US dollars in one run
-    #[arg(long, value_name = "USD", help_heading = "Agent", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "USD",
+        help_heading = "Agent",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub(crate) max_cost: Option<String>,
     /// End a run after this time, for example 10m
     #[arg(long, value_name = "TIME", help_heading = "Agent", hide_short_help = true)]
@@ -331,7 +344,7 @@ pub(crate) struct ContextArgs {
     /// Its id, or the beginning of it
     pub(crate) id: String,
     /// The last event to look at
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
     /// The summary that stands for a condensed part: the Nth, from the first
     #[arg(long, value_name = "N")]

@@ -37,6 +37,7 @@ How a run can fail that had begun. The message is what the model's server or the
 const EVERY: &[&str] = &[
     "ambiguous",
     "bad_agent",
+    "body",
     "busy",
     "closed_output",
     "closed_terminal",
@@ -131,6 +132,7 @@ fn name_of(error: &CliError) -> &'static str {
         CliError::MissingKey { .. } => "missing_key",
         CliError::NoSession { .. } | CliError::NobodyDrives => "no_session",
         CliError::Run { .. } => "run",
+        CliError::Body { .. } => "body",
         CliError::Damaged { .. } => "damaged",
         CliError::Diverged { .. } => "diverged",
         CliError::File { .. } => "file",

@@ -50,6 +50,8 @@ pub(crate) enum CliError {
         code: String,
         message: String,
     },
+    /// A response body that is not what its API promises, or that says that the request failed.
+    Body { code: String, message: String },
     /// A session whose stored bytes are not what was written.
     Damaged {
         session: String,
@@ -102,7 +104,7 @@ impl CliError {
             Self::UnknownModel { .. } => "unknown_model",
             Self::MissingKey { .. } => "missing_key",
             Self::NoSession { .. } | Self::NobodyDrives => "no_session",
-            Self::Run { code, .. } => code,
+            Self::Run { code, .. } | Self::Body { code, .. } => code,
             Self::Damaged { .. } => "damaged",
             Self::Diverged { .. } => "diverged",
             Self::File { .. } => "file",
@@ -132,6 +134,7 @@ impl CliError {
             Self::MissingKey { .. } => Exit::Credentials,
             Self::NoSession { .. } | Self::NobodyDrives => Exit::Session,
             Self::Run { exit, .. } => *exit,
+            Self::Body { .. } => Exit::Provider,
             Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
             Self::File { .. } | Self::Listen { .. } => Exit::Failed,
             Self::ClosedOutput => Exit::Ok,
@@ -182,6 +185,7 @@ impl CliError {
             Self::Damaged { .. }
             | Self::File { .. }
             | Self::Input { .. }
+            | Self::Body { .. }
             | Self::ClosedOutput
             | Self::ClosedTerminal => None,
         }
@@ -230,7 +234,7 @@ impl fmt::Display for CliError {
             }
             Self::NobodyDrives => f.write_str("there is no session that somebody drives"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to go on with"),
-            Self::Run { message, .. } => f.write_str(message),
+            Self::Run { message, .. } | Self::Body { message, .. } => f.write_str(message),
             Self::Damaged {
                 session, problems, ..
             } => {

@@ -23,7 +23,11 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), CliError> {
     };
     let in_chat = draws.then(|| settings.data_dir.join(CHAT_FILE));
     // A second start in one process (as in tests) keeps the first.
-    let builder = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
+    let builder = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_ansi(false)
+        // Where nobody reads standard error any more, saying so there would end the program.
+        .log_internal_errors(false);
     match settings.log_file.clone().or(in_chat) {
         Some(path) => {
             let file = open(&path)?;
@@ -47,7 +51,8 @@ pub(crate) fn start_server(loaded: &Loaded) -> Result<(), CliError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
-        .with_ansi(false);
+        .with_ansi(false)
+        .log_internal_errors(false);
     match &loaded.settings.log_file {
         Some(path) => {
             let file = open(path)?;

@@ -27,6 +27,13 @@ pub(crate) enum Target {
 impl Target {
     /// What the flags mean.
     pub(crate) fn of(args: &SessionArgs) -> Result<Self, CliError> {
+        // As `--session "$ID"` says where no ID is set: what else is there is not to be gone on with by mistake.
+        if args.session.as_ref().is_some_and(|id| id.trim().is_empty()) {
+            return Err(CliError::usage(
+                "--session names no session",
+                "give the id of one; --last is the latest of this directory",
+            ));
+        }
         let named = args.session.as_ref().or(args.resume.as_ref());
         match named {
             Some(id) if !id.is_empty() => Ok(Self::Id(id.clone())),

@@ -8,13 +8,20 @@ use common::Sandbox;
 #[test]
 fn command_lines_that_make_no_sense() {
     let sandbox = Sandbox::new();
-    let lines: [&[&str]; 18] = [
+    let lines: [&[&str]; 25] = [
         &["rnu"],
         &["run"],
         &["run", "--nope", "x"],
         &["run", "--approve", "maybe", "x"],
         &["run", "--fork", "x"],
         &["run", "--session", "a", "--last", "x"],
+        &["run", "--session", "", "x"],
+        &["run", "--max-iterations", "-1", "x"],
+        &["run", "--max-cost", "-0.5", "x"],
+        &["sessions", "list", "--limit", "0"],
+        &["sessions", "list", "--limit", "-1"],
+        &["sessions", "search", ""],
+        &["fork", "ses_1", "--at", "x"],
         &["run", "--max-iterations", "many", "--timeout", "10", "x"],
         &["--model", "x", "sessions", "list"],
         &["help", "exit-code"],
@@ -48,6 +55,42 @@ fn a_result_object_ends_failures_too() {
         assert_eq!(result["exit_code"].as_i64(), ran.code.map(i64::from), "{ran}");
         assert!(result["error"]["message"].is_string(), "{ran}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn words_that_are_no_text_are_a_mistake_and_no_panic() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let sandbox = Sandbox::new();
+    let not_text = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    for before in [&["run", "--output-format", "json"][..], &["run"], &["--model"]] {
+        let output = sandbox.command(before).arg(not_text).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("UTF-8"), "{said}");
+        assert_eq!(output.stdout.is_empty(), before.len() < 3, "a result where one was wanted");
+    }
+}
+
+#[test]
+fn what_is_logged_to_nobody_is_no_panic() {
+    let sandbox = Sandbox::new().env("AGENTX_LOG", "trace");
+    let mut child = sandbox.command(&["run", "thanks"]).spawn().unwrap();
+    drop(child.stderr.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "You are welcome.\n");
+}
+
+#[test]
+fn a_beginning_that_many_sessions_have_says_so() {
+    let sandbox = Sandbox::new();
+    for _ in 0..11 {
+        sandbox.run(&["run", "thanks"]);
+    }
+    let ran = sandbox.run(&["sessions", "show", "ses_"]);
+    assert_eq!(ran.code, Some(8), "{ran}");
+    assert!(ran.stderr.starts_with("error: \"ses_\" fits many sessions"), "{ran}");
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use clap::Args;
 
+use super::numbers;
+
 /// `agentx fork`
 #[derive(Args, Debug)]
 pub(crate) struct ForkArgs {
     /// Its id, or the beginning of it
     pub(crate) id: String,
     /// The last event that the copy has
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{IdArgs, ShareArgs};
+use super::{IdArgs, ShareArgs, numbers};
 
 /// `agentx sessions`
 #[derive(Debug, Subcommand)]
@@ -15,7 +15,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         here: bool,
         /// At most so many
-        #[arg(long, value_name = "N", default_value_t = 50)]
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = numbers::count, allow_negative_numbers = true)]
         limit: usize,
     },
     /// Show a session and what was said in it
@@ -26,7 +26,7 @@ pub(crate) enum SessionsCommand {
         #[arg(required = true)]
         words: Vec<String>,
         /// At most so many places
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = numbers::count, allow_negative_numbers = true)]
         limit: usize,
     },
     /// Delete a session
@@ -59,7 +59,7 @@ pub(crate) struct ShowArgs {
     /// Its id, or the beginning of it
     pub(crate) id: String,
     /// Only what was said around this event, as `agentx sessions search` names it
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
     /// Go through it event by event, with the state and the context after each; with SEQ print that step
     #[arg(long, value_name = "SEQ", num_args = 0..=1, default_missing_value = "")]

@@ -247,6 +247,10 @@ fn files() -> Vec<CliError> {
         CliError::Input {
             what: "signs \u{1b}[2J that drive a terminal are shown".into(),
         },
+        CliError::Body {
+            code: "bad_response".into(),
+            message: "the answer is not an event stream: hello".into(),
+        },
         CliError::ClosedOutput,
         CliError::ClosedTerminal,
     ]

@@ -64,8 +64,7 @@ fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, CliErro
     console.flush()?;
     decoded.map(|()| Exit::Ok).map_err(|error| {
         let error = error.into_model_error();
-        CliError::Run {
-            exit: Exit::Provider,
+        CliError::Body {
             code: error.code.as_str().to_owned(),
             message: error.message,
         }

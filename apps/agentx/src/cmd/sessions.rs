@@ -53,7 +53,7 @@ pub(crate) async fn run(
             return show::run(runtime, args, json, console).await;
         }
         SessionsCommand::Search { words, limit } => {
-            search(runtime, &words.join(" "), *limit, json, console).await?
+            search(runtime, words.join(" ").trim(), *limit, json, console).await?
         }
         SessionsCommand::Delete { id, yes } => delete(runtime, id, *yes, json, console).await?,
         SessionsCommand::Verify(args) => {
@@ -175,6 +175,12 @@ async fn search(
     json: bool,
     console: &mut Console,
 ) -> Result<(), CliError> {
+    if words.is_empty() {
+        return Err(CliError::usage(
+            "there is nothing to look for",
+            "give words that were said: agentx sessions search parser",
+        ));
+    }
     let hits = runtime.search(words, limit).await?;
     if json {
         return console.out_pretty(&hits);

@@ -17,7 +17,10 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         return Exit::Ok;
     }
     let error = as_usage(error);
-    let typed: Vec<String> = std::env::args().collect();
+    // What is no text is no word that is looked for either.
+    let typed: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     if wants_result(&typed) {
         let result = RunResult::failed(error);
         let _ = console.out_json(&result.to_json()).and_then(|()| console.flush());

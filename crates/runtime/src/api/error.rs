@@ -11,7 +11,7 @@ pub enum RuntimeError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// An id that fits more than one session.
-    #[error("{prefix:?} fits {} sessions: {}", .ids.len(), .ids.join(", "))]
+    #[error("{prefix:?} fits {}: {}", how_many(.ids.len()), .ids.join(", "))]
     Ambiguous {
         /// What was asked for.
         prefix: String,
@@ -89,6 +89,16 @@ impl RuntimeError {
             code: "not_offered".into(),
             detail: format!("the server {what}"),
         }
+    }
+}
+
+/// Logs name so many of the sessions that a prefix fits, and no more.
+const NAMED: usize = 10;
+
+fn how_many(named: usize) -> String {
+    match named {
+        NAMED.. => "many sessions, among them".into(),
+        _ => format!("{named} sessions"),
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::console::Console;
 use crate::error::CliError;
+use crate::render::units;
 
 /// The longest standard input that joins a prompt.
 const MAX_BYTES: u64 = 16 << 20;
@@ -70,7 +71,7 @@ async fn standard_input(console: &mut Console) -> Result<String, CliError> {
         .map_err(|_| failed("it could not be read".into()))?
         .map_err(|error| failed(error.to_string()))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(failed(format!("it is longer than {MAX_BYTES} bytes")));
+        return Err(failed(format!("it is longer than {}", units::bytes(MAX_BYTES))));
     }
     String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".into()))
 }
