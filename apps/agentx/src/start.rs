@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentx::config::{ConfigError, Flag, Loaded, Places, Request, load};
+use agentx::config::{ConfigError, Flag, Loaded, Places, Request, SCRIPTED_MODEL, load};
 
 use crate::args::{AgentArgs, Approve, Global};
 use crate::console::Console;
@@ -56,6 +56,11 @@ pub(crate) fn settings_aloud(
     let loaded = settings(global, agent)?;
     console.say(&notes(&loaded));
     Ok(loaded)
+}
+
+/// Whether this names the built-in demo, which is in no catalog.
+pub(crate) fn is_demo(model: &str) -> bool {
+    model == SCRIPTED_MODEL || model == "demo"
 }
 
 /// What a person should know about the configuration.

@@ -117,6 +117,8 @@ fn configuration() {
     sandbox.config("modle: x\nlimits:\n  timeout: 5\n");
     all.push(sandbox.run(&["run", "x"]).to_string());
     all.push(sandbox.run(&["config", "check"]).to_string());
+    sandbox.config("model: sonet\n");
+    all.push(sandbox.run(&["config", "check"]).to_string());
     sandbox.config("model: [unclosed\n");
     all.push(sandbox.run(&["config", "check"]).to_string());
     let sandbox = Sandbox::new().env("AGENTX_CONFIG", "missing.yaml");

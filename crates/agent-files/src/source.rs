@@ -42,7 +42,7 @@ impl Source {
     pub(crate) fn tree(&self) -> Result<Node, Broken> {
         match self.form {
             Form::Json => json::parse(&self.text),
-            Form::Yaml | Form::Luau => yaml::parse(&self.text).map_err(in_words),
+            Form::Yaml | Form::Luau => yaml::parse(&self.text),
         }
     }
 
@@ -109,16 +109,6 @@ impl Source {
     fn is_quoted(&self, at: Position) -> bool {
         matches!(self.char_at(at), Some('"' | '\''))
     }
-}
-
-/// What the reader of YAML says of its own limits, in words.
-fn in_words(broken: Broken) -> Broken {
-    let what = match broken.what.strip_prefix("budget breached: ") {
-        Some(limit) if limit.starts_with("Depth") => "nested more than 40 deep".into(),
-        Some(_) => "the file holds too many values, anchors or aliases".into(),
-        None => broken.what,
-    };
-    Broken { what, ..broken }
 }
 
 /// The same value as plain JSON.

@@ -221,7 +221,11 @@ fn scripted_answers(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Vec<Script
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !found.is_file() {
+        return Err("it is not a regular file".into());
+    }
+    let size = found.len();
     if size > MAX_TEXT_BYTES {
         return Err(format!(
             "the file has {size} bytes; at most {MAX_TEXT_BYTES} are read"

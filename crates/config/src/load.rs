@@ -174,6 +174,7 @@ impl Found {
         let path = layer.path().to_owned();
         let bytes = match &self.instead {
             Some((file, bytes)) if *file == path => Ok(bytes.clone()),
+            _ if layer.is_of_workspace() => regular(&path).and_then(|()| read_bounded(&path)),
             _ => read_bounded(&path),
         };
         let bytes = match bytes {
@@ -206,6 +207,15 @@ impl Found {
         self.warnings.extend(warnings);
         Ok(Some(ReadFile { layer, bytes }))
     }
+}
+
+/// A pipe that comes along with a workspace would be waited for without an end. (One's own may be a pipe: `<(…)`.)
+fn regular(path: &Path) -> std::io::Result<()> {
+    let kind = std::fs::metadata(path)?;
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    Err(std::io::Error::other("it is not a regular file"))
 }
 
 /// Reads at most a little more than is accepted, so that a device or a huge file cannot fill the memory.

@@ -79,6 +79,10 @@ impl FileLayer {
         }
     }
 
+    pub(crate) fn is_of_workspace(&self) -> bool {
+        matches!(self, Self::Workspace(_))
+    }
+
     pub(crate) fn origin(&self, place: Place) -> Origin {
         match self {
             Self::User(_) => Origin::User(place),

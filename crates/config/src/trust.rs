@@ -121,10 +121,10 @@ pub(crate) fn restrict(layer: Layer, below: &Merged, places: &Places) -> (Layer,
         };
         match trust {
             Trust::Free => kept.entries.push((path, sourced)),
-            Trust::InsideOnly if is_inside(&sourced, places) => kept.entries.push((path, sourced)),
-            Trust::InsideOnly => {
-                ignored.push(note(&path, &sourced, "it names a file outside of the workspace"))
-            }
+            Trust::InsideOnly => match why_outside(&sourced, places) {
+                None => kept.entries.push((path, sourced)),
+                Some(why) => ignored.push(note(&path, &sourced, why)),
+            },
             Trust::Trusted => ignored.push(note(&path, &sourced, "only a trusted workspace may set it")),
             Trust::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
         }
@@ -140,15 +140,20 @@ fn note(path: &KeyPath, sourced: &Sourced<Value>, why: &'static str) -> Ignored 
     }
 }
 
-fn is_inside(sourced: &Sourced<Value>, places: &Places) -> bool {
+/// Why a file that a value names is not known to be inside of the workspace; `None` where it is.
+fn why_outside(sourced: &Sourced<Value>, places: &Places) -> Option<&'static str> {
+    const OUTSIDE: &str = "it names a file outside of the workspace";
     let (Value::File(written) | Value::Text(written), Origin::Workspace(place)) =
         (&sourced.value, &sourced.origin)
     else {
-        return false;
+        return Some(OUTSIDE);
     };
     let base = place.file.parent().unwrap_or(&places.workspace_root);
-    std::fs::canonicalize(Places::resolve(base, written))
-        .is_ok_and(|file| file.starts_with(&places.workspace_root))
+    match std::fs::canonicalize(Places::resolve(base, written)) {
+        Ok(file) if file.starts_with(&places.workspace_root) => None,
+        Ok(_) => Some(OUTSIDE),
+        Err(_) => Some("it names a file that is not there (names are relative to the folder of this one)"),
+    }
 }
 
 fn tighten(

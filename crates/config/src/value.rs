@@ -216,6 +216,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 fn url(words: &str) -> Result<String, String> {
+    let words = words.trim();
     // What holds a password is not repeated.
     if words.contains('@') {
         return Err("an address cannot hold a user or a password; give the key with `api_key_env`".into());
@@ -226,7 +227,8 @@ fn url(words: &str) -> Result<String, String> {
         .or_else(|| words.strip_prefix("http://"))
         .ok_or_else(wrong)?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if host.is_empty() || words.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '#';
+    if host.is_empty() || words.chars().any(is_odd) {
         return Err(wrong());
     }
     Ok(words.trim_end_matches('/').to_owned())
@@ -349,10 +351,10 @@ mod tests {
     #[test]
     fn addresses_hold_no_password() {
         assert_eq!(
-            from_words(Kind::Url, "http://localhost:11434/v1/"),
+            from_words(Kind::Url, " http://localhost:11434/v1/\n"),
             Ok(Value::Text("http://localhost:11434/v1".into()))
         );
-        for words in ["localhost", "ftp://x", "https://", "https://a b"] {
+        for words in ["localhost", "ftp://x", "https://", "https://a b", "https://h/#x"] {
             assert!(from_words(Kind::Url, words).is_err(), "{words}");
         }
         let (error, _) = from_words(Kind::Url, "https://me:hunter2@host/").unwrap_err();

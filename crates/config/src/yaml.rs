@@ -118,7 +118,7 @@ pub fn parse(text: &str) -> Result<Node, Broken> {
             let at = error.location().map_or(start, position);
             Err(Broken {
                 at,
-                what: first_line(&error.without_snippet().to_string()),
+                what: in_words(&first_line(&error.without_snippet().to_string())),
             })
         }
     }
@@ -159,6 +159,29 @@ fn first_line(message: &str) -> String {
         .min()
         .unwrap_or(line.len());
     line[..cut].trim_end_matches([':', ',']).to_owned()
+}
+
+/// What the parser says of its own limits and of its own interface, in words for who wrote the file.
+fn in_words(what: &str) -> String {
+    const TOO_MANY: &str = "the file holds too many values, anchors or aliases";
+    for (beginning, words) in [
+        ("budget breached: Depth", "nested more than 40 deep"),
+        ("budget breached: ", TOO_MANY),
+        ("alias replay limit exceeded", TOO_MANY),
+        (
+            "recursive references",
+            "an alias (`*name`) stands inside of what it names",
+        ),
+        (
+            "multiple YAML documents",
+            "a second document begins here (`---`); a file holds one",
+        ),
+    ] {
+        if what.starts_with(beginning) {
+            return words.to_owned();
+        }
+    }
+    what.to_owned()
 }
 
 impl<'de> Deserialize<'de> for Node {

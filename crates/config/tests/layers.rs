@@ -422,3 +422,67 @@ fn a_workspace_that_is_not_trusted_sends_no_headers() {
     assert!(loaded.settings.provider("anthropic").unwrap().headers.is_empty());
     assert_eq!(loaded.ignored.len(), 1);
 }
+
+#[test]
+fn what_the_reader_of_yaml_says_of_itself_is_said_in_words() {
+    for (text, words) in [
+        (
+            "a: &a [*a, *a]\n",
+            "an alias (`*name`) stands inside of what it names",
+        ),
+        (
+            "model: x\n---\nmodel: y\n",
+            "a second document begins here (`---`); a file holds one",
+        ),
+    ] {
+        let said = Desk::new().workspace(text).said();
+        assert!(said.len() == 1 && said[0].ends_with(words), "{said:?}");
+    }
+    let many = format!("a: &a [{}]\n", "x,".repeat(200)) + &format!("b: [{}]\n", "*a,".repeat(200));
+    let said = Desk::new().user(&many).said();
+    assert!(
+        said[0].ends_with("the file holds too many values, anchors or aliases"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_file_of_a_workspace_that_is_not_there_is_named_as_such() {
+    let loaded = Desk::new()
+        .workspace("system_prompt_file: prompt.md\n")
+        .load()
+        .unwrap();
+    assert!(
+        loaded.ignored[0].why.contains("not there"),
+        "{:?}",
+        loaded.ignored
+    );
+    let loaded = Desk::new()
+        .workspace("system_prompt_file: /etc/hostname\n")
+        .load()
+        .unwrap();
+    assert!(loaded.ignored[0].why.contains("outside"), "{:?}", loaded.ignored);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_a_workspace_brings_along_is_not_waited_for() {
+    let desk = Desk::new();
+    let pipe = desk.path("ws/.agentx/config.yaml");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let said = desk.said();
+    assert!(said[0].ends_with("it is not a regular file"), "{said:?}");
+    std::fs::remove_file(&pipe).unwrap();
+    std::process::Command::new("mkfifo")
+        .arg(desk.path("ws/.agentx/pipe"))
+        .status()
+        .unwrap();
+    let said = desk.workspace("system_prompt_file: pipe\n").said();
+    assert!(said[0].ends_with("it is not a regular file"), "{said:?}");
+}

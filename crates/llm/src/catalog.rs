@@ -283,20 +283,28 @@ impl ModelEntry {
 
 impl ProviderEntry {
     /// The address of its API: under `base_url`, or under its own where that is `None`. A base with or without `/v1` is
-    /// understood for Anthropic.
+    /// understood for Anthropic; where the whole address is given, it is that. A query stays at the end.
     ///
     /// ```
     /// let catalog = agentx_llm::Catalog::builtin();
     /// let openai = catalog.provider("openai").unwrap();
     /// assert_eq!(openai.url(Some("http://localhost:8080/v1/")), "http://localhost:8080/v1/chat/completions");
+    /// assert_eq!(openai.url(Some("http://h/v1/chat/completions")), "http://h/v1/chat/completions");
+    /// assert_eq!(openai.url(Some("https://h/gpt/?version=1")), "https://h/gpt/chat/completions?version=1");
     /// assert_eq!(catalog.provider("anthropic").unwrap().url(None), "https://api.anthropic.com/v1/messages");
     /// ```
     pub fn url(&self, base_url: Option<&str>) -> String {
-        let base = base_url.unwrap_or(&self.base_url).trim_end_matches('/');
-        match self.api {
-            Api::Anthropic => format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base)),
-            Api::OpenaiChat | Api::Scripted => format!("{base}/chat/completions"),
+        let base = base_url.unwrap_or(&self.base_url);
+        let (base, query) = base.split_at(base.find('?').unwrap_or(base.len()));
+        let mut base = base.trim_end_matches('/');
+        let (path, roots) = match self.api {
+            Api::Anthropic => ("/v1/messages", ["/messages", "/v1"]),
+            Api::OpenaiChat | Api::Scripted => ("/chat/completions", ["/chat/completions", ""]),
+        };
+        for end in roots {
+            base = base.strip_suffix(end).unwrap_or(base);
         }
+        format!("{base}{path}{query}")
     }
 
     /// The headers of a request, beside those of HTTP itself. The key is in them: they are never logged.

@@ -142,6 +142,17 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
 
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     console.say(&start::notes(loaded));
+    let settings = &loaded.settings;
+    let wanted = settings.model_or_default();
+    // A model of a server is for that server to know; the demo is in no catalog.
+    if settings.connect.is_none() && !start::is_demo(&wanted.value) {
+        let known = settings.choose_model(&wanted.value, &[]);
+        known.map_err(|unknown| CliError::UnknownModel {
+            name: unknown.name,
+            nearest: unknown.nearest,
+            origin: wanted.origin,
+        })?;
+    }
     let read: Vec<String> = loaded
         .files
         .iter()

@@ -1,10 +1,11 @@
 //! The configuration: whether it is right, which model would be asked, and whether its key is there.
 
-use agentx::config::{Loaded, ProviderKey, ProviderSettings, SCRIPTED_MODEL, Settings};
+use agentx::config::{Loaded, ProviderKey, ProviderSettings, Settings};
 
 use super::Check;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::start::is_demo;
 
 /// Whether the configuration can be read, and what should be mended.
 pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
@@ -46,7 +47,7 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
 pub(super) fn model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
     let name = "model";
     let wanted = settings.model_or_default().value;
-    if wanted == SCRIPTED_MODEL || wanted == "demo" {
+    if is_demo(&wanted) {
         let check = match settings.model {
             Some(_) => Check::ok(name, "the offline demo"),
             None => Check::warn(
