@@ -16,6 +16,7 @@ mod error;
 mod exit;
 mod failure;
 mod follow;
+mod in_question;
 mod keys;
 mod link;
 mod logging;

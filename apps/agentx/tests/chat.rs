@@ -91,12 +91,12 @@ fn what_was_typed_during_an_answer_is_said_once_between_its_lines() {
 #[test]
 fn a_tool_an_approval_and_what_was_typed_meanwhile() {
     let sandbox = Sandbox::new();
-    let mut chat = Pty::start(&sandbox, &[], 60, 40);
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
     chat.wait_for("offline demo");
     chat.wait_for_last("›");
     chat.keys("run echo 你好世界\r");
     chat.wait_for("bash wants to run");
-    chat.wait_for_last("allow? y once · s session · a always · n no ›");
+    chat.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
     chat.keys("later\r");
     chat.wait_for("  1 › later");
     chat.keys("a\r");
@@ -128,7 +128,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     let sandbox = Sandbox::new();
     sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
     let mut chat = Pty::start(&sandbox, &[], 80, 50);
-    let question = "allow? y once · s session · a always · n no ›";
+    let question = "allow? y once · s session · a always · n no · with Alt at once ›";
     chat.wait_for_last("›");
     chat.keys("replace hello with bye in notes.txt\r");
     chat.wait_for("-hello");
@@ -332,4 +332,23 @@ fn a_picture_for_a_model_that_takes_none_is_not_sent() {
         !listed.stdout.contains("ses_"),
         "no session was begun for it: {listed}"
     );
+}
+
+#[test]
+fn a_run_that_asks_shows_the_change_in_the_file_and_one_question_at_a_time() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    let words = ["run", "--approve", "ask", "replace hello with bye in notes.txt"];
+    let mut run = Pty::start(&sandbox, &words, 80, 30);
+    run.wait_for_last("allow? y once · s session · a always · n no ›");
+    let shown = run.lines();
+    for line in ["     one", "    -hello", "    +bye", "     three"] {
+        assert!(shown.iter().any(|row| row == line), "{line:?} is in {shown:#?}");
+    }
+    run.keys("what?\r");
+    run.wait_for_last("allow? y once · s session · a always · n no ›");
+    run.keys("y\r");
+    assert_eq!(run.end(), Some(0));
+    let notes = std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
+    assert_eq!(notes, "one\nbye\nthree\n");
 }

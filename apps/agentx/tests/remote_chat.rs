@@ -51,7 +51,7 @@ fn a_question_is_answered_from_another_seat() {
     desk.keys("run echo 你好\r");
     for seat in [&mut desk, &mut laptop] {
         seat.wait_for("bash wants to run");
-        seat.wait_for_last("allow? y once · s session · a always · n no ›");
+        seat.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
     }
     laptop.keys("y\r");
     laptop.wait_for("allowed once");
@@ -145,7 +145,7 @@ fn who_may_only_watch_sees_a_question_and_is_not_asked() {
     let mut ada = Pty::start(&other, &["--connect", &server.url, "resume", id], 100, 40);
     ada.wait_for("· here:");
     desk.keys("run echo one\r");
-    desk.wait_for_last("allow? y once · s session · a always · n no ›");
+    desk.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
     ada.wait_for("bash wants to run");
     ada.keys("y\r");
     ada.wait_for("you may only look here");
@@ -163,7 +163,7 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     let notes = || std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
     let mut desk = chat(&sandbox, &server);
     desk.keys("replace hello with bye in notes.txt\r");
-    desk.wait_for_last("allow? y once · s session · a always · n no ›");
+    desk.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
     for line in ["     one", "    -hello", "    +bye", "     three"] {
         assert!(shows(&desk, line), "{line:?} is in {:#?}", desk.lines());
     }

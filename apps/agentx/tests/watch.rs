@@ -39,10 +39,13 @@ fn who_watches_sees_what_happens_and_when_it_is_over() {
     assert_eq!(chat.end(), Some(0));
     let mut shown = String::new();
     watch.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
-    let last = said.map(Result::unwrap).last().unwrap();
+    let said: Vec<String> = said.map(Result::unwrap).collect();
+    let [.., left, last] = &said[..] else {
+        panic!("{said:?}");
+    };
     assert!(
-        last.contains("has left it; go on with: agentx resume ses_"),
-        "{last}"
+        left.contains("has left it") && last.contains("go on with: agentx resume ses_"),
+        "{said:?}"
     );
     assert_eq!(watch.wait().unwrap().code(), Some(0));
     let order = [
@@ -84,4 +87,35 @@ fn there_may_be_nothing_to_watch() {
     assert_eq!(none.code, Some(8), "{none}");
     assert!(none.stderr.contains("no session that somebody drives"), "{none}");
     assert_eq!(sandbox.run(&["watch", "nope"]).code, Some(8));
+}
+
+#[test]
+fn who_watches_sees_the_change_in_the_file_that_is_asked_about() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    let mut chat = Pty::start(&sandbox, &[], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    // One looks on from before the question, the other comes while it is open.
+    let mut early = Pty::start(&sandbox, &["watch"], 100, 40);
+    early.wait_for("drives it;");
+    chat.keys("replace hello with bye in notes.txt\r");
+    chat.wait_for("+bye");
+    let mut late = Pty::start(&sandbox, &["watch"], 100, 40);
+    for watch in [&mut early, &mut late] {
+        watch.wait_for("always would keep");
+        for line in ["     one", "    -hello", "    +bye", "     three"] {
+            let shown = watch.lines();
+            assert!(shown.iter().any(|row| row == line), "{line:?} is in {shown:#?}");
+        }
+    }
+    chat.keys("n\r");
+    for watch in [&mut early, &mut late] {
+        watch.wait_for("refused");
+    }
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }

@@ -1,6 +1,6 @@
 //! What all request builders share: where the bytes of media come from, and how a server wants to be spoken to.
 
-use agentx_types::{Api, BlobId, MediaPart, MediaSource, ModelRequest};
+use agentx_types::{Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::{anthropic, base64, openai_chat};
@@ -9,6 +9,28 @@ use crate::{anthropic, base64, openai_chat};
 pub trait BlobSource {
     /// The blob's bytes, or `None` where they are gone: the model is told so.
     fn blob(&self, id: &BlobId) -> Option<&[u8]>;
+
+    /// Whether the model may be shown pictures. Where it takes none it is told that there is one: its provider would refuse the
+    /// whole request, and each later one of the conversation.
+    fn shows_pictures(&self) -> bool {
+        true
+    }
+}
+
+/// Blobs as a model may be shown them.
+struct ForModel<'a> {
+    blobs: &'a dyn BlobSource,
+    model: &'a ModelSpec,
+}
+
+impl BlobSource for ForModel<'_> {
+    fn blob(&self, id: &BlobId) -> Option<&[u8]> {
+        self.blobs.blob(id)
+    }
+
+    fn shows_pictures(&self) -> bool {
+        self.blobs.shows_pictures() && !self.model.refuses(InputMedium::Image)
+    }
 }
 
 /// A conversation without blobs.
@@ -60,9 +82,13 @@ pub struct WireOptions {
 /// assert_eq!(body["messages"][0]["content"][0]["text"], "hello");
 /// ```
 pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
+    let blobs = ForModel {
+        blobs,
+        model: &request.model,
+    };
     match request.model.api {
-        Api::Anthropic => anthropic::build(request, &options.anthropic, blobs),
-        Api::OpenaiChat | Api::Scripted => openai_chat::build(request, &options.chat, blobs),
+        Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
+        Api::OpenaiChat | Api::Scripted => openai_chat::build(request, &options.chat, &blobs),
     }
 }
 
@@ -72,18 +98,21 @@ pub(crate) enum Media<'a> {
     Base64(std::borrow::Cow<'a, str>),
     /// An address.
     Url(&'a str),
-    /// The blob is gone.
-    Missing,
+    /// It cannot be sent: the blob is gone, or the model takes no pictures.
+    Missing(&'static str),
 }
 
 impl<'a> Media<'a> {
     pub(crate) fn of(part: &'a MediaPart, blobs: &dyn BlobSource) -> Self {
+        if !blobs.shows_pictures() && media_kind(&part.media_type) == MediaKind::Image {
+            return Self::Missing("a picture, and this model takes none");
+        }
         match &part.source {
             MediaSource::Base64(data) => Self::Base64(data.as_str().into()),
             MediaSource::Url(url) => Self::Url(url),
             MediaSource::Blob(id) => match blobs.blob(id) {
                 Some(bytes) => Self::Base64(base64::encode(bytes).into()),
-                None => Self::Missing,
+                None => Self::Missing("it is no longer stored"),
             },
         }
     }
@@ -92,7 +121,7 @@ impl<'a> Media<'a> {
     pub(crate) fn text(&self) -> Option<String> {
         match self {
             Self::Base64(data) => Some(String::from_utf8_lossy(&base64::decode(data)?).into_owned()),
-            Self::Url(_) | Self::Missing => None,
+            Self::Url(_) | Self::Missing(_) => None,
         }
     }
 }

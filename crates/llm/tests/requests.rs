@@ -12,8 +12,8 @@ use std::sync::Arc;
 use agentx_llm::openai_chat::{MaxTokensField, ReasoningEcho, ThinkingParam};
 use agentx_llm::{Catalog, NoBlobs, WireOptions, anthropic, build};
 use agentx_types::{
-    Access, BlobId, ContentPart, MediaPart, MediaSource, Message, ModelParams, ModelRequest, OpaquePart,
-    ProviderData, Role, ThinkingPart, ToolCallPart, ToolResultPart, ToolSpec,
+    Access, BlobId, ContentPart, InputMedium, MediaPart, MediaSource, Message, ModelParams, ModelRequest,
+    OpaquePart, ProviderData, Role, ThinkingPart, ToolCallPart, ToolResultPart, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -361,6 +361,33 @@ fn media_go_to_claude_as_it_reads_them() {
         body["messages"][2]["content"][0]["content"][0]["type"], "image",
         "pictures in results"
     );
+}
+
+#[test]
+fn a_model_that_takes_no_pictures_is_told_of_them() {
+    let sent = |model: &str, input: Option<Vec<InputMedium>>| {
+        let mut request = request(
+            model,
+            vec![
+                message(Role::User, vec![ContentPart::text("see"), png()]),
+                message(Role::Assistant, vec![call("t")]),
+                result("t", vec![png()], false),
+            ],
+        );
+        request.model.input = input;
+        let body = build(&request, &WireOptions::default(), &NoBlobs);
+        String::from_utf8(body).expect("JSON is text")
+    };
+    for model in [CLAUDE, GPT] {
+        for input in [None, Some(vec![InputMedium::Image])] {
+            let body = sent(model, input);
+            assert_eq!(body.matches("iVBORw").count(), 2, "{body}");
+        }
+        let body = sent(model, Some(Vec::new()));
+        assert_eq!(body.matches("iVBORw").count(), 0, "{body}");
+        let told = "[image/png: a picture, and this model takes none]";
+        assert_eq!(body.matches(told).count(), 2, "{body}");
+    }
 }
 
 const GPT: &str = "openai/gpt-4.1";

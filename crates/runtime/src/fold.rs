@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::bridge::{self, ProjectionContext};
 use crate::flows::Flows;
 use crate::receptors::{Receptor as _, Receptors};
+use crate::sight::pictures;
 use crate::tree::{AgentTree, Heard, comes_or_goes};
 use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
 
@@ -311,6 +312,8 @@ impl SessionFold {
             usage,
             cost,
             context_tokens,
+            // What a router reads itself are words.
+            pictures: agent.react().map_or(0, |agent| pictures(agent.messages())),
             sharing: self.sharing.clone(),
         })
     }

@@ -66,7 +66,7 @@ pub use rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
 pub use ruling::{Ruling, names_a_tool, refused_by_the_tool, still_asked, with_pattern};
 pub use session::LocalSession;
 pub use sharing::{Note, Sharing};
-pub use sight::cannot_see;
+pub use sight::{cannot_see, takes_no_pictures};
 pub use spending::{Since, SpendCause, StoredSize, UsageBy, UsageQuery, UsageRow};
 pub use stats::{SessionStats, ToolCount, stats_of};
 pub use system_bus::{AgentEvent, AgentEventBus, SystemBus, SystemEvent};

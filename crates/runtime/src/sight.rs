@@ -1,7 +1,10 @@
 //! Pictures for a model that takes none. Its provider would refuse the whole request, now and with each later call of the
-//! conversation, so it is said before anything is sent.
+//! conversation, so it is said before anything is sent. Those that are in a conversation already when its model changes are left
+//! out of what is sent (`agentx_llm::build`), and the model is told of them.
 
-use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium, Message};
 
 use crate::ModelInfo;
 
@@ -12,8 +15,13 @@ const NAMED: usize = 4;
 /// could be asked instead.
 pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelInfo]) -> Option<String> {
     let has_picture = content.iter().any(|part| matches!(part, ContentPart::Image(_)));
+    has_picture.then(|| takes_no_pictures(config, known)).flatten()
+}
+
+/// Whether the agent's model is known to take no pictures, in words, with those of the `known` models that do.
+pub fn takes_no_pictures(config: &AgentConfig, known: &[ModelInfo]) -> Option<String> {
     // A router's own model only chooses; who answers is another one.
-    if !has_picture || config.kind != AgentKind::React || !config.model.refuses(InputMedium::Image) {
+    if config.kind != AgentKind::React || !config.model.refuses(InputMedium::Image) {
         return None;
     }
     let sees = |info: &&ModelInfo| {
@@ -27,6 +35,20 @@ pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelI
         _ => format!("; {} would", names.join(", ")),
     };
     Some(format!("{} takes no pictures{who}", config.model.id))
+}
+
+/// How many pictures are in these messages: in what was said, and in what tools answered.
+pub(crate) fn pictures<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> usize {
+    messages.map(|message| pictures_in(&message.content)).sum()
+}
+
+fn pictures_in(content: &[ContentPart]) -> usize {
+    let counts = content.iter().map(|part| match part {
+        ContentPart::Image(_) => 1,
+        ContentPart::ToolResult(result) => pictures_in(&result.content),
+        _ => 0,
+    });
+    counts.sum()
 }
 
 #[cfg(test)]

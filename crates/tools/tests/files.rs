@@ -5,7 +5,7 @@ mod support;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use agentx_tools::{FileOptions, ToolOptions};
-use agentx_types::{Access, ContentPart, MediaSource, ToolStatus};
+use agentx_types::{Access, ContentPart, InputMedium, MediaSource, ToolStatus};
 use serde_json::json;
 use support::{Place, has, text};
 
@@ -149,6 +149,22 @@ async fn images_are_shown_through_the_blob_store() {
             .await,
         &["make it smaller"],
     );
+}
+
+#[tokio::test]
+async fn a_model_that_takes_no_pictures_is_told_so_by_the_result() {
+    let mut place = Place::new();
+    place.write("b.png", b"\x89PNG\r\n\x1a\n");
+    place.write("a.txt", "words");
+    place.of_model(Some(vec![]));
+    let told = place.says(ToolStatus::Failed, "read", json!({"path": "b.png"})).await;
+    has(&told, &["b.png is a picture (image/png, 8 bytes)", "takes none"]);
+    has(&place.ok("read", json!({"path": "a.txt"})).await, &["words"]);
+    for sees in [None, Some(vec![InputMedium::Image])] {
+        place.of_model(sees);
+        let outcome = place.call("read", json!({"path": "b.png"})).await;
+        assert!(matches!(outcome.content[1], ContentPart::Image(_)), "{outcome:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
-//! Whether the terminal's background is light: it is asked, and says so whenever it likes. The answer comes in among the keys, at
-//! once, or late over ssh; it is taken out from between them, so that it never ends in what is being written.
+//! What the terminal says about itself: whether its background is light, and what it is called. It is asked, and says so whenever it
+//! likes. The answers come in among the keys, at once, or late over ssh; they are taken out from between them, so that they never
+//! end in what is being written.
 
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,8 @@ use super::terminal::Input;
 
 /// Asks the terminal for the colour of its background (OSC 11).
 pub(crate) const ASK: &str = "\u{1b}]11;?\u{7}";
+/// Asks the terminal what it is (XTVERSION). Those that do not know the question say nothing.
+pub(crate) const ASK_NAME: &str = "\u{1b}[>0q";
 /// How long a chat waits for the answer before it shows what was said before.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -19,18 +22,27 @@ const SPLIT: Duration = Duration::from_millis(40);
 /// How long an answer that has begun waits for its end.
 const TORN: Duration = Duration::from_secs(1);
 /// No answer is longer.
-const LONGEST: usize = 48;
+const LONGEST: usize = 64;
 
-/// Takes the answer out from between the keys.
+/// What an answer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// The background: `ESC ] 11 ; rgb : …`.
+    Background,
+    /// The name: `ESC P > | …`.
+    Name,
+}
+
+/// Takes the answers out from between the keys.
 #[derive(Debug)]
 pub(crate) struct Answer {
     began: Instant,
     /// Keys that may be the beginning of an answer.
     held: Vec<KeyEvent>,
-    /// What the answer says so far, after `ESC ]`.
-    text: Option<String>,
-    /// One has come.
-    came: bool,
+    /// What the answer is about, and what it says so far.
+    text: Option<(Subject, String)>,
+    /// What is answered already.
+    came: Vec<Subject>,
 }
 
 impl Answer {
@@ -40,7 +52,7 @@ impl Answer {
             began: now,
             held: Vec::new(),
             text: None,
-            came: false,
+            came: Vec::new(),
         }
     }
 
@@ -49,6 +61,8 @@ impl Answer {
         match (self.held.is_empty(), &self.text) {
             (true, _) => None,
             (false, None) => Some(SPLIT),
+            // The letter that begins a name is a key with Alt, and what follows comes with it.
+            (false, Some((Subject::Name, text))) if text.is_empty() => Some(SPLIT),
             (false, Some(_)) => Some(TORN),
         }
     }
@@ -61,27 +75,29 @@ impl Answer {
 
     /// Takes a key; returns what it, and what was held, came to.
     pub(crate) fn take(&mut self, key: KeyEvent, now: Instant) -> Vec<Input> {
-        if self.came || key.kind == KeyEventKind::Release {
+        if key.kind == KeyEventKind::Release {
             return vec![Input::Key(key)];
         }
-        let Some(text) = &mut self.text else {
+        let Some((subject, text)) = &mut self.text else {
             return self.begin(key, now);
         };
+        let subject = *subject;
         let ends = match key.code {
             KeyCode::Char('\\') => true,
             KeyCode::Char('g') => key.modifiers == KeyModifiers::CONTROL,
             _ => false,
         };
-        if ends && let Some(is_light) = is_light(text) {
-            (self.came, self.text) = (true, None);
+        if ends && let Some(answer) = answered(subject, text) {
+            self.came.push(subject);
+            self.text = None;
             self.held.clear();
-            return vec![Input::Background { is_light }];
+            return vec![answer];
         }
         let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
             KeyCode::Char(c) if plain && text.len() < LONGEST => {
                 text.push(c);
-                let fits = is_beginning(text);
+                let fits = is_beginning(subject, text);
                 self.held.push(key);
                 if fits { Vec::new() } else { self.give_up() }
             }
@@ -97,17 +113,23 @@ impl Answer {
         }
     }
 
-    /// `ESC ]`, whole as one key or in two.
+    /// `ESC ]` or `ESC P`, whole as one key or in two.
     fn begin(&mut self, key: KeyEvent, now: Instant) -> Vec<Input> {
         let after_escape = !self.held.is_empty();
-        let is_sign = key.code == KeyCode::Char(']');
-        let is_split = after_escape && is_sign && key.modifiers.is_empty();
-        if is_split || (is_sign && key.modifiers == KeyModifiers::ALT) {
-            self.text = Some(String::new());
+        let subject = match key.code {
+            KeyCode::Char(']') => Some(Subject::Background),
+            KeyCode::Char('P') => Some(Subject::Name),
+            _ => None,
+        };
+        let modifiers = key.modifiers - KeyModifiers::SHIFT;
+        let is_sign = (after_escape && modifiers.is_empty()) || modifiers == KeyModifiers::ALT;
+        if let Some(subject) = subject.filter(|subject| is_sign && !self.came.contains(subject)) {
+            self.text = Some((subject, String::new()));
             self.held.push(key);
             return Vec::new();
         }
-        if key.code == KeyCode::Esc && !after_escape && now.duration_since(self.began) < SOON {
+        let soon = self.came.len() < 2 && now.duration_since(self.began) < SOON;
+        if key.code == KeyCode::Esc && !after_escape && soon {
             self.held.push(key);
             return Vec::new();
         }
@@ -116,9 +138,20 @@ impl Answer {
     }
 }
 
+/// What a whole answer says.
+fn answered(subject: Subject, text: &str) -> Option<Input> {
+    match subject {
+        Subject::Background => is_light(text).map(|is_light| Input::Background { is_light }),
+        Subject::Name => text.strip_prefix(">|").map(|name| Input::Named(name.to_owned())),
+    }
+}
+
 /// Whether an answer may begin so.
-fn is_beginning(text: &str) -> bool {
-    let begin = "11;rgb";
+fn is_beginning(subject: Subject, text: &str) -> bool {
+    let begin = match subject {
+        Subject::Background => "11;rgb",
+        Subject::Name => return text.starts_with(">|") || ">|".starts_with(text),
+    };
     let Some(rest) = text.strip_prefix(begin) else {
         return begin.starts_with(text);
     };
@@ -181,6 +214,7 @@ mod tests {
             match input {
                 Input::Key(key) => text.push(key.code.as_char().unwrap_or('⎋')),
                 Input::Background { is_light } => light = Some(is_light),
+                Input::Named(name) => text.push_str(&format!("<{name}>")),
                 _ => {}
             }
         }
@@ -197,6 +231,14 @@ mod tests {
             ("\u{1b}]11;hello", ("]11;hello", None)),
             ("\u{1b}]11;rgb:12/34", ("]11;rgb:12/34", None)),
             ("11;rgb:ff/ff/ff", ("11;rgb:ff/ff/ff", None)),
+            ("he\u{1b}P>|XTerm(390)\u{1b}\\llo", ("he<XTerm(390)>llo", None)),
+            (
+                "\u{1b}P>|foot 1.2\u{1b}\\\u{1b}]11;rgb:ff/ff/ff\u{7}x",
+                ("<foot 1.2>x", Some(true)),
+            ),
+            ("\u{1b}Phi", ("Phi", None)),
+            ("\u{1b}P>", ("P>", None)),
+            ("P>|XTerm(390)", ("P>|XTerm(390)", None)),
         ] {
             let mut answer = Answer::new(Instant::now());
             let (text, light) = typed(&mut answer, keys(typed_text));
@@ -212,6 +254,23 @@ mod tests {
         pieces.extend(keys("\\"));
         let mut answer = Answer::new(Instant::now());
         assert_eq!(typed(&mut answer, pieces), (String::new(), Some(true)));
+    }
+
+    #[test]
+    fn a_name_in_pieces_is_one_all_the_same_and_the_key_alone_is_a_key() {
+        let mut pieces = keys("\u{1b}");
+        pieces.extend(keys("P>|XTerm(3"));
+        pieces.extend(keys("90)\u{1b}"));
+        pieces.extend(keys("\\"));
+        let mut answer = Answer::new(Instant::now());
+        assert_eq!(typed(&mut answer, pieces), ("<XTerm(390)>".into(), None));
+        let now = answer.began;
+        let again = answer.take(key('P', KeyModifiers::ALT), now);
+        assert_eq!(again.len(), 1, "it is answered once");
+        let mut answer = Answer::new(now);
+        let held = answer.take(key('P', KeyModifiers::ALT | KeyModifiers::SHIFT), now);
+        assert_eq!((held.len(), answer.patience()), (0, Some(SPLIT)));
+        assert_eq!(answer.give_up().len(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the commands of a chat do.
 
-use agentx::runtime::{SessionQuery, SessionState};
+use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{ApprovalMode, ConfigChange};
 
@@ -74,7 +74,24 @@ impl Chat<'_> {
         let model = seat::model(self.place, self.settings, Some(name))?;
         let id = model.id.clone();
         self.change(ConfigChange::Model(Box::new(model))).await?;
-        Ok(format!("{} is asked from here on", visible(&id)))
+        let said = format!("{} is asked from here on", visible(&id));
+        Ok(match self.unseen_pictures().await? {
+            Some(note) => format!("{said}\n{}", self.console.out_style().warn(&visible(&note))),
+            None => said,
+        })
+    }
+
+    /// What a person should know where the conversation has pictures, and the model that is asked now takes none.
+    async fn unseen_pictures(&self) -> Result<Option<String>, CliError> {
+        let Some(state) = self.state().await?.filter(|state| state.pictures > 0) else {
+            return Ok(None);
+        };
+        let why = takes_no_pictures(&state.config, &self.place.runtime().models());
+        let which = match state.pictures {
+            1 => "the one in this conversation is".to_owned(),
+            more => format!("the {more} in this conversation are"),
+        };
+        Ok(why.map(|why| format!("{which} not shown to it, only named: {why}")))
     }
 
     async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, CliError> {

@@ -98,6 +98,11 @@ impl Editor {
         self.vi.as_ref().is_some_and(Vi::is_normal)
     }
 
+    /// Whether the person has the keys of vi.
+    pub(crate) fn is_vi(&self) -> bool {
+        self.vi.is_some()
+    }
+
     /// Empties the line.
     pub(crate) fn clear(&mut self) {
         self.set(String::new());

@@ -3,12 +3,14 @@
 //! It wakes up only when one of them has something; what is ready together is written together.
 
 mod attach;
+mod attention;
 mod background;
 mod branch;
 pub(crate) mod commands;
 mod compact;
 mod company;
 mod complete;
+mod deciding;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
@@ -48,9 +50,10 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::new_agent::NewAgent;
 use crate::render::cast::Cast;
+use crate::render::conversation;
 use crate::render::transcript::Transcript;
-use crate::render::{approval, conversation};
 use crate::signals::Signals;
+use attention::Attention;
 use company::Company;
 use desk::Desk;
 use editor::Editor;
@@ -107,6 +110,8 @@ pub(crate) struct Chat<'a> {
     pub(crate) seat: Seat,
     pub(crate) face: Face,
     pub(crate) editor: Editor,
+    /// Whose the keys are when a question comes.
+    attention: Attention,
     pub(crate) desk: Desk,
     pub(crate) transcript: Transcript,
     /// The agents beside the one that people talk to.
@@ -119,6 +124,8 @@ pub(crate) struct Chat<'a> {
     status: StatusRow,
     /// Since when it is open what the terminal's background is.
     asked_background: Option<Instant>,
+    /// Since when it is open what the terminal is.
+    asked_name: Option<Instant>,
     /// What kind of agent it is that people talk to.
     kind: AgentKind,
     /// What goes to the agent with the next words.
@@ -167,6 +174,7 @@ impl<'a> Chat<'a> {
             seat,
             face,
             editor,
+            attention: Attention::default(),
             desk,
             transcript,
             cast,
@@ -174,6 +182,7 @@ impl<'a> Chat<'a> {
             progress,
             status: StatusRow::new(&settings.chat),
             asked_background: None,
+            asked_name: None,
             kind,
             shared: Vec::new(),
             company: Company::of(place),
@@ -184,7 +193,7 @@ impl<'a> Chat<'a> {
             spoken: String::new(),
             pace: Pace::default(),
         };
-        chat.ask_background();
+        chat.ask_terminal();
         chat
     }
 
@@ -228,7 +237,7 @@ impl<'a> Chat<'a> {
     /// Talks until the person leaves.
     pub(crate) async fn talk(&mut self) -> Result<Exit, CliError> {
         if self.transcript.has_said() {
-            self.settle_background().await?;
+            self.settle_background(false).await?;
         }
         self.paint()?;
         loop {
@@ -247,6 +256,7 @@ impl<'a> Chat<'a> {
                     Flow::On
                 }
             };
+            self.give_line_to_question();
             self.paint_in_time()?;
             if let Some(exit) = self.leaving {
                 return Ok(exit);
@@ -335,28 +345,6 @@ impl<'a> Chat<'a> {
     fn said(&mut self, text: &str) {
         let said = conversation::said(text, self.console.out_style());
         self.transcript.aside(&said);
-    }
-
-    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
-    pub(crate) async fn ask_if_new(&mut self, before: Option<&agentx::types::ToolCallId>) {
-        let may_answer = self.question().is_some();
-        match self.desk.question() {
-            Some(question) if Some(&question.tool_call_id) != before => {
-                let file = self.before(question).await;
-                let text = approval::put(question, &file, may_answer, self.console.out_style());
-                self.transcript.aside(&text);
-                if !may_answer {
-                    return;
-                }
-                if matches!(self.face, Face::Lines { .. }) {
-                    let prompt = approval::prompt_of_lines(self.console.out_style());
-                    self.transcript.aside(prompt);
-                }
-                self.editor.stash();
-            }
-            Some(_) => {}
-            None => self.editor.unstash(),
-        }
     }
 
     async fn show_past(&mut self) {

@@ -115,12 +115,14 @@ impl Chat<'_> {
                         Lane::Aside => screen.print(&piece.text),
                     }
                 }
-                // As `question`, which cannot be asked while the screen is at work.
-                let asked = self.desk.question().is_some() && self.company.may(SessionRole::Approve);
+                // As `asks_in_line`, which cannot be asked while the screen is at work.
+                let asked = self.desk.question().is_some()
+                    && !self.attention.waits()
+                    && self.company.may(SessionRole::Approve);
                 let own = self.desk.asking.as_ref().filter(|_| !asked).map(Asking::prompt);
                 let prompt = match own {
                     Some(prompt) => prompt,
-                    None => if asked { approval::PROMPT } else { PROMPT }.to_owned(),
+                    None => if asked { approval::PROMPT_OF_KEYS } else { PROMPT }.to_owned(),
                 };
                 // While an answer streams and nobody types, there is no line to take away and put back.
                 let hidden = self.desk.is_busy()
@@ -170,7 +172,7 @@ impl Chat<'_> {
         self.transcript.end_calls();
         self.transcript.end_line();
         self.editor.clear();
-        self.settle_background().await?;
+        self.settle_background(true).await?;
         let painted = self.paint_last();
         if let Face::Editor { raw, .. } = &mut self.face {
             raw.take();

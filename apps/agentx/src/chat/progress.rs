@@ -56,6 +56,8 @@ pub(crate) struct Progress {
     stale: bool,
     /// Calls that run, with their names.
     tools: Vec<(ToolCallId, String)>,
+    /// Calls that a person is asked about.
+    asked: Vec<ToolCallId>,
 }
 
 impl Progress {
@@ -70,6 +72,7 @@ impl Progress {
             worked: Duration::ZERO,
             stale: false,
             tools: Vec::new(),
+            asked: Vec::new(),
         };
         progress.configured(config);
         progress
@@ -111,17 +114,19 @@ impl Progress {
     /// Takes an event. Of other agents than the one that people talk to, only what they ask and spend counts.
     pub(crate) fn event(&mut self, event: &RuntimeEvent, is_of_another: bool, now: Instant) {
         match event {
-            RuntimeEvent::ApprovalRequested(_) => self.turn_to(Doing::Question, now),
-            RuntimeEvent::ToolCallAnswered(_) if self.doing == Doing::Question => self.goes_on(now),
-            RuntimeEvent::MessageStop(stop) => self.spent(&stop.usage, is_of_another),
-            RuntimeEvent::ToolExecuting(_) if is_of_another && self.doing == Doing::Question => {
-                self.goes_on(now)
+            RuntimeEvent::ApprovalRequested(request) => {
+                self.asked.push(request.tool_call_id.clone());
+                self.turn_to(Doing::Question, now);
             }
+            RuntimeEvent::ToolCallAnswered(answered) => self.decided(&answered.tool_call_id, now),
+            RuntimeEvent::MessageStop(stop) => self.spent(&stop.usage, is_of_another),
+            RuntimeEvent::ToolExecuting(call) if is_of_another => self.decided(&call.tool_call_id, now),
             _ if is_of_another => {}
             RuntimeEvent::RunStarted(_) => {
                 self.run_since = now;
                 self.runs = true;
                 self.tools.clear();
+                self.asked.clear();
                 self.stand.iterations = 0;
                 self.turn_to(Doing::Asked, now);
             }
@@ -131,6 +136,7 @@ impl Progress {
             RuntimeEvent::TextDelta(_) => self.turn_to(Doing::Answers, now),
             RuntimeEvent::ToolPlanned(_) => self.turn_to(Doing::Plans, now),
             RuntimeEvent::ToolExecuting(call) => {
+                self.asked.retain(|asked| *asked != call.tool_call_id);
                 self.tools.push((call.tool_call_id.clone(), visible(&call.name)));
                 self.turn_to(Doing::Tools, now);
             }
@@ -160,8 +166,16 @@ impl Progress {
 
     fn tool_done(&mut self, id: &ToolCallId, now: Instant) {
         self.tools.retain(|(call, _)| call != id);
-        if self.tools.is_empty() && self.doing != Doing::Question {
-            self.turn_to(Doing::Asked, now);
+        if self.doing != Doing::Question {
+            self.goes_on(now);
+        }
+    }
+
+    /// A call is decided about, or has ended.
+    fn decided(&mut self, id: &ToolCallId, now: Instant) {
+        self.asked.retain(|asked| asked != id);
+        if self.doing == Doing::Question {
+            self.goes_on(now);
         }
     }
 
@@ -178,12 +192,12 @@ impl Progress {
         }
     }
 
-    /// A question is answered.
+    /// A call has ended or a question is answered: tools run still, a person is asked, or else the model is.
     fn goes_on(&mut self, now: Instant) {
-        let doing = if self.tools.is_empty() {
-            Doing::Asked
-        } else {
-            Doing::Tools
+        let doing = match (self.tools.is_empty(), self.asked.is_empty()) {
+            (false, _) => Doing::Tools,
+            (true, false) => Doing::Question,
+            (true, true) => Doing::Asked,
         };
         self.turn_to(doing, now);
     }
@@ -197,6 +211,11 @@ impl Progress {
     /// Whether time itself changes the row.
     pub(crate) fn moves(&self) -> bool {
         !matches!(self.doing, Doing::Nothing | Doing::Question)
+    }
+
+    /// Since when it goes on, where time itself changes the row.
+    pub(crate) fn since(&self) -> Option<Instant> {
+        self.moves().then_some(self.since)
     }
 
     /// How long the run takes, or took, that began last.
@@ -275,90 +294,4 @@ fn dimmed(text: &str, style: Style) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use agentx::types::{
-        MessageId, MessageStop, RunFinished, RunId, RunStarted, RunStatus, StopReason, TextDelta,
-        ToolExecuting,
-    };
-
-    #[test]
-    fn it_says_what_is_waited_for_and_since_when() {
-        let begin = Instant::now();
-        let at = |seconds| begin + Duration::from_secs(seconds);
-        let mut progress = Progress::new(&agentx::agent::fixtures::config(), begin);
-        let name = progress.stand.model.clone();
-        let row = |progress: &Progress, seconds, columns| {
-            progress.row(at(seconds), None, ("opus · 12 %", columns), Style::default())
-        };
-        assert_eq!(
-            row(&progress, 0, 80),
-            "",
-            "before anything was said there is nothing to tell"
-        );
-        let run_id = RunId::new("run_1");
-        let started = RunStarted {
-            run_id: run_id.clone(),
-            message_id: MessageId::new("msg_1"),
-        };
-        progress.event(&started.into(), false, at(0));
-        assert_eq!(
-            row(&progress, 3, 40),
-            format!("⠸ waiting for {name} · 3s · Esc stops")
-        );
-        assert!(row(&progress, 3, 80).ends_with(" · Esc stops   opus · 12 %"));
-        let narrow = progress.row(at(3), Some("8 words"), ("", 40), Style::default());
-        assert!(narrow.ends_with(" · 3s · Esc stops"), "{narrow}");
-        let call = |id: &str, name: &str| ToolExecuting {
-            tool_call_id: ToolCallId::new(id),
-            name: name.into(),
-            input: serde_json::Value::Null,
-        };
-        progress.event(&call("c1", "bash").into(), false, at(4));
-        assert_eq!(row(&progress, 5, 30), "⠙ bash runs · 1s · Esc stops");
-        progress.event(&call("c2", "grep").into(), false, at(4));
-        progress.event(&call("c3", "read").into(), true, at(4));
-        assert_eq!(row(&progress, 5, 30), "⠙ bash, grep run · 1s · Esc stops");
-        progress.event(&TextDelta { text: "It".into() }.into(), true, at(6));
-        assert!(
-            row(&progress, 6, 30).contains("bash, grep"),
-            "what another agent says is not what is waited for"
-        );
-        progress.event(&TextDelta { text: "It".into() }.into(), false, at(6));
-        assert!(row(&progress, 6, 30).contains("answers"));
-        assert!(progress.moves() && !progress.is_stale());
-        let end = RunFinished {
-            run_id,
-            status: RunStatus::Completed,
-            reason: None,
-            iterations: 1,
-        };
-        progress.event(&end.into(), false, at(30));
-        assert!(!progress.moves() && progress.is_stale());
-        assert_eq!(progress.run_time(at(30)), Duration::from_secs(30));
-        assert_eq!(row(&progress, 40, 80), "opus · 12 %");
-        assert_eq!(progress.stand("ses_1").worked, Duration::from_secs(30));
-    }
-
-    #[test]
-    fn what_was_spent_is_counted_as_it_is() {
-        let mut progress = Progress::new(&agentx::agent::fixtures::config(), Instant::now());
-        progress.stand.prices.output = 15_000;
-        let stop = |output_tokens| MessageStop {
-            message_id: MessageId::new("msg_1"),
-            stop_reason: StopReason::EndTurn,
-            usage: Usage {
-                output_tokens,
-                ..Usage::default()
-            },
-        };
-        progress.event(&stop(1_000).into(), false, Instant::now());
-        progress.event(&stop(500).into(), true, Instant::now());
-        assert_eq!(
-            progress.stand.filled, 1_000,
-            "the window is that of the agent that people talk to"
-        );
-        assert_eq!(progress.stand.usage.output_tokens, 1_500);
-        assert_eq!(progress.stand.cost.0, 22_500_000);
-    }
-}
+mod tests;

@@ -1,7 +1,5 @@
 //! Deciding in a chat: what a call would change, the rule that an answer keeps, and `/approvals`.
 
-use std::time::Duration;
-
 use agentx::config::{Sourced, add_rule, rule_in_file, show_rule};
 use agentx::runtime::{FileInQuestion, still_asked, with_pattern};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
@@ -10,25 +8,18 @@ use super::slash::Rules;
 use super::{Chat, Seat};
 use crate::cmd::approvals::{self, no_rule, remove_from_file};
 use crate::error::CliError;
-use crate::render::approval::{Answer, edited_path};
+use crate::in_question;
+use crate::render::approval::Answer;
 use crate::render::clean::visible;
 
-/// How long a question waits for the file that it is about.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 impl Chat<'_> {
-    /// The file that a call is about to change, as it is now: whoever has it says so, this program or a server.
+    /// The file that a call is about to change, as it is now.
     pub(super) async fn before(&self, question: &ApprovalRequested) -> FileInQuestion {
-        let (Seat::Open { session, .. }, Some(_)) = (&self.seat, edited_path(question)) else {
+        let Seat::Open { session, .. } = &self.seat else {
             return FileInQuestion::default();
         };
         let runtime = self.place.shared();
-        let asked = runtime.file_in_question(session.id(), Some(session.clone()), &question.tool_call_id);
-        // The question is put all the same, with what the call itself says.
-        match tokio::time::timeout(PATIENCE, asked).await {
-            Ok(Ok(file)) => file,
-            Ok(Err(_)) | Err(_) => FileInQuestion::default(),
-        }
+        in_question::file_now(&*runtime, session.id(), Some(session.clone()), question).await
     }
 
     /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote. `None` where that

@@ -7,7 +7,7 @@ use agentx::types::{RunStatus, RuntimeEvent};
 use agentx_terminal::Theme;
 use tokio::time::{Duration, Instant};
 
-use super::terminal::Input;
+use super::terminal::{self, Input};
 use super::{Chat, Face, Seat, background, progress};
 use crate::console::Console;
 use crate::error::CliError;
@@ -54,7 +54,11 @@ impl Chat<'_> {
         match self.face {
             Face::Editor { .. } => {
                 let rest = self.pace.rest(Instant::now());
-                rest.or(moves.then_some(progress::TICK))
+                let rest = rest.or(moves.then_some(progress::TICK));
+                let pause = self.attention.rest(Instant::now());
+                pause
+                    .map(|pause| rest.map_or(pause, |rest| rest.min(pause)))
+                    .or(rest)
             }
             Face::Lines { .. } => (moves && self.console.terminal.words).then_some(ALOUD),
         }
@@ -131,8 +135,14 @@ impl Chat<'_> {
         }
     }
 
-    /// Asks the terminal for its background, where that decides about colours.
-    pub(super) fn ask_background(&mut self) {
+    /// Asks the terminal what it is, and for its background, where that decides about colours.
+    pub(super) fn ask_terminal(&mut self) {
+        if let Face::Editor { screen, .. } = &mut self.face
+            && terminal::may_be_asked()
+        {
+            screen.tell(background::ASK_NAME);
+            self.asked_name = Some(Instant::now());
+        }
         let chat = &self.settings.chat;
         let in_tmux = std::env::var_os("TMUX").is_some();
         let knows = |term: String| term != "linux" && (in_tmux || !term.starts_with("screen"));
@@ -148,7 +158,8 @@ impl Chat<'_> {
 
     /// The terminal has said what its background is.
     pub(super) fn background(&mut self, is_light: bool) {
-        self.asked_background = None;
+        // It was asked for both, and answers in order: what has not come by now does not come.
+        (self.asked_background, self.asked_name) = (None, None);
         if let Face::Editor { screen, .. } = &mut self.face
             && screen.theme().color
             && self.settings.chat.theme == ThemeChoice::Auto
@@ -160,9 +171,10 @@ impl Chat<'_> {
     }
 
     /// Waits a moment for what the terminal says about its background: before what was said before is shown, and before the
-    /// terminal is given back, so that the answer does not end in the shell.
-    pub(super) async fn settle_background(&mut self) -> Result<(), CliError> {
-        let Some(asked) = self.asked_background else {
+    /// terminal is given back, so that neither that answer ends in the shell nor, at the `end`, the one about its name.
+    pub(super) async fn settle_background(&mut self, end: bool) -> Result<(), CliError> {
+        let waited_for = |chat: &Self| chat.asked_background.or(chat.asked_name.filter(|_| end));
+        let Some(asked) = waited_for(self) else {
             return Ok(());
         };
         if let Face::Editor { screen, .. } = &mut self.face {
@@ -170,12 +182,12 @@ impl Chat<'_> {
             self.console.out(&bytes)?;
         }
         let until = asked + background::PATIENCE;
-        while let Ok(input) = tokio::time::timeout_at(until, self.inputs.newest()).await {
+        while waited_for(self).is_some()
+            && let Ok(input) = tokio::time::timeout_at(until, self.inputs.newest()).await
+        {
             match input {
-                Input::Background { is_light } => {
-                    self.background(is_light);
-                    break;
-                }
+                Input::Background { is_light } => self.background(is_light),
+                Input::Named(_) => self.asked_name = None,
                 Input::End => {
                     self.inputs.keep(Input::End);
                     break;

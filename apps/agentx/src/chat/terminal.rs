@@ -1,7 +1,7 @@
 //! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_terminal::LongRows;
@@ -24,6 +24,8 @@ pub(crate) enum Input {
         /// Whether a light one.
         is_light: bool,
     },
+    /// The terminal says what it is.
+    Named(String),
     /// A whole line, where lines are read.
     Line(String),
     /// There is nothing more to read.
@@ -52,6 +54,10 @@ pub(crate) fn keys() -> mpsc::Receiver<Input> {
             let input = match crossterm::event::read() {
                 Ok(Event::Key(key)) => {
                     for input in answer.take(key, Instant::now()) {
+                        if let Input::Named(name) = &input {
+                            // It is one and the same terminal: what it says first holds.
+                            let _ = CUTS.set(is_xterm(name));
+                        }
                         if sender.blocking_send(input).is_err() {
                             return;
                         }
@@ -246,10 +252,32 @@ fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
         || is_set("KITTY_WINDOW_ID")
 }
 
+/// Whether the terminal cuts rows, by what it says that it is: over ssh its variables do not come along. There is one terminal.
+static CUTS: OnceLock<bool> = OnceLock::new();
+
+/// Whether it is xterm itself, and not one that calls itself compatible.
+fn is_xterm(name: &str) -> bool {
+    name.starts_with("XTerm(")
+}
+
+/// Whether the terminal can say what it is, and that would tell more than the variables do. What is between the program and the
+/// terminal would answer for itself.
+pub(crate) fn may_be_asked() -> bool {
+    asks_for_name(&|name| std::env::var(name).ok())
+}
+
+fn asks_for_name(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+    let kinds = ["xterm", "screen", "tmux"];
+    let is_kind = lookup("TERM").is_some_and(|term| kinds.iter().any(|kind| term.starts_with(kind)));
+    is_kind && !is_set("TMUX") && !is_set("STY")
+}
+
 /// What the terminal does with rows that are too long when it becomes narrower. It cannot be asked for that. Of those that cut
 /// them a few can be told apart; all others are taken for what most of them are.
 pub(crate) fn long_rows() -> LongRows {
-    match cuts_rows(&|name| std::env::var(name).ok()) {
+    let known = CUTS.get().copied();
+    match known.unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
         true => LongRows::Cut,
         false => LongRows::Broken,
     }
@@ -290,6 +318,17 @@ mod tests {
             ("XTERM_VERSION", "XTerm(390)")
         ]));
         assert!(!cuts(&[("TERM", "xterm-256color")]) && !cuts(&[("TERM", "xterm-kitty")]));
+    }
+
+    #[test]
+    fn who_may_be_another_one_is_asked_what_it_is() {
+        let asks = |set: &[(&str, &str)]| asks_for_name(&|name| value(set, name));
+        assert!(asks(&[("TERM", "xterm-256color")]) && asks(&[("TERM", "screen-256color")]));
+        assert!(!asks(&[("TERM", "screen"), ("STY", "1.pts")]));
+        assert!(!asks(&[("TERM", "xterm-256color"), ("TMUX", "/tmp/x")]));
+        assert!(!asks(&[("TERM", "linux")]) && !asks(&[]));
+        assert!(is_xterm("XTerm(390)"));
+        assert!(!is_xterm("kitty(0.35.2)") && !is_xterm("tmux 3.4") && !is_xterm("xterm.js(5.5.0)"));
     }
 
     #[test]

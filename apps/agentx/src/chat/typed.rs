@@ -2,6 +2,7 @@
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
 use agentx::types::{AgentKind, ApprovalDecision, ConfigChange, ContentPart, InputMode};
+use tokio::time::Instant;
 
 use super::editor::Edited;
 use super::slash::{self, Slash};
@@ -33,7 +34,11 @@ impl Chat<'_> {
         if let Face::Editor { screen, .. } = &mut self.face {
             screen.set_hint(String::new());
         }
+        if matches!(input, Input::Key(_) | Input::Paste(_)) {
+            self.attention.typed(Instant::now());
+        }
         let edited = match input {
+            Input::Key(key) if self.decides_at_once(&key) => return self.decide_at_once(&key).await,
             Input::Key(key) if self.takes_back(&key) => {
                 self.take_back_last().await;
                 Edited::Nothing
@@ -47,6 +52,10 @@ impl Chat<'_> {
             },
             Input::Background { is_light } => {
                 self.background(is_light);
+                Edited::Nothing
+            }
+            Input::Named(_) => {
+                self.asked_name = None;
                 Edited::Nothing
             }
             Input::Paste(text) => self.editor.paste(&text),
@@ -116,7 +125,9 @@ impl Chat<'_> {
 
     /// Takes a whole line.
     pub(super) async fn line(&mut self, line: &str) -> Result<Flow, CliError> {
-        if self.question().is_some() {
+        let asked = self.asks_in_line();
+        self.line_was_sent();
+        if asked {
             if let Some(answer) = approval::parse(line) {
                 return self.answer(answer).await;
             }
@@ -246,7 +257,7 @@ impl Chat<'_> {
         self.transcript.aside(&text);
     }
 
-    async fn answer(&mut self, answer: Answer) -> Result<Flow, CliError> {
+    pub(super) async fn answer(&mut self, answer: Answer) -> Result<Flow, CliError> {
         let Some(question) = self.question().cloned() else {
             return Ok(Flow::On);
         };

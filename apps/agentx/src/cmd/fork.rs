@@ -7,6 +7,7 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::conversation;
 
 /// Forks the session.
 pub(crate) async fn run(
@@ -27,9 +28,7 @@ pub(crate) async fn run(
         return Ok(Exit::Ok);
     }
     console.out(&format!("{fork}\n"))?;
-    console.say(&format!(
-        "go on with: {}\n",
-        place.command(&format!("resume {fork}"))
-    ));
+    let command = place.command(&format!("resume {fork}"));
+    console.say(&conversation::go_on_with(&command, console.terminal.width));
     Ok(Exit::Ok)
 }

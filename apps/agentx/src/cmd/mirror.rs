@@ -51,7 +51,7 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
         OutputFormat::StreamJson => Stage::Events,
         OutputFormat::Text | OutputFormat::Json => Stage::Lines,
     };
-    let spectator = Spectator::new(stage, console);
+    let spectator = Spectator::new(stage, (place.shared(), id.clone()), console);
     let end = follow(events, spectator, &place, &mut keeping, signals, console).await;
     if let Some(keeping) = keeping {
         say_kept(keeping, settings, &id, console).await?;
@@ -105,9 +105,9 @@ async fn follow(
                     spectator.end(console)?;
                     return Ok(Exit::Ok);
                 };
-                take(&mut spectator, &delivery, console)?;
+                take(&mut spectator, &delivery, console).await?;
                 while let Some(delivery) = events.ready() {
-                    take(&mut spectator, &delivery, console)?;
+                    take(&mut spectator, &delivery, console).await?;
                 }
                 spectator.print(console)?;
             }
@@ -125,13 +125,18 @@ async fn follow(
     }
 }
 
-fn take(spectator: &mut Spectator, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+async fn take(
+    spectator: &mut Spectator,
+    delivery: &Delivery,
+    console: &mut Console,
+) -> Result<(), CliError> {
     if let Delivery::CaughtUp(seq) = delivery {
+        spectator.is_live();
         spectator.print(console)?;
         let note = format!("· up to event {seq}; what comes follows, Ctrl-C ends it");
         return spectator.say(&console.err_style().dim(&note), console);
     }
-    spectator.delivery(delivery, console)
+    spectator.delivery(delivery, console).await
 }
 
 /// Waits until a copy cannot be kept any longer; for ever, where none is.

@@ -13,7 +13,7 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::rewind;
+use crate::render::{conversation, rewind};
 use crate::render::style::Style;
 
 /// What goes back.
@@ -154,7 +154,7 @@ impl Going<'_> {
             if let Some(fork) = &fork {
                 console.out(&format!("{fork}\n"))?;
                 let command = place.command(&format!("resume {fork}"));
-                console.say(&format!("go on with: {command}\n"));
+                console.say(&conversation::go_on_with(&command, console.terminal.width));
             }
         }
         Ok(exit_of(report.as_ref()))

@@ -1,13 +1,16 @@
 //! What is shown to somebody who only looks at a session: as the chat shows it where the terminal can do that, in lines or as events
 //! where it cannot. Used by `watch` and `mirror`.
 
-use agentx::runtime::Delivery;
-use agentx::types::{Envelope, RuntimeEvent};
+use std::sync::Arc;
+
+use agentx::runtime::{Delivery, FileInQuestion, Runtime};
+use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
 use crate::chat::screen::Screen;
 use crate::chat::terminal::RawMode;
 use crate::console::Console;
 use crate::error::CliError;
+use crate::in_question;
 use crate::render::cast::Cast;
 use crate::render::transcript::{Lane, Transcript};
 use crate::render::{approval, conversation};
@@ -32,28 +35,47 @@ pub(crate) struct Spectator {
     stage: Stage,
     transcript: Transcript,
     cast: Cast,
+    /// Who has the files of the session, and which it is.
+    source: (Arc<dyn Runtime>, SessionId),
+    /// What comes happens now: of a question from before nobody asks what the file is.
+    live: bool,
 }
 
 impl Spectator {
     /// Begins with nothing.
-    pub(crate) fn new(stage: Stage, console: &Console) -> Self {
+    pub(crate) fn new(stage: Stage, source: (Arc<dyn Runtime>, SessionId), console: &Console) -> Self {
         Self {
             stage,
             transcript: Transcript::new(console.out_style(), console.terminal.width).with_costs(),
             cast: Cast::new(console.out_style(), console.terminal.width),
+            source,
+            live: false,
         }
     }
 
     /// Takes what a subscription delivers.
-    pub(crate) fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+    pub(crate) async fn delivery(
+        &mut self,
+        delivery: &Delivery,
+        console: &mut Console,
+    ) -> Result<(), CliError> {
         match (delivery, &self.stage) {
             (Delivery::Runtime(envelope), Stage::Events) => console.out_json(&**envelope),
             (Delivery::Runtime(envelope), _) => {
-                self.tell(envelope, console);
+                self.tell(envelope, console).await;
                 Ok(())
             }
-            (Delivery::Environment(_) | Delivery::CutOff(_) | Delivery::CaughtUp(_), _) => Ok(()),
+            (Delivery::CaughtUp(_), _) => {
+                self.is_live();
+                Ok(())
+            }
+            (Delivery::Environment(_) | Delivery::CutOff(_), _) => Ok(()),
         }
+    }
+
+    /// What was there before has come.
+    pub(crate) fn is_live(&mut self) {
+        self.live = true;
     }
 
     /// Whether an event is of another agent than the one that people talk to.
@@ -66,14 +88,19 @@ impl Spectator {
         self.cast.meet(envelope);
     }
 
-    fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
+    async fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
         match &envelope.event {
             RuntimeEvent::UserMessageAdded(added) => {
                 let said = conversation::said(&conversation::words(&added.message), console.out_style());
                 self.transcript.aside(&said);
             }
             RuntimeEvent::ApprovalRequested(request) => {
-                let question = approval::question(request, None, console.out_style());
+                let (runtime, id) = &self.source;
+                let file = match self.live {
+                    true => in_question::file_now(&**runtime, id, None, request).await,
+                    false => FileInQuestion::default(),
+                };
+                let question = approval::question(request, &file, console.out_style());
                 self.transcript.aside(&question);
             }
             _ => self.cast.event(&mut self.transcript, envelope),

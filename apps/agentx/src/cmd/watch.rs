@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::link::Link;
 use crate::render::clean::visible;
+use crate::render::conversation;
 use crate::signals::Signals;
 
 /// How often it is looked who drives: what is said there comes at once, that somebody left may take so long.
@@ -45,7 +46,7 @@ pub(crate) async fn run(
     // Of a long session only the end is shown, as where one goes on with it.
     let past = (args.from.is_none() && !has_events).then(|| Past::until(info.last_seq));
     let mut watch = Watch {
-        spectator: Spectator::new(stage, console),
+        spectator: Spectator::new(stage, (place.shared(), info.session_id.clone()), console),
         place,
         id: info.session_id.clone(),
         past,
@@ -121,9 +122,9 @@ impl Watch<'_> {
             tokio::select! {
                 delivery = events.next() => {
                     let Some(delivery) = delivery? else { return Ok(Some("· it is over".into())) };
-                    self.delivery(&delivery, console)?;
+                    self.delivery(&delivery, console).await?;
                     while let Some(delivery) = events.ready() {
-                        self.delivery(&delivery, console)?;
+                        self.delivery(&delivery, console).await?;
                     }
                     self.spectator.print(console)?;
                 }
@@ -146,7 +147,7 @@ impl Watch<'_> {
         }
     }
 
-    fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+    async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
         if let (Delivery::Runtime(envelope), Some(past)) = (delivery, &mut self.past)
             && past.take(envelope)
         {
@@ -154,15 +155,16 @@ impl Watch<'_> {
             return Ok(());
         }
         match (delivery, self.past.take()) {
-            (Delivery::CaughtUp(_), Some(past)) => self.show_past(&past, console),
+            (Delivery::CaughtUp(_), Some(past)) => self.show_past(&past, console).await,
             (_, past) => {
                 self.past = past;
-                self.spectator.delivery(delivery, console)
+                self.spectator.delivery(delivery, console).await
             }
         }
     }
 
-    fn show_past(&mut self, past: &Past, console: &mut Console) -> Result<(), CliError> {
+    async fn show_past(&mut self, past: &Past, console: &mut Console) -> Result<(), CliError> {
+        self.spectator.is_live();
         let turns = past.last_turns(|envelope| self.spectator.is_of_another(envelope));
         let hidden = &past.all()[..past.all().len() - turns.len()];
         let is_input = |event: &RuntimeEvent| matches!(event, RuntimeEvent::UserMessageAdded(_));
@@ -172,8 +174,8 @@ impl Watch<'_> {
             self.spectator.say(&console.out_style().dim(&note), console)?;
         }
         for envelope in turns {
-            self.spectator
-                .delivery(&Delivery::Runtime(envelope.clone()), console)?;
+            let delivery = Delivery::Runtime(envelope.clone());
+            self.spectator.delivery(&delivery, console).await?;
         }
         self.spectator.print(console)
     }
@@ -200,7 +202,9 @@ impl Watch<'_> {
                 self.absent += 1;
                 if self.absent > 1 {
                     let again = self.place.command(&format!("resume {}", self.id));
-                    return Ok(Some(format!("· {old} has left it; go on with: {again}")));
+                    let columns = console.terminal.width;
+                    let again = conversation::go_on_with(&again, columns);
+                    return Ok(Some(format!("· {old} has left it\n{}", again.trim_end())));
                 }
             }
             (None, None) => {

@@ -12,6 +12,9 @@ use super::style::Style;
 /// The words before the cursor while a question is open.
 pub(crate) const PROMPT: &str = "allow? y once · s session · a always · n no › ";
 
+/// The same, where keys are read one by one.
+pub(crate) const PROMPT_OF_KEYS: &str = "allow? y once · s session · a always · n no · with Alt at once › ";
+
 /// The same, for who listens.
 const PROMPT_IN_WORDS: &str =
     "allow it? type y for this once, s for this session, a for always, n for no, and press Enter";
@@ -48,12 +51,7 @@ pub(crate) fn open(asked: &PendingApproval) -> ApprovalRequested {
 
 /// The question as a chat puts it: whoever may answer may also name another rule.
 pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, may: bool, style: Style) -> String {
-    let mut text = question(request, file.text.as_deref(), style);
-    if let Some(why) = &file.withheld {
-        let words = format!("  the file as it is now is not shown: {}", visible(why));
-        text.push_str(&style.dim(&words));
-        text.push('\n');
-    }
+    let text = question(request, file, style);
     match may {
         true => format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE)),
         false => text,
@@ -94,15 +92,15 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Op
     })
 }
 
-/// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is `before`; why; and the
+/// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is now; why; and the
 /// rule that "always" would keep.
-pub(crate) fn question(request: &ApprovalRequested, before: Option<&str>, style: Style) -> String {
+pub(crate) fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Style) -> String {
     let mut text = format!(
         "{} {}\n",
         style.warn(style.sign("?", "question:")),
         style.bold(&format!("{} wants to run", visible(&request.name)))
     );
-    let diff = change(request, before, style);
+    let diff = change(request, file.text.as_deref(), style);
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
     match &request.input {
         Value::Object(arguments) => {
@@ -122,6 +120,11 @@ pub(crate) fn question(request: &ApprovalRequested, before: Option<&str>, style:
     let rule = visible(&show_rule(&request.suggested));
     text.push_str(&style.dim(&format!("  always would keep: {rule}")));
     text.push('\n');
+    if let Some(why) = &file.withheld {
+        let words = format!("  the file as it is now is not shown: {}", visible(why));
+        text.push_str(&style.dim(&words));
+        text.push('\n');
+    }
     text
 }
 

@@ -47,7 +47,7 @@ impl FakeTerminal {
                     let mut arguments = String::new();
                     let end = loop {
                         match chars.next() {
-                            Some(c) if c.is_ascii_digit() || matches!(c, ';' | '?') => arguments.push(c),
+                            Some(c) if c.is_ascii_digit() || matches!(c, ';' | '?' | '>') => arguments.push(c),
                             Some(c) => break c,
                             None => panic!("an open sequence"),
                         }
@@ -89,7 +89,8 @@ impl FakeTerminal {
                     self.cells[row][start..].fill(" ".to_owned());
                 }
             }
-            'm' | 'h' | 'l' => {}
+            // Looks, modes, and the question what it is.
+            'm' | 'h' | 'l' | 'q' => {}
             other => panic!("unexpected control {other:?}"),
         }
     }

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What stands where words are written.
 pub(crate) const PROMPT: &str = "›";
 /// What stands there while a call is asked about.
-pub(crate) const QUESTION: &str = "allow? y once · s session · a always · n no ›";
+pub(crate) const QUESTION: &str = "allow? y once · s session · a always · n no · with Alt at once ›";
 
 /// A home and a workspace, and perhaps a model.
 pub(crate) struct World {
@@ -208,6 +208,20 @@ impl<'a> Stage<'a> {
         });
     }
 
+    /// Waits until what runs has run longer, by the seconds behind these words on the screen: keys that follow are no longer those of
+    /// who could not have read what is there.
+    pub(crate) fn wait_for_seconds(&mut self, words: &str) {
+        let seconds = |screen: &[String]| {
+            let row = screen.iter().rev().find_map(|row| row.split_once(words))?;
+            let digits = row.1.split_once('s')?.0;
+            digits.trim_matches([' ', '·']).parse::<u64>().ok()
+        };
+        let before = seconds(&self.terminal.screen()).unwrap_or(0);
+        self.wait(&format!("more seconds behind {words:?}"), |terminal| {
+            seconds(&terminal.screen()).is_some_and(|now| now >= before + 2)
+        });
+    }
+
     /// Waits until the terminal is as it should be.
     pub(crate) fn wait(&mut self, what: &str, is_so: impl Fn(&mut Terminal) -> bool) {
         let until = Instant::now() + PATIENCE;
@@ -229,8 +243,9 @@ impl<'a> Stage<'a> {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        if let Some(answer) = self.terminal.write(bytes) {
-            self.tube.keys(answer);
+        let answers = self.terminal.write(bytes);
+        if !answers.is_empty() {
+            self.tube.keys(&answers);
         }
     }
 

@@ -5,17 +5,28 @@ use std::ops::Range;
 
 /// More than any journey writes.
 const SCROLLBACK: usize = 50_000;
-/// What asks for the colour of the background, and what a dark terminal answers.
-const ASKS_BACKGROUND: &[u8] = b"\x1b]11;?";
-const IS_DARK: &str = "\u{1b}]11;rgb:1616/1818/1d1d\u{1b}\\";
+/// What a terminal is asked, and what this one answers: for the colour of the background, which is dark, and what it is.
+const QUESTIONS: [(&[u8], &str); 2] = [
+    (b"\x1b]11;?", "\u{1b}]11;rgb:1616/1818/1d1d\u{1b}\\"),
+    (b"\x1b[>0q", "\u{1b}P>|model(1)\u{1b}\\"),
+];
 
 /// A terminal.
 pub(crate) struct Terminal {
     parser: vt100::Parser,
-    /// The last bytes, where a question may have begun.
+    /// The last bytes, in which a question may have begun.
     tail: Vec<u8>,
     /// It was resized, and so has broken rows itself.
     broken: bool,
+}
+
+/// Where the first question in these bytes ends, and what is answered.
+fn first_question(bytes: &[u8]) -> Option<(usize, &'static str)> {
+    let found = QUESTIONS.iter().filter_map(|(question, answer)| {
+        let at = bytes.windows(question.len()).position(|part| part == *question)?;
+        Some((at + question.len(), *answer))
+    });
+    found.min_by_key(|(end, _)| *end)
 }
 
 /// A row as text, and whether it goes on in the next one because the terminal broke it.
@@ -34,16 +45,18 @@ impl Terminal {
     }
 
     /// Takes what the program writes; returns what the terminal answers.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Option<&'static str> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> String {
         self.parser.process(bytes);
         self.tail.extend_from_slice(bytes);
-        let asked = self
-            .tail
-            .windows(ASKS_BACKGROUND.len())
-            .any(|part| part == ASKS_BACKGROUND);
-        let keep = if asked { 0 } else { ASKS_BACKGROUND.len() - 1 };
-        self.tail.drain(..self.tail.len().saturating_sub(keep));
-        asked.then_some(IS_DARK)
+        let mut answers = String::new();
+        while let Some((end, answer)) = first_question(&self.tail) {
+            answers.push_str(answer);
+            self.tail.drain(..end);
+        }
+        let longest = QUESTIONS.iter().map(|(question, _)| question.len()).max();
+        let over = self.tail.len().saturating_sub(longest.unwrap_or(0) - 1);
+        self.tail.drain(..over);
+        answers
     }
 
     /// Row and column of the cursor, from 1.

@@ -313,8 +313,8 @@ fn media<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Json<'a> {
         }
     };
     let source = match Media::of(part, blobs) {
-        Media::Missing => {
-            return object! {"type": "text", "text": placeholder(part, "it is no longer stored")};
+        Media::Missing(why) => {
+            return object! {"type": "text", "text": placeholder(part, why)};
         }
         Media::Url(url) => object! {"type": "url", "url": url},
         media @ Media::Base64(_) if media_kind(&part.media_type) == MediaKind::Text => {

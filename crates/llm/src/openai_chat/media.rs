@@ -28,8 +28,8 @@ impl<'a> From<Shown<'a>> for Json<'a> {
 pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a> {
     let words = |words: String| Shown::Words(words.into());
     let media = Media::of(part, blobs);
-    if let Media::Missing = media {
-        return words(placeholder(part, "it is no longer stored"));
+    if let Media::Missing(why) = media {
+        return words(placeholder(part, why));
     }
     match (media_kind(&part.media_type), media) {
         (MediaKind::Image, Media::Url(url)) => image(url.into()),
@@ -51,7 +51,7 @@ pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a
             words(format!("{name}:\n\n{}", media.text().unwrap_or_default()))
         }
         (_, Media::Url(url)) => words(placeholder(part, url)),
-        (_, Media::Base64(_) | Media::Missing) => words(placeholder(part, "this API cannot be sent it")),
+        (_, Media::Base64(_) | Media::Missing(_)) => words(placeholder(part, "this API cannot be sent it")),
     }
 }
 

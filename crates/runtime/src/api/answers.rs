@@ -31,6 +31,9 @@ pub struct SessionState {
     pub cost: NanoUsd,
     /// Tokens that the last model call filled the window with.
     pub context_tokens: u64,
+    /// Pictures in the conversation: a model that takes none is only told of them.
+    #[serde(default)]
+    pub pictures: usize,
     /// Who drives it, and who else may do what in it.
     #[serde(default)]
     pub sharing: Sharing,

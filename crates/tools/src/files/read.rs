@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use agentx_runtime::{BlobStore, ToolContext, ToolOutcome};
-use agentx_types::{Access, BlobId, ContentPart, MediaPart, MediaSource, ToolStatus};
+use agentx_types::{Access, BlobId, ContentPart, InputMedium, MediaPart, MediaSource, ToolStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -107,7 +107,10 @@ impl Read {
         .await?;
         match found {
             Found::Text(text) => Ok(ToolOutcome::success(text)),
-            Found::Image { media_type, bytes } => show_image(name, media_type, bytes, &context.blobs).await,
+            Found::Image { media_type, bytes } => match blind(&context) {
+                Some(model) => Err(unseen(&name, media_type, bytes.len(), model)),
+                None => show_image(name, media_type, bytes, &context.blobs).await,
+            },
         }
     }
 }
@@ -160,6 +163,24 @@ fn not_a_file(path: &str, what: &str, directory: bool) -> ToolFailure {
 fn binary(path: &str, what: &str, size: &str) -> ToolFailure {
     ToolFailure::failed(format!(
         "{path} is {what} ({size}), not text; use bash to look inside."
+    ))
+}
+
+/// The model that asks, where it is known that it takes no pictures.
+fn blind(context: &ToolContext) -> Option<&str> {
+    let config = context.journal.caller().config.as_deref()?;
+    config
+        .model
+        .refuses(InputMedium::Image)
+        .then_some(&*config.model.id)
+}
+
+/// A picture that is nothing for the model: it would be refused with every later request, too.
+fn unseen(path: &str, media_type: &str, bytes: usize, model: &str) -> ToolFailure {
+    let size = text::size(bytes as u64);
+    ToolFailure::failed(format!(
+        "{path} is a picture ({media_type}, {size}), and {model} takes none: it cannot be shown to you. What it is can be \
+         asked of programs with bash, or the user can choose a model that takes pictures."
     ))
 }
 

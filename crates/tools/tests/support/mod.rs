@@ -19,10 +19,10 @@ use agentx_runtime::{
 };
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentStateId, AnswerCall, BlobId, ContentPart, EnvironmentEvent, SessionId,
-    ToolCallId, ToolOutputChunk, ToolStatus,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, AnswerCall, BlobId, Caller, ContentPart,
+    EnvironmentEvent, InputMedium, SessionId, ToolCallId, ToolOutputChunk, ToolStatus,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -79,6 +79,7 @@ pub struct Place {
     pub session: SessionId,
     pub cancel: CancellationToken,
     pub outside: bool,
+    journal: Journal,
     events: mpsc::Sender<Said>,
     said: mpsc::Receiver<Said>,
 }
@@ -101,9 +102,24 @@ impl Place {
             session: SessionId::new("ses_test"),
             cancel: CancellationToken::new(),
             outside: false,
+            journal: Journal::discard(),
             events,
             said,
         }
+    }
+
+    /// Calls come from an agent whose model takes this beside text.
+    pub fn of_model(&mut self, input: Option<Vec<InputMedium>>) {
+        let prices = json!({ "input": 0, "output": 0, "cache_read": 0, "cache_write": 0 });
+        let model = json!({ "id": "opal", "provider": "stone", "api": "anthropic", "context_window": 9, "max_output_tokens": 9,
+            "prices": prices, "input": input });
+        let config = json!({ "kind": "react", "name": "main", "model": model, "params": {}, "system_prompt": "", "instructions": [],
+            "workspace": self.workspace, "tools": [], "approval": "ask", "rules": [], "limits": {} });
+        let config: AgentConfig = serde_json::from_value(config).unwrap();
+        self.journal = Journal::discard().of(Arc::new(Caller {
+            config: Some(Arc::new(config)),
+            ..Caller::default()
+        }));
     }
 
     pub fn context(&self) -> ToolContext {
@@ -124,7 +140,7 @@ impl Place {
             workspace: self.workspace.clone(),
             outside_workspace: self.outside,
             output: ToolOutputSink::new(sink, ToolCallId::new("call_1")),
-            journal: Journal::discard(),
+            journal: self.journal.clone(),
             blobs: Arc::clone(&self.blobs) as Arc<dyn BlobStore>,
             cancel: self.cancel.clone(),
             values: Default::default(),

@@ -58,19 +58,23 @@ impl Editor {
         text.insert_str(0, &whole);
     }
 
-    /// Puts what is written aside, so that it does not become the answer to a question.
+    /// Puts what is written aside, so that it does not become the answer to a question; behind what is there already.
     pub(crate) fn stash(&mut self) {
-        if self.stashed.is_none() {
-            self.stashed = Some((std::mem::take(&mut self.text), self.cursor));
-            self.cursor = 0;
-            // An answer begins by typing.
-            if let Some(vi) = &mut self.vi {
-                vi.begin();
-            }
+        let text = std::mem::take(&mut self.text);
+        let cursor = std::mem::take(&mut self.cursor);
+        let (draft, at) = self.stashed.get_or_insert_default();
+        if !text.is_empty() {
+            draft.push_str(if draft.is_empty() { "" } else { "\n" });
+            *at = draft.len() + cursor;
+            draft.push_str(&text);
+        }
+        // An answer begins by typing.
+        if let Some(vi) = &mut self.vi {
+            vi.begin();
         }
     }
 
-    /// Takes back what was put aside.
+    /// Takes back what was put aside. What is written since is the answer to a question that is asked no more.
     pub(crate) fn unstash(&mut self) {
         if let Some((text, cursor)) = self.stashed.take() {
             self.text = text;

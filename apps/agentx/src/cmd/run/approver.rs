@@ -1,10 +1,14 @@
 //! Who answers when a call needs an approval in a headless run: nobody, a person at the terminal, or `--yes`.
 
-use agentx::runtime::ApprovalInput;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx::runtime::{ApprovalInput, Runtime, Session};
 use agentx::types::{ApprovalDecision, ApprovalRequested, ToolCallId};
 use tokio::sync::mpsc;
 
 use crate::console::Console;
+use crate::in_question;
 use crate::render::approval::{self, Answer};
 
 /// Answers approvals.
@@ -22,7 +26,11 @@ pub(crate) enum Approver {
 
 /// Questions that are open, and the lines that answer them.
 pub(crate) struct Questions {
-    open: Vec<ApprovalRequested>,
+    open: VecDeque<ApprovalRequested>,
+    /// The one that the person reads now, and how it was put.
+    put: Option<(ToolCallId, String)>,
+    /// Who has the files that calls would change.
+    runtime: Arc<dyn Runtime>,
     lines: mpsc::Receiver<String>,
     wanted: mpsc::Sender<()>,
 }
@@ -31,11 +39,15 @@ pub(crate) struct Questions {
 const NOT_HERE: &str = "calls that need an approval are refused in this run";
 
 impl Approver {
-    /// The one for these flags.
-    pub(crate) fn new(yes: bool, asks: bool, alone: bool, console: &Console) -> Self {
+    /// The one for these flags: `--yes`, whether the session would ask, whether nobody is there who would be asked.
+    pub(crate) fn new(
+        (yes, asks, alone): (bool, bool, bool),
+        runtime: Arc<dyn Runtime>,
+        console: &Console,
+    ) -> Self {
         match (yes, asks, console.terminal.input && console.terminal.error) {
             (true, _, _) => Self::Yes,
-            (false, true, true) => Self::Person(Questions::start()),
+            (false, true, true) => Self::Person(Questions::start(runtime)),
             _ => Self::No { alone },
         }
     }
@@ -46,11 +58,7 @@ impl Approver {
     }
 
     /// Takes a question; the answer, if there is one at once.
-    pub(crate) fn asked(
-        &mut self,
-        request: &ApprovalRequested,
-        console: &mut Console,
-    ) -> Option<ApprovalInput> {
+    pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
         match self {
             Self::Yes => Some(answer(&request.tool_call_id, ApprovalDecision::Once, None)),
             Self::No { .. } => Some(answer(
@@ -59,12 +67,16 @@ impl Approver {
                 Some(NOT_HERE.to_owned()),
             )),
             Self::Person(questions) => {
-                questions.open.push(request.clone());
-                if questions.open.len() == 1 {
-                    questions.ask(console);
-                }
+                questions.open.push_back(request.clone());
                 None
             }
+        }
+    }
+
+    /// Puts the question that is the next one, unless the person reads it already; with the change that it is about.
+    pub(crate) async fn put_next(&mut self, session: &Arc<dyn Session>, console: &mut Console) {
+        if let Self::Person(questions) = self {
+            questions.put_next(session, console).await;
         }
     }
 
@@ -82,7 +94,7 @@ impl Approver {
         };
         loop {
             let line = questions.lines.recv().await;
-            let Some(id) = questions.open.first().map(|open| open.tool_call_id.clone()) else {
+            let Some(id) = questions.open.front().map(|open| open.tool_call_id.clone()) else {
                 // The question is gone; the line has no meaning any more.
                 if line.is_none() {
                     return std::future::pending().await;
@@ -100,10 +112,7 @@ impl Approver {
             };
             match parsed {
                 Some(parsed) => {
-                    questions.open.remove(0);
-                    if !questions.open.is_empty() {
-                        questions.ask(console);
-                    }
+                    questions.open.pop_front();
                     return answer(&id, parsed.decision, parsed.note);
                 }
                 None => questions.ask(console),
@@ -114,7 +123,7 @@ impl Approver {
 
 impl Questions {
     /// A thread that reads a line whenever one is wanted, so that the terminal is left alone else.
-    fn start() -> Self {
+    fn start(runtime: Arc<dyn Runtime>) -> Self {
         let (wanted, mut wants) = mpsc::channel::<()>(8);
         let (sender, lines) = mpsc::channel(1);
         std::thread::spawn(move || {
@@ -127,15 +136,30 @@ impl Questions {
             }
         });
         Self {
-            open: Vec::new(),
+            open: VecDeque::new(),
+            put: None,
+            runtime,
             lines,
             wanted,
         }
     }
 
+    async fn put_next(&mut self, session: &Arc<dyn Session>, console: &mut Console) {
+        let Some(request) = self.open.front() else { return };
+        let is_put = |(put, _): &(ToolCallId, String)| *put == request.tool_call_id;
+        if self.put.as_ref().is_some_and(is_put) {
+            return;
+        }
+        let open = Some(session.clone());
+        let file = in_question::file_now(&*self.runtime, session.id(), open, request).await;
+        let text = approval::question(request, &file, console.err_style());
+        self.put = Some((request.tool_call_id.clone(), text));
+        self.ask(console);
+    }
+
     fn ask(&self, console: &mut Console) {
-        let Some(request) = self.open.first() else { return };
-        console.say(&approval::question(request, None, console.err_style()));
+        let Some((_, text)) = &self.put else { return };
+        console.say(text);
         console.say(approval::PROMPT);
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());

@@ -48,7 +48,7 @@ pub(crate) async fn run(
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
-    let approver = Approver::new(args.agent.yes, would_ask, asked_before, console);
+    let approver = Approver::new((args.agent.yes, would_ask, asked_before), place.shared(), console);
     let ends = (Link::of(&place), signals);
     let result = with_session(&session, prompt, args, approver, ends, console).await;
     if asked_before {
@@ -219,6 +219,7 @@ impl Headless {
                 answer = self.approver.answered(console) => {
                     // The call may have been settled meanwhile; then there is nothing to decide.
                     let _ = self.session.approve(answer).await;
+                    self.approver.put_next(&self.session, console).await;
                 }
                 news = link.news(), if !self.quiet => {
                     self.transcript.aside(&console.err_style().warn(&format!("· {news}")));
@@ -268,9 +269,10 @@ impl Headless {
     }
 
     async fn asked(&mut self, request: &ApprovalRequested, console: &mut Console) -> Result<(), CliError> {
-        if let Some(answer) = self.approver.asked(request, console) {
+        if let Some(answer) = self.approver.asked(request) {
             self.session.approve(answer).await?;
         }
+        self.approver.put_next(&self.session, console).await;
         Ok(())
     }
 
@@ -293,7 +295,10 @@ impl Headless {
                 self.asked(request, console).await?;
             }
             RuntimeEvent::ToolFailed(failed) if self.approver.is_alone() => self.ending.tool_failed(failed),
-            RuntimeEvent::ToolCallAnswered(answered) => self.approver.settled(&answered.tool_call_id),
+            RuntimeEvent::ToolCallAnswered(answered) => {
+                self.approver.settled(&answered.tool_call_id);
+                self.approver.put_next(&self.session, console).await;
+            }
             // What was stopped was the run before this one; this one is not wanted either.
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
                 self.stop().await?;

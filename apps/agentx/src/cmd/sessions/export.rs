@@ -11,6 +11,7 @@ use crate::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
+use crate::render::conversation;
 
 /// What to do about a file that is not what it should be.
 const AGAIN: &str = "write it down again where it came from: agentx sessions export ID --format json -o FILE";
@@ -94,10 +95,8 @@ pub(crate) async fn import(
             "note: {lost} blobs were not there any more when it was exported\n"
         ));
     }
-    console.say(&format!(
-        "go on with: {}\n",
-        place.command(&format!("resume {id}"))
-    ));
+    let command = place.command(&format!("resume {id}"));
+    console.say(&conversation::go_on_with(&command, console.terminal.width));
     Ok(())
 }
 

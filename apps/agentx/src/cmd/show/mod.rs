@@ -202,7 +202,7 @@ fn take(
                 *theme = if is_light { Theme::light() } else { Theme::dark() };
             }
             Input::End => return Ok(Step::Leave),
-            Input::Key(_) | Input::Background { .. } | Input::Line(_) => {}
+            Input::Key(_) | Input::Background { .. } | Input::Named(_) | Input::Line(_) => {}
         }
         input = inputs.try_recv().ok();
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::model::Part;
-use crate::stage::{Stage, World};
+use crate::stage::{QUESTION, Stage, World};
 use crate::{Shots, in_every_width};
 
 #[test]
@@ -32,4 +32,39 @@ fn a_tool_with_approval() {
         chat.each_once(["› how many", "wants to run", "allowed once", "There are 12 rows"]);
         shots.all(&mut chat)
     });
+}
+
+#[test]
+fn a_key_answers_at_once_and_only_what_was_seen() {
+    let write = |name: &str| Part::Call("write", json!({ "path": name, "content": "words\n" }));
+    let long = "tail -f /dev/null";
+    let world = World::configured(
+        vec![vec![
+            Part::Call("bash", json!({ "command": long })),
+            write("b.txt"),
+            write("c.txt"),
+        ]],
+        "rules:\n  - { effect: allow, tool: bash, argument: \"tail *\" }\n",
+    );
+    let mut chat = Stage::chat(&world, &[], 80);
+    chat.say("go");
+    chat.wait_for_question();
+    chat.keys("for later");
+    chat.wait_for_last(&format!("{QUESTION} for later"));
+    chat.wait_for_seconds("bash runs");
+    // Hit three times: the second question is not answered by it, nor is what is written.
+    chat.keys("\u{1b}y\u{1b}y\u{1b}y");
+    chat.wait_for("path: c.txt");
+    chat.wait_for_last("asked only just now; the same key again answers");
+    chat.wait_for_seconds("bash runs");
+    chat.keys("\u{1b}n");
+    chat.wait_for_words("The person refused this call.");
+    chat.wait_for_last("› for later");
+    chat.keys("\u{3}");
+    chat.wait_for("stopped");
+    chat.keys("\u{15}");
+    chat.wait_for_prompt();
+    chat.leave();
+    chat.each_once(["path: b.txt", "allowed once", "path: c.txt"]);
+    assert!(world.path("b.txt").exists() && !world.path("c.txt").exists());
 }

@@ -9,6 +9,7 @@ mod interrupts;
 mod killed;
 mod parallel;
 mod paste;
+mod pictures;
 mod resize;
 mod steering;
 mod wide;

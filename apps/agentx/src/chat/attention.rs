@@ -1,0 +1,164 @@
+//! Whose the keys are when a question comes: nobody decides about a call by what they were typing for something else.
+//!
+//! A line that is being written stays until its writer pauses; only then the question takes its place. And the keys that answer at
+//! once do so when the question has been on the screen for a moment, once for each press: a key that is held, or hit
+//! twice, does not answer the next question unseen. What time it is comes in.
+
+use agentx::types::ApprovalDecision;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tokio::time::{Duration, Instant};
+
+/// Who has not typed for so long has paused, and who has seen a question for so long may have read it.
+pub(super) const MOMENT: Duration = Duration::from_millis(300);
+
+/// When a person typed, and since when they are asked.
+#[derive(Debug, Default)]
+pub(super) struct Attention {
+    /// The last key of any kind.
+    typed: Option<Instant>,
+    /// Since when the question that is open now can be seen.
+    asked: Option<Instant>,
+    /// The question waits for a pause before it takes the line.
+    waits: bool,
+    /// The last press of a key that answers at once.
+    pressed: Option<Instant>,
+}
+
+impl Attention {
+    /// A key was pressed, or something was pasted.
+    pub(super) fn typed(&mut self, now: Instant) {
+        self.typed = Some(now);
+    }
+
+    /// A question can be seen from now on; says whether it takes the line at once.
+    pub(super) fn asked(&mut self, now: Instant) -> bool {
+        self.asked = Some(now);
+        self.waits = self.typed.is_some_and(|typed| now < typed + MOMENT);
+        !self.waits
+    }
+
+    /// No question is open any more.
+    pub(super) fn settled(&mut self) {
+        (self.asked, self.waits) = (None, false);
+    }
+
+    /// Whether the question has to wait: the line is still what it was before.
+    pub(super) fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// How long until the question takes the line, if nothing is typed until then.
+    pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
+        let typed = self.typed.filter(|_| self.waits)?;
+        Some((typed + MOMENT).saturating_duration_since(now))
+    }
+
+    /// Whether the question takes the line now, after a pause; says so once.
+    pub(super) fn takes_line(&mut self, now: Instant) -> bool {
+        let paused = self.rest(now).is_some_and(|rest| rest.is_zero());
+        self.waits &= !paused;
+        paused
+    }
+
+    /// The line was sent: who wrote it has nothing more to say in it. Says whether a question that has waited takes the next one.
+    pub(super) fn sent(&mut self) -> bool {
+        self.typed = None;
+        std::mem::take(&mut self.waits)
+    }
+
+    /// A key that answers at once was pressed; says whether it does.
+    pub(super) fn pressed(&mut self, now: Instant) -> bool {
+        let is_past = |since: Option<Instant>| since.is_none_or(|since| now >= since + MOMENT);
+        let before = self.pressed.replace(now);
+        self.asked.is_some() && is_past(self.asked) && is_past(before)
+    }
+}
+
+/// What a key decides at once: Alt with the letter that is typed else.
+pub(super) fn decision(key: &KeyEvent) -> Option<ApprovalDecision> {
+    let is_alt = key.modifiers - KeyModifiers::SHIFT == KeyModifiers::ALT;
+    if !is_alt || key.kind == KeyEventKind::Release {
+        return None;
+    }
+    match key.code {
+        KeyCode::Char('y' | 'Y') => Some(ApprovalDecision::Once),
+        KeyCode::Char('s' | 'S') => Some(ApprovalDecision::Session),
+        KeyCode::Char('a' | 'A') => Some(ApprovalDecision::Always),
+        KeyCode::Char('n' | 'N') => Some(ApprovalDecision::Deny),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_line_that_is_being_written_stays_until_its_writer_pauses() {
+        let (mut attention, start) = (Attention::default(), Instant::now());
+        attention.typed(start);
+        assert!(!attention.asked(start + millis(100)));
+        attention.typed(start + millis(250));
+        assert_eq!(attention.rest(start + millis(400)), Some(millis(150)));
+        assert!(!attention.takes_line(start + millis(549)) && attention.waits());
+        assert!(attention.takes_line(start + millis(550)) && !attention.waits());
+        assert_eq!(attention.rest(start + millis(900)), None);
+        assert!(!attention.takes_line(start + millis(900)), "it is said once");
+    }
+
+    #[test]
+    fn who_does_not_type_is_asked_at_once() {
+        let (mut attention, start) = (Attention::default(), Instant::now());
+        assert!(attention.asked(start));
+        attention.settled();
+        attention.typed(start);
+        assert!(attention.asked(start + MOMENT));
+        attention.settled();
+        attention.typed(start + millis(500));
+        assert!(!attention.asked(start + millis(600)));
+        assert!(attention.sent() && !attention.waits() && !attention.sent());
+    }
+
+    #[test]
+    fn a_key_answers_what_was_seen_and_once() {
+        let (mut attention, start) = (Attention::default(), Instant::now());
+        assert!(!attention.pressed(start), "nothing is asked");
+        let asked = start + millis(1_000);
+        attention.asked(asked);
+        assert!(!attention.pressed(asked + millis(299)), "typed ahead");
+        assert!(!attention.pressed(asked + millis(310)), "held");
+        assert!(attention.pressed(asked + millis(610)));
+        // The next question comes at once; the key is still held, or bounces.
+        attention.settled();
+        let asked = asked + millis(620);
+        attention.asked(asked);
+        for held in 1..40 {
+            assert!(!attention.pressed(asked + millis(held * 33)));
+        }
+        assert!(attention.pressed(asked + millis(40 * 33 + 300)));
+    }
+
+    #[test]
+    fn only_alt_with_a_letter_decides() {
+        let key = |c, modifiers| decision(&KeyEvent::new(KeyCode::Char(c), modifiers));
+        assert_eq!(key('y', KeyModifiers::ALT), Some(ApprovalDecision::Once));
+        assert_eq!(key('s', KeyModifiers::ALT), Some(ApprovalDecision::Session));
+        assert_eq!(
+            key('A', KeyModifiers::ALT | KeyModifiers::SHIFT),
+            Some(ApprovalDecision::Always)
+        );
+        assert_eq!(key('n', KeyModifiers::ALT), Some(ApprovalDecision::Deny));
+        for (c, modifiers) in [
+            ('y', KeyModifiers::NONE),
+            ('A', KeyModifiers::SHIFT),
+            ('y', KeyModifiers::CONTROL | KeyModifiers::ALT),
+            ('b', KeyModifiers::ALT),
+        ] {
+            assert_eq!(key(c, modifiers), None, "{c} {modifiers:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The line while a question is open: whose it is, and the keys that answer without it.
+
+use agentx::types::ToolCallId;
+use crossterm::event::KeyEvent;
+use tokio::time::Instant;
+
+use super::{Chat, Face, Flow, attention};
+use crate::error::CliError;
+use crate::render::approval::{self, Answer};
+
+/// What is said to a key that came too early to be an answer.
+const TOO_EARLY: &str = "asked only just now; the same key again answers";
+
+impl Chat<'_> {
+    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
+    pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
+        let may_answer = self.question().is_some();
+        match self.desk.question() {
+            Some(question) if Some(&question.tool_call_id) != before => {
+                let file = self.before(question).await;
+                let text = approval::put(question, &file, may_answer, self.console.out_style());
+                self.transcript.aside(&text);
+                if !may_answer {
+                    return;
+                }
+                if matches!(self.face, Face::Lines { .. }) {
+                    let prompt = approval::prompt_of_lines(self.console.out_style());
+                    self.transcript.aside(prompt);
+                }
+                self.ask_in_line();
+            }
+            Some(_) => {}
+            None => self.take_line_back(),
+        }
+    }
+
+    /// Whether what is written now is the answer to a question.
+    pub(super) fn asks_in_line(&self) -> bool {
+        self.question().is_some() && !self.attention.waits()
+    }
+
+    /// A question has come: it takes the line, or waits until who writes there pauses.
+    pub(super) fn ask_in_line(&mut self) {
+        self.drop_answer();
+        let keys = matches!(self.face, Face::Editor { .. });
+        if self.attention.asked(Instant::now()) || !keys {
+            self.editor.stash();
+        }
+    }
+
+    /// The pause has come that a question waits for.
+    pub(super) fn give_line_to_question(&mut self) {
+        if self.attention.takes_line(Instant::now()) {
+            self.editor.stash();
+            self.pace.hurry();
+        }
+    }
+
+    /// What was written is sent; a question that has waited may have the line.
+    pub(super) fn line_was_sent(&mut self) {
+        if self.attention.sent() {
+            self.editor.stash();
+        }
+    }
+
+    /// No question is open: the line is what it was before, with what was written since, unless that was an answer.
+    pub(super) fn take_line_back(&mut self) {
+        self.attention.settled();
+        if self.editor.is_stashed() {
+            self.drop_answer();
+            self.editor.stash();
+            self.editor.unstash();
+        }
+    }
+
+    /// An answer to a question that is settled is none to the next one, and nothing to say to the agent.
+    fn drop_answer(&mut self) {
+        if self.editor.is_stashed() && approval::parse(self.editor.text()).is_some() {
+            self.editor.clear();
+        }
+    }
+
+    /// Whether a key answers the question that is open, whatever is written. With the keys of vi only where nothing is: Esc and a letter,
+    /// typed fast, look like the letter with Alt.
+    pub(super) fn decides_at_once(&self, key: &KeyEvent) -> bool {
+        attention::decision(key).is_some()
+            && matches!(self.face, Face::Editor { .. })
+            && self.question().is_some()
+            && self.editor.wanted().is_none()
+            && (self.editor.text().is_empty() || !self.editor.is_vi())
+    }
+
+    /// Answers so; a key that comes before the question can have been read does not.
+    pub(super) async fn decide_at_once(&mut self, key: &KeyEvent) -> Result<Flow, CliError> {
+        let Some(decision) = attention::decision(key) else {
+            return Ok(Flow::On);
+        };
+        if !self.attention.pressed(Instant::now()) {
+            if let Face::Editor { screen, .. } = &mut self.face {
+                screen.set_hint(TOO_EARLY.to_owned());
+            }
+            return Ok(Flow::On);
+        }
+        self.answer(Answer {
+            decision,
+            note: None,
+            pattern: None,
+        })
+        .await
+    }
+}
