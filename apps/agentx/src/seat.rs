@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx::config::{ModelOffer, Origin, Settings, nearest};
 use agentx::runtime::{ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery};
-use agentx::types::{AgentKind, Api, ConfigChange, ModelSpec, SessionId};
+use agentx::types::{AgentConfig, AgentKind, Api, ConfigChange, ModelSpec, Prices, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
@@ -184,6 +184,21 @@ async fn of_file(
     named.workspace = place.workspace().map(str::to_owned);
     let config = place.runtime().agent(&named).await?;
     Ok(NewAgent::of_file(config, named))
+}
+
+/// What a person should know of a limit of money: where nobody knows what the model costs, it holds nothing back.
+pub(crate) fn note_of_cost(agent: &AgentConfig) -> Option<String> {
+    let model = &agent.model;
+    let is_unknown = agent.limits.max_cost.is_some()
+        && agent.kind == AgentKind::React
+        && model.prices == Prices::default()
+        && model.api != Api::Scripted;
+    is_unknown.then(|| {
+        format!(
+            "note: nobody knows what {} costs, so the limit of money counts nothing; models.{}.prices says it\n",
+            model.id, model.id
+        )
+    })
 }
 
 /// The limits that flags name.

@@ -41,5 +41,8 @@ fn a_broken_stream_shows_what_came_of_it() {
     assert_eq!(ran.code, Some(5), "{ran}");
     assert_eq!(ran.result()["message"]["content"][0]["text"], "你好", "{ran}");
     assert_eq!(ran.result()["stop_reason"], "broken", "{ran}");
-    assert!(!ran.stderr.contains("resume"), "there is no session to go on with: {ran}");
+    assert!(
+        !ran.stderr.contains("resume"),
+        "there is no session to go on with: {ran}"
+    );
 }

@@ -68,7 +68,11 @@ fn words_that_are_no_text_are_a_mistake_and_no_panic() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("UTF-8"), "{said}");
-        assert_eq!(output.stdout.is_empty(), before.len() < 3, "a result where one was wanted");
+        assert_eq!(
+            output.stdout.is_empty(),
+            before.len() < 3,
+            "a result where one was wanted"
+        );
     }
 }
 
@@ -90,7 +94,10 @@ fn a_beginning_that_many_sessions_have_says_so() {
     }
     let ran = sandbox.run(&["sessions", "show", "ses_"]);
     assert_eq!(ran.code, Some(8), "{ran}");
-    assert!(ran.stderr.starts_with("error: \"ses_\" fits many sessions"), "{ran}");
+    assert!(
+        ran.stderr.starts_with("error: \"ses_\" fits many sessions"),
+        "{ran}"
+    );
 }
 
 #[test]

@@ -58,3 +58,47 @@ fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
         assert!(!ran.to_string().contains("sk-secret-key"), "{ran}");
     }
 }
+
+#[test]
+fn an_answer_that_is_cut_off_or_declined_says_so_to_people_and_programs() {
+    for (why, told) in [
+        ("max_tokens", "the answer is cut off"),
+        ("refusal", "the model declined"),
+    ] {
+        let body = format!(
+            r#"{{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[{{"type":"text","text":"half of"}}],"stop_reason":"{why}","usage":{{"input_tokens":1,"output_tokens":2}}}}"#
+        );
+        let sandbox = Sandbox::new()
+            .env("ANTHROPIC_API_KEY", "sk-test")
+            .env("ANTHROPIC_BASE_URL", &server("200 OK", body.leak()));
+        let ran = sandbox.run(&[
+            "run",
+            "--model",
+            "opus",
+            "--max-cost",
+            "1",
+            "--output-format",
+            "json",
+            "hello",
+        ]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert!(!ran.stderr.contains("costs"), "it has a price: {ran}");
+        assert_eq!(ran.result()["text"], "half of", "{ran}");
+        assert_eq!(ran.result()["stop_reason"], why, "{ran}");
+        assert!(ran.stderr.contains(told), "{ran}");
+    }
+}
+
+#[test]
+fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
+    let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
+    let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &server("200 OK", body));
+    let ran = sandbox.run(&["run", "--model", "openai/own", "--max-cost", "1", "hello"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran}");
+    assert!(
+        ran.stderr.starts_with("note: nobody knows what own costs"),
+        "{ran}"
+    );
+    let ran = sandbox.run(&["run", "--model", "openai/own", "hello"]);
+    assert_eq!(ran.stderr, "", "{ran}");
+}

@@ -2,8 +2,6 @@
 
 use clap::{Args, Subcommand};
 
-use super::numbers;
-
 /// `agentx approvals`
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
@@ -57,9 +55,9 @@ pub(crate) struct TrialArgs {
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub(crate) session: Option<String>,
     /// In so many sessions, the latest first
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = numbers::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) last: usize,
     /// Show at most so many calls
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = numbers::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: usize,
 }

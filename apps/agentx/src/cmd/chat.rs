@@ -112,6 +112,9 @@ async fn chat(
         // As a headless run leaves it that was killed: a person is here now, and should know.
         console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
     }
+    if let Some(note) = seat::note_of_cost(config) {
+        console.say(&note);
+    }
     let inputs = typed.unwrap_or_else(|| inputs(console));
     let (mut face, history) = face(console, settings)?;
     greet(&mut face, &text, console)?;

@@ -1,7 +1,7 @@
 //! The object that ends every machine-readable output, in failure too.
 
 use agentx::runtime::SessionState;
-use agentx::types::{NanoUsd, RunId, RunStatus, SessionId, Usage};
+use agentx::types::{NanoUsd, RunId, RunStatus, SessionId, StopReason, Usage};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -18,6 +18,8 @@ pub(crate) struct RunResult {
     pub(crate) status: Option<RunStatus>,
     /// The last answer, as far as it came.
     pub(crate) text: String,
+    /// Why the last answer ended.
+    pub(crate) stop_reason: Option<StopReason>,
     /// Tokens of the run.
     pub(crate) usage: Usage,
     /// Money of the run.
@@ -78,6 +80,10 @@ impl RunResult {
             "duration_ms": self.duration_ms,
             "exit_code": self.exit().code(),
         });
+        // Only of an answer that is not all that it would have been.
+        if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal)) = self.stop_reason {
+            object["stop_reason"] = json!(why);
+        }
         if let Some(error) = &self.error {
             object["error"] = error.to_json();
         }

@@ -59,6 +59,8 @@ pub(crate) struct Transcript {
     attempt: String,
     /// Whether words of an answer came that has not ended.
     answers: bool,
+    /// Whether an answer has begun, and neither words nor calls of it came.
+    is_wordless: bool,
     /// Whoever has this says himself how the run failed.
     silent_end: bool,
     /// What the last run cost, where that is told after it.
@@ -174,12 +176,9 @@ impl Transcript {
         match event {
             RuntimeEvent::TextDelta(delta) => self.stream(Open::Answer, &delta.text),
             RuntimeEvent::MessageStart(_) => self.begin(),
-            RuntimeEvent::MessageStop(stop) => {
-                // What broke off is told by the error that follows, or else by the answer that is begun again.
-                self.answers &= stop.stop_reason == StopReason::Broken;
-                self.end_line();
-            }
+            RuntimeEvent::MessageStop(stop) => self.message_end(stop.stop_reason),
             RuntimeEvent::ToolCallRequested(call) => {
+                self.is_wordless = false;
                 self.remember(&call.tool_call_id, &call.name, describe(&call.input));
                 self.note_order(call);
             }
@@ -209,14 +208,31 @@ impl Transcript {
     /// An answer begins; the one before may have broken off without a word, as when the process was killed.
     fn begin(&mut self) {
         self.cleaner = Cleaner::default();
+        self.is_wordless = true;
         if std::mem::take(&mut self.answers) {
             let line = self.style.warn("… broken off; asked again");
             self.aside(&line);
         }
     }
 
+    /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from one that is whole.
+    fn message_end(&mut self, why: StopReason) {
+        // What broke off is told by the error that follows, or else by the answer that is begun again.
+        self.answers &= why == StopReason::Broken;
+        self.end_line();
+        let told = match why {
+            StopReason::MaxTokens => "the answer is cut off: it reached its longest length",
+            StopReason::Refusal => "the model declined to answer",
+            StopReason::EndTurn if self.is_wordless => "the model said nothing",
+            _ => return,
+        };
+        let line = self.style.warn(&format!("{}{told}", self.style.sign("… ", "")));
+        self.aside(&line);
+    }
+
     fn stream(&mut self, kind: Open, text: &str) {
         self.answers |= kind == Open::Answer;
+        self.is_wordless &= kind != Open::Answer;
         let mut shown = String::with_capacity(text.len());
         self.cleaner.push(text, &mut shown);
         if shown.is_empty() {

@@ -51,6 +51,7 @@ impl Ending {
         match event {
             RuntimeEvent::MessageStart(_) => self.partial.clear(),
             RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
+            RuntimeEvent::MessageStop(stop) => self.result.stop_reason = Some(stop.stop_reason),
             RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_none() => {
                 self.last_error = Some((error.code.clone(), error.message.clone()));
             }

@@ -112,6 +112,9 @@ pub(crate) async fn with_session(
     console: &mut Console,
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
+    if let Some(note) = seat::note_of_cost(&before.config) {
+        console.say(&note);
+    }
     let (after, shown_from) = beginning::places(&before, prompt.is_some());
     let events = Follower::new(session.clone(), after, View::Runtime).await?;
     let facts = match (args.output_format, args.view) {

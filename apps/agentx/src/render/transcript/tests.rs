@@ -1,7 +1,7 @@
 //! Runs as they are told: failures once, notes between lines.
 
 use super::*;
-use agentx::types::{Chunk, ErrorRaised, Medium, ToolCompleted};
+use agentx::types::{Chunk, ErrorRaised, Medium, MessageId, MessageStop, ToolCompleted, Usage};
 
 fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
     ErrorRaised {
@@ -146,4 +146,32 @@ fn reasoning_folds_into_its_length() {
         "\nthinking:\nmore of it\nYes.",
         "shown from its beginning"
     );
+}
+
+#[test]
+fn an_answer_that_is_not_whole_says_so() {
+    let stop = |stop_reason| {
+        RuntimeEvent::from(MessageStop {
+            message_id: MessageId::new("msg_1"),
+            stop_reason,
+            usage: Usage::default(),
+        })
+    };
+    let told = |words: &str, stop_reason| {
+        let mut transcript = Transcript::new(Style::default(), 80);
+        transcript.begin();
+        if !words.is_empty() {
+            transcript.stream(Open::Answer, words);
+        }
+        transcript.event(&stop(stop_reason));
+        text(&mut transcript)
+    };
+    assert_eq!(told("one two", StopReason::EndTurn), "one two\n");
+    assert_eq!(
+        told("one two", StopReason::MaxTokens),
+        "one two\n… the answer is cut off: it reached its longest length\n"
+    );
+    assert_eq!(told("", StopReason::Refusal), "… the model declined to answer\n");
+    assert_eq!(told("", StopReason::EndTurn), "… the model said nothing\n");
+    assert_eq!(told("", StopReason::ToolUse), "");
 }
