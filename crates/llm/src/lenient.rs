@@ -226,3 +226,58 @@ pub(crate) fn without_duplicates(data: &str) -> Option<String> {
         .ok()
         .map(|object| serde_json::Value::Object(object).to_string())
 }
+
+/// The same JSON with U+FFFD where an escape is half of a character, as servers write that cut text in the middle of one:
+/// `"\ud83d"`. No reader takes those. `None` where every character is whole.
+pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
+    let mut whole = String::new();
+    let mut kept = 0;
+    let mut at = 0;
+    while let Some(escape) = data[at..].find('\\').map(|found| at + found) {
+        at = escape + 2;
+        let (end, is_half) = match (unit(data, escape), unit(data, escape + UNIT)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (escape + 2 * UNIT, false),
+            (Some(0xd800..=0xdfff), _) => (escape + UNIT, true),
+            // What is escaped by a character that is longer than a byte is no JSON; nothing is done about it here.
+            _ if data.is_char_boundary(at) => (at, false),
+            _ => return None,
+        };
+        if is_half {
+            whole.push_str(&data[kept..escape]);
+            whole.push('\u{fffd}');
+            kept = end;
+        }
+        at = end;
+    }
+    (kept > 0).then(|| whole + &data[kept..])
+}
+
+/// How long `\uXXXX` is.
+const UNIT: usize = 6;
+
+/// The number of an escape `\uXXXX` that begins here, if one does.
+fn unit(data: &str, at: usize) -> Option<u16> {
+    let digits = data.get(at..at + UNIT)?.strip_prefix("\\u")?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_of_characters_are_replaced_and_nothing_else() {
+        for (data, whole) in [
+            (r#""a \ud83d b""#, Some("\"a \u{fffd} b\"")),
+            (r#""\ude00""#, Some("\"\u{fffd}\"")),
+            (r#""\ud83d\ud83d\ude00""#, Some("\"\u{fffd}\\ud83d\\ude00\"")),
+            (r#""\ud83d\ude00 \u00e9 \n é""#, None),
+            (r#""\\ud83d""#, None),
+            ("\"\\ud83", None),
+            ("\\é", None),
+            ("\\", None),
+        ] {
+            assert_eq!(with_whole_characters(data).as_deref(), whole, "{data}");
+        }
+    }
+}

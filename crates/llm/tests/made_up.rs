@@ -573,3 +573,29 @@ fn bodies_that_are_errors() {
         assert!(events.is_empty(), "{body}");
     }
 }
+
+#[test]
+fn half_a_character_is_replaced_and_the_answer_goes_on() {
+    let chat = concat!(
+        r#"data: {"choices":[{"index":0,"delta":{"content":"cut \ud83d here"},"finish_reason":"stop"}]}"#,
+        "\n\ndata: [DONE]\n\n"
+    );
+    let claude = concat!(
+        r#"data: {"type":"message_start","message":{"id":"msg_1","model":"m"}}"#,
+        "\n\n",
+        r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        "\n\n",
+        r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"cut \ud83d here"}}"#,
+        "\n\n",
+        r#"data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+        "\n\n",
+        r#"data: {"type":"message_stop"}"#,
+        "\n\n",
+    );
+    for (api, stream) in [(Api::OpenaiChat, chat), (Api::Anthropic, claude)] {
+        let (events, result) = decode(api, [stream.as_bytes()]);
+        result.expect("the stream is whole");
+        let text = accumulate(&events).message.text();
+        assert_eq!(text, "cut \u{fffd} here", "{api:?}");
+    }
+}

@@ -7,7 +7,7 @@ use super::block::{Block, HeldCall};
 use super::wire::{Body, Delta, Event, MessageStart, UsageWire};
 use crate::emit::Emitter;
 use crate::error;
-use crate::lenient::Count;
+use crate::lenient::{self, Count};
 use crate::sse;
 use crate::stream::{Head, StreamContext, StreamError};
 
@@ -152,7 +152,12 @@ impl Answer {
         }
         let mut event: Event<'_> = match serde_json::from_str(data) {
             Ok(event) => event,
-            Err(error) => return self.odd_event(&error, data),
+            Err(error) => {
+                return match lenient::with_whole_characters(data) {
+                    Some(whole) => self.event(&whole, out),
+                    None => self.odd_event(&error, data),
+                };
+            }
         };
         match event.kind.as_deref() {
             Some("content_block_delta") => {

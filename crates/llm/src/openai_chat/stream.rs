@@ -166,6 +166,8 @@ impl Answer {
         let mut chunk = match parse(data) {
             Ok(chunk) => chunk,
             Err(error) => {
+                let whole = lenient::with_whole_characters(data);
+                let data = whole.as_deref().unwrap_or(data);
                 repaired = lenient::without_duplicates(data).ok_or(error)?;
                 parse(&repaired)?
             }
