@@ -1,11 +1,11 @@
 //! A session that somebody goes on with from another directory than its own: what files and configuration say there holds,
 //! and what is missing is said.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentx::assembly::tools_lacking;
 use agentx::config::{Loaded, Places};
-use agentx::types::AgentConfig;
+use agentx::types::{AgentConfig, SessionId};
 
 use crate::args::{AgentArgs, Global};
 use crate::compose::{Place, build_node};
@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::seat::{self, Target};
 use crate::start::{lookup, settings_aloud};
+use crate::told;
 
 /// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
 /// place become those of that directory, as if it had been named. Must be called inside an async runtime.
@@ -50,15 +51,15 @@ pub(crate) async fn place_of(
         }
         _ => place,
     };
-    console.say(&lacks(&place, &config));
+    console.say(&lacks(&place, &loaded.settings.data_dir, &id, &config));
     Ok(place)
 }
 
-/// What a person should know about tools that the session had and that are not there.
-fn lacks(place: &Place, agent: &AgentConfig) -> String {
+/// What a person should know about tools that the session had and that are not there; said once, until it is other ones.
+fn lacks(place: &Place, data_dir: &Path, id: &SessionId, agent: &AgentConfig) -> String {
     let here = place.runtime().tools();
     let lacking = tools_lacking(agent, &here);
-    if lacking.is_empty() {
+    if !told::is_news(data_dir, id, &lacking.join(", ")) {
         return String::new();
     }
     let workspace = &agent.workspace;

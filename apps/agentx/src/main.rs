@@ -27,6 +27,7 @@ mod runtime_error;
 mod seat;
 mod signals;
 mod start;
+mod told;
 #[cfg(test)]
 mod testing;
 

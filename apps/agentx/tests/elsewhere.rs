@@ -66,4 +66,6 @@ fn a_session_goes_on_from_elsewhere_with_its_own_tools() {
         third.stderr.contains("note: the session works in") && third.stderr.contains("greet"),
         "{third}"
     );
+    let fourth = again();
+    assert!(!fourth.stderr.contains("note: the session works in"), "it is said once: {fourth}");
 }

@@ -49,7 +49,15 @@ impl Performance {
         true
     }
 
-    /// What was said so far and received by [`Self::until`].
+    /// Waits for what is said next, and tells how many events came together; `None` at the end.
+    pub async fn next(&mut self) -> Option<usize> {
+        match self.receive().await {
+            true => self.said.batches.last().copied(),
+            false => None,
+        }
+    }
+
+    /// What was said so far and received by [`Self::until`] or [`Self::next`].
     pub fn said(&self) -> &Said {
         &self.said
     }

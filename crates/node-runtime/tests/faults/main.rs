@@ -1,4 +1,4 @@
-//! Model calls against a real HTTP server that misbehaves. Each case is a list of replies and the exact events that follow.
+//! Model calls against a real HTTP server that misbehaves, or answers faster than anybody reads. Each case is a list of replies and the exact events that follow.
 //! Nothing sleeps: waits between attempts are recorded, not waited for, and limits are milliseconds where they are the
 //! subject.
 
@@ -11,6 +11,7 @@
 
 mod answers;
 mod cancel;
+mod flow;
 mod network;
 mod proxy;
 mod secrets;

@@ -1,0 +1,86 @@
+//! What a person was told about a session already, so that it is not said again each time that they go on with it.
+//!
+//! It is a small file beside the log, of the latest sessions alone. Where it cannot be read or written things are said once more:
+//! that harms nobody.
+
+use std::fs;
+use std::path::Path;
+
+use agentx::types::SessionId;
+
+/// Beside the log.
+const FILE: &str = "told";
+/// Sessions that are remembered.
+const MOST: usize = 500;
+
+/// Takes note that this is said of the session now; an empty `what` that there is nothing to say any more. Returns whether it is
+/// news.
+pub(crate) fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
+    let file = data_dir.join(FILE);
+    let before = fs::read_to_string(&file).unwrap_or_default();
+    let Some(after) = noted(&before, session.as_str(), what) else {
+        return false;
+    };
+    // In one piece, also where another process does the same.
+    let new = data_dir.join(format!("{FILE}.{}", std::process::id()));
+    if fs::write(&new, after)
+        .and_then(|()| fs::rename(&new, &file))
+        .is_err()
+    {
+        let _ = fs::remove_file(&new);
+    }
+    !what.is_empty()
+}
+
+/// The notes with this one, the latest last; `None` where it stands there already.
+fn noted(before: &str, session: &str, what: &str) -> Option<String> {
+    let of_session = |line: &&str| line.split_once('\t').is_some_and(|(id, _)| id == session);
+    let said = before
+        .lines()
+        .find(of_session)
+        .and_then(|line| line.split_once('\t'));
+    if said.map_or("", |(_, said)| said) == what {
+        return None;
+    }
+    let mut lines: Vec<&str> = before.lines().filter(|line| !of_session(line)).collect();
+    let line = format!("{session}\t{what}");
+    if !what.is_empty() {
+        lines.push(&line);
+    }
+    let first = lines.len().saturating_sub(MOST);
+    Some(lines[first..].iter().map(|line| format!("{line}\n")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thing_is_news_once_and_again_when_it_has_changed() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, two) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
+        let news = |session, what| is_news(place.path(), session, what);
+        assert!(!news(&one, ""), "nothing is no news");
+        assert!(news(&one, "brew, bake") && news(&two, "brew"));
+        assert!(!news(&one, "brew, bake") && !news(&two, "brew"));
+        assert!(news(&one, "brew"));
+        assert!(
+            !news(&one, "") && news(&one, "brew"),
+            "it came back, and went again"
+        );
+        assert!(
+            is_news(&place.path().join("none"), &one, "brew"),
+            "it cannot be kept"
+        );
+    }
+
+    #[test]
+    fn only_the_latest_are_remembered() {
+        let mut notes = String::new();
+        for n in 0..MOST + 3 {
+            notes = noted(&notes, &format!("ses_{n}"), "brew").unwrap();
+        }
+        assert_eq!(notes.lines().count(), MOST);
+        assert!(notes.starts_with("ses_3\t") && notes.ends_with(&format!("ses_{}\tbrew\n", MOST + 2)));
+    }
+}

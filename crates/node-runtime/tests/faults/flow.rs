@@ -1,0 +1,110 @@
+//! How the pieces of a stream are said: one by one where they come slowly, together where they flow; none is lost, each is told
+//! apart, and their order stays. Time stands still unless the test moves it.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use agentx_testing::{Gate, Reply, TestServer, fixture, start, wire};
+use agentx_types::EnvironmentEvent as E;
+
+use crate::Caller;
+
+/// Longer than pieces that flow are apart.
+const SLOW: Duration = Duration::from_millis(6);
+/// Pieces that come close behind each other before a stream counts as one that flows.
+const FLOWS: usize = 16;
+
+/// Time that does not move on by itself: it would, in a paused runtime that waits for a socket, were nothing at work.
+struct StandingStill(
+    #[expect(dead_code, reason = "what is at work waits until it is dropped")] mpsc::Sender<()>,
+);
+
+impl StandingStill {
+    fn new() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        tokio::task::spawn_blocking(move || receiver.recv());
+        Self(sender)
+    }
+}
+
+fn word(n: usize) -> String {
+    format!("word{n} ")
+}
+
+/// The words that were said, one for each event.
+fn words(said: &agentx_testing::Said) -> Vec<String> {
+    let text = |event: &E| match event {
+        E::TextChunk(chunk) => Some(chunk.text.clone()),
+        _ => None,
+    };
+    said.events.iter().filter_map(text).collect()
+}
+
+/// A stream that begins, says these words, each in a piece of its own, and ends.
+fn said_fast(count: usize) -> Reply {
+    let begun = Reply::stream().then(wire::anthropic_start());
+    let words = (0..count).fold(begun, |reply, n| reply.then(wire::anthropic_delta(&word(n))));
+    words.then(wire::anthropic_end())
+}
+
+#[tokio::test(start_paused = true)]
+async fn pieces_that_flow_are_said_together_and_told_apart() {
+    let _still = StandingStill::new();
+    let server = TestServer::start([said_fast(100)]).await;
+    let said = Caller::at(&server.url()).call().await;
+    let expected: Vec<String> = (0..100).map(word).collect();
+    assert_eq!(words(&said), expected);
+    // The start, which is two events, and what comes before it is known that the stream flows.
+    let (alone, together) = said.batches.split_at(FLOWS - 1);
+    assert_eq!(alone, [&[2][..], &[1; FLOWS - 2]].concat());
+    // All the rest in one, with the bill and the end of the stream.
+    assert_eq!(together, [100 - (FLOWS - 2) + 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pieces_that_come_slowly_are_said_at_once() {
+    let _still = StandingStill::new();
+    let gates: Vec<Gate> = (0..40).map(|_| Gate::closed()).collect();
+    let begun = Reply::stream().then(wire::anthropic_start());
+    let slow = gates.iter().enumerate().fold(begun, |reply, (n, gate)| {
+        reply.then_stall(gate).then(wire::anthropic_delta(&word(n)))
+    });
+    let server = TestServer::start([slow.then(wire::anthropic_end())]).await;
+    let caller = Caller::at(&server.url());
+    let mut call = start(&caller.effector, fixture::call(caller.request()));
+    assert_eq!(call.next().await, Some(2));
+    for (n, gate) in gates.iter().enumerate().take(39) {
+        tokio::time::advance(SLOW).await;
+        gate.open();
+        // Time stands still now: it is said without being waited for.
+        assert_eq!(call.next().await, Some(1), "{}", word(n));
+    }
+    tokio::time::advance(SLOW).await;
+    gates[39].open();
+    let said = call.finish().await;
+    let expected: Vec<String> = (0..40).map(word).collect();
+    assert_eq!(words(&said), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_held_back_is_said_where_nothing_follows() {
+    let _still = StandingStill::new();
+    let gate = Gate::closed();
+    let begun = Reply::stream().then(wire::anthropic_start());
+    let flowing = (0..FLOWS - 1).fold(begun, |reply, n| reply.then(wire::anthropic_delta(&word(n))));
+    let reply = flowing.then_stall(&gate).then(wire::anthropic_end());
+    let server = TestServer::start([reply]).await;
+    let caller = Caller::at(&server.url());
+    let mut call = start(&caller.effector, fixture::call(caller.request()));
+    for n in 0..FLOWS - 1 {
+        assert_eq!(call.next().await, Some(if n == 0 { 2 } else { 1 }));
+    }
+    // The last one would be said with the next ones, which do not come.
+    gate.reached().await;
+    tokio::time::advance(SLOW).await;
+    assert_eq!(call.next().await, Some(1));
+    assert_eq!(words(call.said()).last(), Some(&word(FLOWS - 2)));
+    gate.open();
+    let said = call.finish().await;
+    assert_eq!(words(&said).len(), FLOWS - 1);
+}
