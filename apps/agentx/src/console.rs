@@ -39,6 +39,19 @@ pub(crate) struct Terminal {
     pub(crate) width: usize,
 }
 
+/// The process's standard output, which is not cut at line ends: what is painted together is written together.
+fn standard_output() -> Box<dyn Write> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+        // Where it was closed there is nothing to write to, which is for the standard library to swallow.
+        if let Ok(own) = io::stdout().as_fd().try_clone_to_owned() {
+            return Box::new(io::BufWriter::new(std::fs::File::from(own)));
+        }
+    }
+    Box::new(io::stdout())
+}
+
 impl Console {
     /// The process's own streams.
     pub(crate) fn of_process() -> Self {
@@ -63,7 +76,7 @@ impl Console {
             width,
         };
         Self {
-            out: Box::new(io::stdout()),
+            out: standard_output(),
             err: Box::new(io::stderr()),
             terminal,
         }

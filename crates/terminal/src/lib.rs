@@ -22,6 +22,7 @@ mod markdown;
 mod painter;
 mod style;
 mod text;
+mod wrap;
 
 pub use markdown::Markdown;
 pub use painter::{LongRows, Painter};

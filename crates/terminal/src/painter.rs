@@ -1,12 +1,13 @@
 //! Frames to bytes. Rows that are done flow up and away and are never touched again; below them a few rows live. Of these only
 //! what changed is written, so a word that streams costs little more than its letters.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::style::Style;
-use crate::text::{Row, Span, grapheme_width, width};
+use crate::text::{Row, Span, grapheme_width, is_plain, width};
 
 /// So many columns are moved down and not written again.
 const WORTH_MOVING: usize = 16;
@@ -67,7 +68,7 @@ impl Painter {
         let live = if live.is_empty() { &empty } else { live };
         let moved = done.len();
         let mut painted = 0;
-        let rows: Vec<Row> = done.iter().chain(live).map(|row| self.fitting(row)).collect();
+        let rows: Vec<Cow<'_, Row>> = done.iter().chain(live).map(|row| self.fitting(row)).collect();
         self.make_room(&rows);
         for (i, row) in rows.iter().enumerate() {
             painted += usize::from(self.paint(i, row));
@@ -119,13 +120,13 @@ impl Painter {
 
     /// Where rows come above others that stay as they are, moves those down: the terminal does that for less than it costs to write
     /// them again.
-    fn make_room(&mut self, rows: &[Row]) {
+    fn make_room(&mut self, rows: &[Cow<'_, Row>]) {
         let before = self.shown.len();
         let Some(more) = rows.len().checked_sub(before).filter(|more| *more > 0) else {
             return;
         };
         let ends = self.shown.iter().rev().zip(rows.iter().rev());
-        let staying = ends.take_while(|(old, new)| old == new).count();
+        let staying = ends.take_while(|(old, new)| *old == new.as_ref()).count();
         let width: usize = self.shown[before - staying..].iter().map(Row::width).sum();
         // All of it has to be on the screen, to be reached.
         if width < WORTH_MOVING || rows.len() > self.rows {
@@ -144,8 +145,11 @@ impl Painter {
         (self.at, self.placed) = (at, None);
     }
 
-    fn fitting(&self, row: &Row) -> Row {
-        row.cut(self.columns)
+    fn fitting<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
+        match row.width() <= self.columns {
+            true => Cow::Borrowed(row),
+            false => Cow::Owned(row.cut(self.columns)),
+        }
     }
 
     /// Writes what is new in a row; whether there was anything.
@@ -246,9 +250,23 @@ impl Painter {
 
 /// How many bytes of text, and how many columns, two rows have in common from their beginning, looks included.
 fn common(old: &Row, new: &Row) -> (usize, usize) {
-    let mut olds = graphemes(old);
-    let (mut bytes, mut columns) = (0, 0);
-    for (text, span) in graphemes(new) {
+    let spans = old.spans.iter().zip(&new.spans);
+    let whole = spans.take_while(|(old, new)| old == new).count();
+    let same = new.spans[..whole].iter();
+    let (mut bytes, mut columns) = same.fold((0, 0), |(bytes, columns), span| {
+        (bytes + span.text.len(), columns + width(&span.text))
+    });
+    if let (Some(old), Some(new)) = (old.spans.get(whole), new.spans.get(whole))
+        && is_plain(&old.text)
+        && is_plain(&new.text)
+    {
+        let letters = old.text.bytes().zip(new.text.bytes());
+        let same = letters.take_while(|(old, new)| old == new).count();
+        let same = if old.is_like(new) { same } else { 0 };
+        return (bytes + same, columns + same);
+    }
+    let mut olds = graphemes(&old.spans[whole..]);
+    for (text, span) in graphemes(&new.spans[whole..]) {
         if !olds
             .next()
             .is_some_and(|(old, before)| old == text && before.is_like(span))
@@ -261,7 +279,8 @@ fn common(old: &Row, new: &Row) -> (usize, usize) {
     (bytes, columns)
 }
 
-fn graphemes(row: &Row) -> impl Iterator<Item = (&str, &Span)> {
-    let spans = row.spans.iter();
-    spans.flat_map(|span| span.text.graphemes(true).map(move |text| (text, span)))
+fn graphemes(spans: &[Span]) -> impl Iterator<Item = (&str, &Span)> {
+    spans
+        .iter()
+        .flat_map(|span| span.text.graphemes(true).map(move |text| (text, span)))
 }

@@ -10,7 +10,15 @@ use crate::style::Style;
 
 /// How many columns a text takes.
 pub fn width(text: &str) -> usize {
+    if is_plain(text) {
+        return text.len();
+    }
     text.graphemes(true).map(grapheme_width).sum()
+}
+
+/// Whether each byte is a letter of one column: most of what is said, and known without a table.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// How many columns a character takes as a person sees it: a letter with its marks, a family of emoji.
@@ -172,107 +180,6 @@ impl Line {
     /// Adds text that leads somewhere.
     pub fn push_link(&mut self, text: &str, style: Style, link: &Arc<str>) {
         push(&mut self.spans, text, style, Some(link));
-    }
-
-    /// The rows that it takes on a terminal of so many columns; at least one.
-    pub fn rows(&self, columns: usize) -> Vec<Row> {
-        let mut rows = Rows {
-            line: self,
-            // A wide character needs two columns beside what the row begins with.
-            columns: columns.max(self.rest.width().max(self.first.width()) + 2),
-            done: Vec::new(),
-            row: self.first.clone(),
-            width: self.first.width(),
-            begun: false,
-        };
-        for word in self.words() {
-            rows.word(&word);
-        }
-        if self.spans.is_empty() {
-            trim_end(&mut rows.row);
-        }
-        rows.done.push(rows.row);
-        rows.done
-    }
-
-    /// What may not be broken, with the looks of its parts. Blanks stand by themselves, as do wide characters.
-    fn words(&self) -> Vec<Vec<(&str, &Span)>> {
-        let mut words: Vec<Vec<(&str, &Span)>> = Vec::new();
-        let mut joins = false;
-        for span in &self.spans {
-            for grapheme in span.text.graphemes(true) {
-                let alone = self.verbatim || grapheme == " " || grapheme_width(grapheme) > 1;
-                match words.last_mut() {
-                    Some(word) if joins && !alone => word.push((grapheme, span)),
-                    _ => words.push(vec![(grapheme, span)]),
-                }
-                joins = !alone;
-            }
-        }
-        words
-    }
-}
-
-/// The rows of a line, as they fill.
-struct Rows<'a> {
-    line: &'a Line,
-    columns: usize,
-    done: Vec<Row>,
-    row: Row,
-    width: usize,
-    /// Whether the row has more than what it begins with.
-    begun: bool,
-}
-
-impl Rows<'_> {
-    fn word(&mut self, word: &[(&str, &Span)]) {
-        let wide: usize = word.iter().map(|(text, _)| grapheme_width(text)).sum();
-        let blank = word.first().is_some_and(|(text, _)| *text == " ") && !self.line.verbatim;
-        if self.width + wide > self.columns {
-            if blank {
-                // A blank at the end of a row is not seen, and none begins the next.
-                return;
-            }
-            // Behind nothing but blanks a word stays that would not fit into a row of its own either.
-            let fits_alone = self.line.rest.width() + wide <= self.columns;
-            if self.begun && (fits_alone || !self.row.text().trim().is_empty()) {
-                self.next_row();
-            }
-        }
-        if blank && !self.begun && !self.done.is_empty() {
-            return;
-        }
-        for (text, like) in word {
-            let wide = grapheme_width(text);
-            if self.width + wide > self.columns {
-                self.next_row();
-            }
-            self.row.push_like(text, like);
-            self.width += wide;
-            self.begun = true;
-        }
-    }
-
-    fn next_row(&mut self) {
-        let next = self.line.rest.clone();
-        self.width = next.width();
-        self.begun = false;
-        let mut full = std::mem::replace(&mut self.row, next);
-        if !self.line.verbatim {
-            trim_end(&mut full);
-        }
-        self.done.push(full);
-    }
-}
-
-/// Takes blanks away from the end of a row.
-fn trim_end(row: &mut Row) {
-    while let Some(last) = row.spans.last_mut() {
-        last.text.truncate(last.text.trim_end_matches(' ').len());
-        if !last.text.is_empty() {
-            break;
-        }
-        row.spans.pop();
     }
 }
 

@@ -103,6 +103,11 @@ impl Chat {
         }
     }
 
+    /// What the terminal is sent next; `None` where that takes too long.
+    pub(crate) fn read(&mut self, patience: Duration) -> Option<Vec<u8>> {
+        self.output.recv_timeout(patience).ok().map(|(_, bytes)| bytes)
+    }
+
     pub(crate) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("a terminal");
     }

@@ -27,13 +27,23 @@ pub(super) fn voices(console: &Console, face: &Face, thinking: Thinking) -> (Tra
     (transcript, cast)
 }
 
-/// Words that stream are shown so often, however fast they come; more than this nobody sees.
-const FRAME: Duration = Duration::from_millis(33);
+/// Words that stream are shown so often at most, however fast they come.
+const FRAME: Duration = Duration::from_millis(2);
+/// Where a frame costs much, such as in a long table, the next ones come so seldom that painting takes a twentieth of the time;
+const SHARE: u32 = 20;
+/// but they come so often.
+const SLOWEST: Duration = Duration::from_millis(33);
+/// How things stand is looked at so often while words stream.
+const STATUS: Duration = Duration::from_millis(100);
 
 /// When the screen was written last, and whether something waits to be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
     painted: Option<Instant>,
+    /// What frames cost: mostly those before the last one, so that one that was held up makes nothing wait.
+    cost: Duration,
+    /// When it was looked at last how things stand, and since when went on then what did.
+    looked: Option<(Instant, Option<Instant>)>,
     waits: bool,
     hurries: bool,
     /// The session had something to say since.
@@ -53,10 +63,45 @@ impl Pace {
         self.heard = true;
     }
 
+    /// When the next frame may come.
+    fn next(&self) -> Option<Instant> {
+        let gap = (self.cost * SHARE).clamp(FRAME, SLOWEST);
+        self.painted.map(|painted| painted + gap)
+    }
+
+    /// A frame is painted.
+    fn begin(&mut self, now: Instant) {
+        *self = Self {
+            painted: Some(now),
+            cost: self.cost,
+            looked: self.looked,
+            streams: self.heard,
+            ..Self::default()
+        };
+    }
+
+    /// It is painted.
+    fn end(&mut self, now: Instant) {
+        let cost = self.painted.map_or(Duration::ZERO, |begun| now - begun);
+        self.cost = (self.cost * 7 + cost) / 8;
+    }
+
+    /// Whether it is time to look how things stand, where something goes on since `since`: while that streams, not with each frame.
+    fn looks(&mut self, now: Instant, since: Option<Instant>) -> bool {
+        let is_fresh = self
+            .looked
+            .is_some_and(|(looked, before)| now < looked + STATUS && before == since);
+        let looks = !(is_fresh && since.is_some() && self.streams);
+        if looks {
+            self.looked = Some((now, since));
+        }
+        looks
+    }
+
     /// Waits for the next frame. Safe to drop.
     pub(super) async fn rested(&self) {
-        if let Some(painted) = self.painted {
-            tokio::time::sleep_until(painted + FRAME).await;
+        if let Some(next) = self.next() {
+            tokio::time::sleep_until(next).await;
         }
     }
 
@@ -67,12 +112,12 @@ impl Pace {
 
     /// How long until what waits is shown.
     pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
-        let painted = self.painted.filter(|_| self.waits)?;
-        Some((painted + FRAME).saturating_duration_since(now))
+        let next = self.next().filter(|_| self.waits)?;
+        Some(next.saturating_duration_since(now))
     }
 
     fn is_due(&self, now: Instant) -> bool {
-        self.hurries || self.painted.is_none_or(|painted| now >= painted + FRAME)
+        self.hurries || self.next().is_none_or(|next| now >= next)
     }
 }
 
@@ -94,12 +139,12 @@ impl Chat<'_> {
 
     /// Writes what is new, all at once.
     pub(crate) fn paint(&mut self) -> Result<(), CliError> {
-        self.pace = Pace {
-            painted: Some(Instant::now()),
-            streams: self.pace.heard,
-            ..Pace::default()
-        };
-        let status = self.status_text();
+        let now = Instant::now();
+        self.pace.begin(now);
+        let status = self
+            .pace
+            .looks(now, self.progress.since())
+            .then(|| self.status_text());
         let pieces = self.transcript.take();
         let busy = self.desk.is_busy();
         match &mut self.face {
@@ -141,7 +186,9 @@ impl Chat<'_> {
                     cursor: self.editor.cursor(),
                 };
                 screen.set_line((!hidden).then_some(line));
-                screen.set_status(status);
+                if let Some(status) = status {
+                    screen.set_status(status);
+                }
                 let width = self.console.terminal.width;
                 screen.set_queue(self.desk.queue.rows(width, self.console.out_style(), asked));
                 let mut beside = if busy {
@@ -152,7 +199,9 @@ impl Chat<'_> {
                 beside.extend(self.cast.unfinished());
                 screen.set_beside(beside);
                 let bytes = screen.take();
-                self.console.out(&bytes)
+                let painted = self.console.out(&bytes);
+                self.pace.end(Instant::now());
+                painted
             }
         }
     }
@@ -205,5 +254,45 @@ impl Chat<'_> {
                 self.console.out(&bytes)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_stream_are_shown_at_once_unless_frames_cost_much() {
+        let begin = Instant::now();
+        let mut pace = Pace::default();
+        assert!(pace.is_due(begin), "nothing was painted yet");
+        pace.heard();
+        pace.begin(begin);
+        pace.end(begin + FRAME / SHARE);
+        assert!(pace.rests(begin) && !pace.rests(begin + FRAME), "a cheap frame");
+        pace.end(begin + FRAME);
+        assert!(!pace.rests(begin + FRAME * 3), "one that was held up");
+        (0..20).for_each(|_| pace.end(begin + FRAME));
+        assert!(pace.rests(begin + FRAME * 10), "dear ones");
+        assert!(!pace.rests(begin + SLOWEST), "are not waited for longer");
+        pace.hurry();
+        assert!(pace.is_due(begin), "a person does not wait");
+    }
+
+    #[test]
+    fn how_things_stand_is_looked_at_less_often_while_words_stream() {
+        let begin = Instant::now();
+        let (answers, calls) = (Some(begin), Some(begin + FRAME));
+        let mut pace = Pace::default();
+        pace.heard();
+        assert!(pace.looks(begin, answers));
+        pace.begin(begin);
+        assert!(!pace.looks(begin + FRAME, answers));
+        assert!(pace.looks(begin + FRAME, calls), "something else goes on");
+        assert!(!pace.looks(begin + FRAME, calls));
+        assert!(pace.looks(begin + FRAME, None), "nothing brings the next look");
+        assert!(pace.looks(begin + FRAME + STATUS, answers));
+        pace.begin(begin + FRAME);
+        assert!(pace.looks(begin + FRAME, answers), "the words have ended");
     }
 }
