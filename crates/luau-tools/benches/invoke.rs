@@ -1,6 +1,7 @@
 //! What running a script costs: beside a bare call of the VM, fresh, and waiting by the thousand. Prints ratios, judges nothing.
 //!
-//! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- fresh`
+//! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- fresh`; and for a profiler `-- crowd`, `-- alone`:
+//! warm invokes and nothing else
 //!
 //! **A trivial invoke, warm.** Both sides are given a copy of the same JSON arguments and come to the result as JSON. The bare call is
 //! mlua alone on the thread that measures: `LuaSerdeExt` both ways around `Function::call`, in a VM without sandbox, limits and
@@ -196,6 +197,13 @@ fn warm(runtime: &tokio::runtime::Runtime) {
     }
 }
 
+/// Warm invokes and nothing else, so many at once.
+fn profiled(runtime: &tokio::runtime::Runtime, at_once: usize) {
+    let warm = Warm::new();
+    let [lane, caller, clock] = runtime.block_on(warm.rounds(50 * ROUNDS, at_once));
+    println!("{at_once} at once: lane {lane:.2} µs, caller {caller:.2} µs, clock {clock:.2} µs");
+}
+
 /// Whose scripts they are.
 #[derive(Clone, Copy)]
 enum Owners {
@@ -335,6 +343,11 @@ fn main() {
         .unwrap();
     if part.as_deref() == Some("waiting") {
         return waits(&runtime, std::env::args().skip(2));
+    }
+    for (name, at_once) in [("crowd", 64), ("alone", 1)] {
+        if part.as_deref() == Some(name) {
+            profiled(&runtime, at_once);
+        }
     }
     if wanted("memory") {
         memory();

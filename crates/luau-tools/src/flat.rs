@@ -2,9 +2,10 @@
 //!
 //! In a tree each text and each object is a piece of memory of its own. Each would be fetched from the other processor's cache, and
 //! given back to the other thread's allocator, under its lock: for a small call that took longer than its script. So the caller
-//! writes the arguments in a row, the lane reads them from there, and leaves the result in the same memory.
+//! writes the arguments in a row, the lane reads them from there, and leaves the result in the same memory. When the caller has read it
+//! the memory is there for the next call of its thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use serde_json::{Map, Value};
 
@@ -40,15 +41,19 @@ const PARTS: usize = 32;
 const TEXT: usize = 128;
 /// Memory beyond this is not kept for what comes next.
 const KEPT: usize = 16 << 10;
+/// So many a thread keeps for its next calls, and none that is larger than this.
+const SPARE: usize = 64;
+const SPARE_SIZE: usize = 2 << 10;
+
+thread_local! {
+    static SPARES: RefCell<Vec<Flat>> = const { RefCell::new(Vec::new()) };
+}
 
 impl Flat {
     /// A value within depth and bytes, and how many bytes it has, about; the error says what it is not. What numbers it has are
     /// those that a script sees.
     pub(crate) fn of(value: &Value, depth: usize, bytes: usize) -> Result<(Self, usize), String> {
-        let mut flat = Self {
-            parts: Vec::with_capacity(PARTS),
-            text: String::with_capacity(TEXT),
-        };
+        let mut flat = Self::spare();
         let mut left = bytes;
         if flat.put(value, depth, &mut left) {
             Ok((flat, bytes - left))
@@ -56,6 +61,31 @@ impl Flat {
             let most = crate::limits::Bytes(bytes);
             Err(format!("more than {most} of JSON, or nested deeper than {depth}"))
         }
+    }
+
+    /// An empty one, with memory.
+    fn spare() -> Self {
+        // A thread that ends has none any more.
+        let spare = SPARES.try_with(|spares| spares.borrow_mut().pop());
+        spare.ok().flatten().unwrap_or_else(|| Self {
+            parts: Vec::with_capacity(PARTS),
+            text: String::with_capacity(TEXT),
+        })
+    }
+
+    /// Its value. The memory is kept where it is little.
+    pub(crate) fn into_value(mut self) -> Value {
+        let value = self.value();
+        if self.capacity() <= SPARE_SIZE {
+            self.clear();
+            let _ = SPARES.try_with(|spares| {
+                let mut spares = spares.borrow_mut();
+                if spares.len() < SPARE {
+                    spares.push(self);
+                }
+            });
+        }
+        value
     }
 
     /// False where it does not fit.
@@ -114,11 +144,15 @@ impl Flat {
 
     /// Empty, with its memory where that is little.
     pub(crate) fn clear(&mut self) {
-        if self.parts.capacity() * size_of::<Part>() + self.text.capacity() > KEPT {
+        if self.capacity() > KEPT {
             *self = Self::default();
         }
         self.parts.clear();
         self.text.clear();
+    }
+
+    fn capacity(&self) -> usize {
+        self.parts.capacity() * size_of::<Part>() + self.text.capacity()
     }
 
     /// About how much it takes as a value of a script.
@@ -286,6 +320,21 @@ mod tests {
         );
         flat.clear();
         assert_eq!(flat.value(), Value::Null);
+    }
+
+    #[test]
+    fn memory_of_a_small_one_is_used_again_and_holds_nothing_of_it() {
+        let of = |value: Value| Flat::of(&value, 9, 1 << 20).map(|(flat, _)| flat);
+        let spares = || SPARES.with_borrow(Vec::len);
+        let text = "x".repeat(SPARE_SIZE + 1);
+        for (value, left) in [(json!({"a": [1.5, "b"]}), 1), (json!("c"), 1), (json!(text), 0)] {
+            assert_eq!(of(value.clone()).map(Flat::into_value), Ok(value));
+            assert_eq!(spares(), left);
+        }
+        for flat in (0..SPARE + 9).map(|_| of(json!(2.5))).collect::<Vec<_>>() {
+            assert_eq!(flat.map(Flat::into_value), Ok(json!(2.5)));
+        }
+        assert_eq!(spares(), SPARE);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Script {
             return Err(error(Reason::Lost("the lane has ended".to_owned())));
         };
         let mut looks = Looks::at(seat.spot());
-        looks.begin();
+        looks.begin(seat.runs());
         drop(args);
         let mut invocation = Invocation {
             seat: Some(seat),
@@ -142,7 +142,7 @@ impl Invocation {
                         if let Some(seat) = self.seat.take() {
                             seat.ended();
                         }
-                        return Some(result.map(|flat| flat.value()));
+                        return Some(result.map(Flat::into_value));
                     }
                 },
                 Some((step, outcome)) = done(&mut self.doing) => {
@@ -150,7 +150,7 @@ impl Invocation {
                     let outcome = self.fitting(outcome);
                     if let Some(seat) = &self.seat {
                         seat.outcome(step, outcome);
-                        self.looks.begin();
+                        self.looks.begin(seat.runs());
                     }
                 }
             }

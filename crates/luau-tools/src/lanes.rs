@@ -151,6 +151,11 @@ impl Seat {
         Arc::clone(&self.desk.spot)
     }
 
+    /// How many runs are on the lane, this one included.
+    pub(crate) fn runs(&self) -> usize {
+        self.desk.load.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn outcome(&self, step: u64, outcome: Result<Flat, EffectError>) {
         // A lane that is gone says so by closing the other way.
         let _ = self.inbox.send(Told::Outcome {

@@ -175,13 +175,10 @@ impl Wakes {
         self.lately.get()
     }
 
-    /// Wakes them if the first has waited a moment, or they are several; at once where a thread is awake and looks.
+    /// Wakes them if the first has waited a moment, or they are several.
     pub(crate) fn if_due(&self) {
         let Some(since) = self.since.get() else { return };
-        if self.spot.is_taken()
-            || self.all.borrow().len() >= SEVERAL
-            || self.lately.get().duration_since(since) >= MOMENT
-        {
+        if self.all.borrow().len() >= SEVERAL || self.lately.get().duration_since(since) >= MOMENT {
             self.now();
         }
     }
@@ -192,8 +189,7 @@ impl Wakes {
             return;
         }
         let mut all = self.all.take();
-        all.drain(..).for_each(Waker::wake);
-        self.spot.woke();
+        self.spot.wake(&mut all);
         // Its room is used again.
         self.all.replace(all);
     }

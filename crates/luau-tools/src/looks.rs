@@ -1,12 +1,14 @@
 //! Who awaits a run that has just been told something looks for its answer a moment before it sleeps, for to sleep and to be woken
 //! takes longer than most runs. One at a time looks at a lane: it keeps its thread awake for all the others. It looks as long as the lane
-//! goes on, and gives its turn away as soon as the lane has woken others, so that they and whatever else its thread has to do go on.
+//! goes on, and gives its turn away as soon as the lane has something for others: it wakes them on the lane's behalf, several at a
+//! time, for what waking touches is near its own thread and far from the lane's. So they and whatever else its thread has to do go on.
 //! Where looking was for nothing, as with scripts that take longer or processors that have other things to do, it is tried less and
 //! less often.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,15 @@ pub(crate) struct Spot {
     lane: Apart<Goes>,
     taken: Apart<AtomicBool>,
     callers: Apart<Looked>,
+    handed: Apart<Handed>,
+}
+
+/// Whom the lane gives to the one who looks, to wake them.
+#[derive(Default)]
+struct Handed {
+    /// Whether there is anybody: to be asked without the lock.
+    some: AtomicBool,
+    all: Mutex<Vec<Waker>>,
 }
 
 /// In a line of the processors' caches of its own: what one thread writes often is not beside what another writes often.
@@ -28,8 +39,6 @@ struct Apart<T>(T);
 struct Goes {
     /// How often it said something.
     said: AtomicU32,
-    /// How often it woke somebody.
-    woke: AtomicU32,
 }
 
 /// What those write who look.
@@ -47,9 +56,18 @@ impl Spot {
         bump(&self.lane.0.said);
     }
 
-    /// The lane has woken somebody.
-    pub(crate) fn woke(&self) {
-        bump(&self.lane.0.woke);
+    /// Wakes them, or has them woken by the one who looks. None of them is left: who stops looking looks here afterwards, and who
+    /// gives looks afterwards whether somebody looks still.
+    pub(crate) fn wake(&self, wakers: &mut Vec<Waker>) {
+        if !self.is_taken() {
+            wakers.drain(..).for_each(Waker::wake);
+            return;
+        }
+        self.handed.0.with(|all| all.append(wakers));
+        self.handed.0.some.store(true, Ordering::SeqCst);
+        if !self.taken.0.load(Ordering::SeqCst) {
+            self.handed.0.wake();
+        }
     }
 
     /// Whether somebody looks, and so is awake.
@@ -68,12 +86,34 @@ impl Spot {
             && !self.taken.0.swap(true, Ordering::Relaxed)
     }
 
+    /// Once in several times that somebody would have looked.
+    fn now_and_then(&self) -> bool {
+        let passed = self.callers.0.passed.load(Ordering::Relaxed);
+        passed.is_multiple_of(LETS_BY)
+    }
+
     fn leave(&self, seen: bool) {
         let looked = &self.callers.0;
         let misses = looked.misses.load(Ordering::Relaxed);
         let misses = if seen { 0 } else { (misses + 1).min(SELDOM) };
         looked.misses.store(misses, Ordering::Relaxed);
-        self.taken.0.store(false, Ordering::Relaxed);
+        self.taken.0.store(false, Ordering::SeqCst);
+        if self.handed.0.some.load(Ordering::SeqCst) {
+            self.handed.0.wake();
+        }
+    }
+}
+
+impl Handed {
+    fn with<T>(&self, work: impl FnOnce(&mut Vec<Waker>) -> T) -> T {
+        // A list is whole after every single step.
+        work(&mut self.all.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Wakes those who are there. Nobody is woken under the lock.
+    fn wake(&self) {
+        self.some.store(false, Ordering::SeqCst);
+        self.with(std::mem::take).into_iter().for_each(Waker::wake);
     }
 }
 
@@ -90,6 +130,8 @@ pub(crate) struct Looks {
     end: Option<Instant>,
     /// What the lane had said when it looked last.
     said: u32,
+    /// Others have something to do on this thread, and go first.
+    lets_by: bool,
 }
 
 /// How long it looks after the lane has last said something.
@@ -100,6 +142,9 @@ const LONGEST: Duration = Duration::from_millis(1);
 const TURN: Duration = Duration::from_micros(50);
 /// Where nothing was ever seen, it is tried once in two to this.
 const SELDOM: u32 = 8;
+
+/// How often one who looks lets others by, where nothing says that there are any.
+const LETS_BY: u32 = 16;
 
 /// What came of looking.
 #[derive(Debug, PartialEq, Eq)]
@@ -119,12 +164,15 @@ impl Looks {
             until: None,
             end: None,
             said: 0,
+            lets_by: false,
         }
     }
 
-    /// The lane was told something.
-    pub(crate) fn begin(&mut self) {
+    /// The lane was told something, and has so many runs. Where others come at the same time as this one, they are begun before it looks:
+    /// one who looks holds them up, and the lane would have one run at a time. That they come is seen when some have begun.
+    pub(crate) fn begin(&mut self, runs: usize) {
         if self.until.is_some() || self.spot.take() {
+            self.lets_by |= runs > 1 || self.spot.now_and_then();
             let now = Instant::now();
             self.until = Some(now + LOOKS);
             self.end = Some(now + LONGEST);
@@ -137,7 +185,10 @@ impl Looks {
         let Some(mut until) = self.until else {
             return Look::Over;
         };
-        let woke = self.spot.lane.0.woke.load(Ordering::Relaxed);
+        // Those that were woken have gone on by now, what they began has not.
+        if std::mem::take(&mut self.lets_by) && !news.load(Ordering::Acquire) {
+            return Look::Again;
+        }
         let mut turn = None;
         loop {
             for _ in 0..16 {
@@ -158,8 +209,12 @@ impl Looks {
                 self.leave(false);
                 return Look::Over;
             }
-            let turn = *turn.get_or_insert(now + TURN);
-            if now >= turn || lane.woke.load(Ordering::Relaxed) != woke {
+            if self.spot.handed.0.some.load(Ordering::Relaxed) {
+                self.spot.handed.0.wake();
+                self.lets_by = true;
+                return Look::Again;
+            }
+            if now >= *turn.get_or_insert(now + TURN) {
                 return Look::Again;
             }
         }
@@ -197,7 +252,7 @@ mod tests {
         );
         let (mut first, mut second) = (Looks::at(Arc::clone(&spot)), Looks::at(spot));
         let begins = |looks: &mut Looks| {
-            looks.begin();
+            looks.begin(1);
             looks.until.is_some()
         };
         if !several_processors() {
@@ -218,5 +273,56 @@ mod tests {
         );
         assert_eq!(first.look(&news), Look::Seen);
         assert!(begins(&mut second), "each time again");
+    }
+
+    /// Counts how often it is woken.
+    struct Counts(AtomicU32);
+
+    impl std::task::Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn who_looks_wakes_others_and_lets_them_by_and_nobody_is_forgotten() {
+        let (spot, nothing) = (Arc::<Spot>::default(), AtomicBool::new(false));
+        let counts = Arc::new(Counts(AtomicU32::new(0)));
+        let woken = || counts.0.load(Ordering::Relaxed);
+        let wake = || spot.wake(&mut vec![Waker::from(Arc::clone(&counts))]);
+        wake();
+        assert_eq!(woken(), 1, "nobody looks: the lane wakes");
+        let mut looks = Looks::at(Arc::clone(&spot));
+        looks.begin(1);
+        if !several_processors() {
+            return;
+        }
+        wake();
+        assert_eq!(woken(), 1, "that is for the one who looks");
+        looks.end = looks.end.map(|end| end + Duration::from_secs(60));
+        looks.until = looks.end;
+        assert_eq!((looks.look(&nothing), woken()), (Look::Again, 2));
+        assert!(looks.lets_by, "they were woken, and then begin something");
+        assert_eq!(looks.look(&nothing), Look::Again);
+        assert!(!looks.lets_by);
+        wake();
+        drop(looks);
+        assert_eq!(woken(), 3, "who stops looking wakes who is left");
+    }
+
+    #[test]
+    fn who_begins_with_others_lets_them_begin() {
+        let spot = Arc::<Spot>::default();
+        let lets_by = |runs: usize| {
+            let mut looks = Looks::at(Arc::clone(&spot));
+            looks.begin(runs);
+            looks.lets_by
+        };
+        if several_processors() {
+            assert!(lets_by(2));
+            assert!(!lets_by(1));
+        } else {
+            assert!(!lets_by(2), "nobody looks");
+        }
     }
 }
