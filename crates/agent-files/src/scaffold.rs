@@ -121,7 +121,7 @@ limits:
   wall_time: 30s
 lua: |
   --!strict
-  function invoke(ctx, args)
+  function invoke(ctx: Ctx, args: {{ city: string }})
     local response = ctx.http.get(\"https://api.example.com/weather\", {{ city = args.city }})
     return {{ city = args.city, answer = response.body }}
   end
@@ -139,7 +139,7 @@ description: What this tool does, and when to use it
 params:
   text: {{type: string, description: Any text}}
 ]]
-function invoke(ctx, args)
+function invoke(ctx: Ctx, args: {{ text: string }})
   return {{ length = #args.text }}
 end
 "
