@@ -106,6 +106,50 @@ fn lives(session: &Session) -> (Lives, Lives) {
     (talks, runs)
 }
 
+/// Facts as a log may lend them: pieces of text in one context as one.
+fn joined(facts: &[Envelope<EnvironmentEvent>]) -> Vec<Envelope<EnvironmentEvent>> {
+    let mut joined: Vec<Envelope<EnvironmentEvent>> = Vec::new();
+    for fact in facts {
+        let context = |fact: &Envelope<EnvironmentEvent>| {
+            (
+                fact.source,
+                fact.agent_state_id.clone(),
+                fact.run_id.clone(),
+                fact.cause.clone(),
+            )
+        };
+        let last = joined.last_mut().filter(|last| context(last) == context(fact));
+        match (last, &fact.event) {
+            (
+                Some(Envelope {
+                    event: EnvironmentEvent::TextChunk(chunk),
+                    seq,
+                    at,
+                    ..
+                }),
+                EnvironmentEvent::TextChunk(more),
+            ) => {
+                chunk.text.push_str(&more.text);
+                (*seq, *at) = (fact.seq, fact.at);
+            }
+            (
+                Some(Envelope {
+                    event: EnvironmentEvent::ThinkingChunk(chunk),
+                    seq,
+                    at,
+                    ..
+                }),
+                EnvironmentEvent::ThinkingChunk(more),
+            ) => {
+                chunk.text.push_str(&more.text);
+                (*seq, *at) = (fact.seq, fact.at);
+            }
+            _ => joined.push(fact.clone()),
+        }
+    }
+    joined
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -191,6 +235,20 @@ proptest! {
         }
         let live: Vec<String> = session.frames.iter().map(|frame| serde_json::to_string(frame).unwrap()).collect();
         prop_assert_eq!(replayed, live);
+    }
+
+    /// A session is opened so: for its state alone, with pieces of text that follow one another joined.
+    #[test]
+    fn what_is_folded_for_its_state_alone_is_the_same_state(ops in ops(), cut in any::<prop::sample::Index>()) {
+        let session = play(&ops, |_| ());
+        let cut = cut.index(session.log.len());
+        let (mut whole, mut state) = (SessionFold::new("ses_1".into()), SessionFold::new("ses_1".into()));
+        for part in [&session.log[..cut], &session.log[cut..]] {
+            part.iter().for_each(|fact| whole.apply(fact, &mut Derived::default()));
+            joined(part).iter().for_each(|fact| state.apply(fact, &mut Derived::state_only()));
+            prop_assert_eq!(&state, &whole);
+            prop_assert_eq!(serde_json::to_string(&state).unwrap(), serde_json::to_string(&whole).unwrap());
+        }
     }
 
     #[test]

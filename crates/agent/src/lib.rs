@@ -66,9 +66,13 @@ pub struct Transition {
     pub outputs: Vec<AgentOutput>,
     /// What it wants done.
     pub actions: Vec<Action>,
-    /// Whether only the agent's state is wanted: then the Stream layer and the messages of requests are left out, which are most
-    /// of what a fold over a long log would make and throw away. The state moves the same.
+    /// Whether only the agent's state is wanted: then the Stream layer and all actions are left out, which are most of what a fold
+    /// over a long log would make and throw away. The state moves the same.
     pub state_only: bool,
+    /// Whether nobody hears what the agent says: then it says nothing.
+    pub unheard: bool,
+    /// How many actions were left out: ids count on from them.
+    left_out: usize,
 }
 
 impl Transition {
@@ -78,6 +82,11 @@ impl Transition {
             state_only: true,
             ..Self::default()
         }
+    }
+
+    /// How many actions there were in this step so far.
+    fn acted(&self) -> usize {
+        self.actions.len() + self.left_out
     }
 }
 

@@ -9,6 +9,7 @@ use agentx_types::{Envelope, RuntimeEvent, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::driver::Command;
+use crate::folding::fold_on;
 use crate::{
     Delivery, Derived, DriverStatus, RuntimeError, SessionFold, SessionLog, Subscription, SystemBus,
     SystemEvent, View,
@@ -237,7 +238,8 @@ impl Follower {
             .remembered
             .as_deref()
             .filter(|fold| fold.last_seq() <= self.sent);
-        let mut fold = remembered.map_or_else(|| SessionFold::new(self.session.clone()), SessionFold::clone);
+        let fold = remembered.map_or_else(|| SessionFold::new(self.session.clone()), SessionFold::clone);
+        let mut fold = fold_on(self.log.as_ref(), fold, self.sent).await?;
         while fold.last_seq() < head {
             let facts = self
                 .log
@@ -248,10 +250,6 @@ impl Follower {
                 break;
             }
             for fact in facts.iter().filter(|fact| fact.seq <= head) {
-                if fact.seq <= self.sent {
-                    fold.apply(fact, &mut Derived::state_only());
-                    continue;
-                }
                 let mut derived = Derived::default();
                 fold.apply(fact, &mut derived);
                 for event in derived.events {

@@ -54,8 +54,10 @@ pub trait SessionLog: BlobStore {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
 
-    /// Lends the facts after `after_seq` to `take`, one after the other, for as long as it wants more. It is called where the log
-    /// reads, and should be quick. A log may use the memory of a fact again for the next one.
+    /// Lends the facts after `after_seq` up to `upto` to `take`, one after the other, for as long as it wants more. It is called
+    /// where the log reads, and should be quick. A log may use the memory of a fact again for the next one; and it may lend pieces
+    /// of an answer that follow one another, and differ in text and time alone, as one: with all their text, and the `seq` and time
+    /// of the last of them. Whoever keeps nothing but a state cannot tell the difference.
     ///
     /// # Errors
     /// As [`read`](Self::read); `take` has seen what came before.
@@ -63,6 +65,7 @@ pub trait SessionLog: BlobStore {
         &self,
         session: &SessionId,
         after_seq: u64,
+        upto: u64,
         mut take: TakeFact,
     ) -> BoxFuture<'_, Result<(), LogError>> {
         let session = session.clone();
@@ -74,7 +77,7 @@ pub trait SessionLog: BlobStore {
                 after = last.seq;
                 for fact in page {
                     let mut fact = Arc::unwrap_or_clone(fact);
-                    if take(&mut fact).is_break() {
+                    if fact.seq > upto || take(&mut fact).is_break() {
                         return Ok(());
                     }
                 }

@@ -74,8 +74,9 @@ impl AgentTree {
             if !concerns(fact, id) {
                 continue;
             }
-            agent.step_into(fact, transition);
             let is_child = self.parents.contains_key(id);
+            transition.unheard = transition.state_only && !is_child;
+            agent.step_into(fact, transition);
             hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
         }
         while let Some((child, output)) = upward.pop_front() {
@@ -88,8 +89,9 @@ impl AgentTree {
             let Some(agent) = self.agents.get_mut(parent) else {
                 continue;
             };
-            agent.on_child(&child, &output, fact, transition);
             let is_child = self.parents.contains_key(parent);
+            transition.unheard = transition.state_only && !is_child;
+            agent.on_child(&child, &output, fact, transition);
             hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
             // What a grandchild spends counts all the way up.
             if is_child && matches!(output, AgentOutput::State(StateOutput::Spent { .. })) {

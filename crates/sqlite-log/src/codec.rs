@@ -20,6 +20,11 @@ use agentx_types::{
     ActionId, AgentStateId, EnvironmentEvent, RunId, Source, TextChunk, ThinkingChunk, Vocabulary as _,
 };
 
+use crate::bytes::{
+    put_bytes, put_optional, put_varint, take, take_length, take_optional, take_str, take_varint, unzigzag,
+    zigzag,
+};
+
 const TIME: u8 = 0x01;
 const CONTEXT: u8 = 0x02;
 const CONTEXT_AGAIN: u8 = 0x03;
@@ -33,6 +38,9 @@ const LONG: u8 = 0x3f;
 pub(crate) const INLINE_LIMIT: usize = 4096;
 /// How many earlier contexts the encoder looks through before it writes one again.
 const CONTEXT_WINDOW: usize = 32;
+
+/// Room for the text of chunks that are joined: most answers have no more.
+const ROOM: usize = 1024;
 
 /// Which of an event's surroundings are the same for many events in a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,18 +194,7 @@ impl Body<'_> {
 }
 
 fn parse(tag: &str, payload: &str) -> Result<EnvironmentEvent, String> {
-    // What streams in large numbers is read in one pass; a test sees to it that it is what `from_parts` gives.
-    let streamed = match tag {
-        "tool_output_chunk" => serde_json::from_str(payload).map(EnvironmentEvent::ToolOutputChunk),
-        "tool_call_chunk" => serde_json::from_str(payload).map(EnvironmentEvent::ToolCallChunk),
-        _ => return parse_any(tag, payload),
-    };
-    streamed.map_err(|e| format!("its payload does not fit `{tag}`: {e}"))
-}
-
-fn parse_any(tag: &str, payload: &str) -> Result<EnvironmentEvent, String> {
-    let raw = serde_json::from_str(payload).map_err(|e| format!("its payload is not JSON: {e}"))?;
-    EnvironmentEvent::from_parts(tag, raw).map_err(|e| format!("its payload does not fit `{tag}`: {e}"))
+    EnvironmentEvent::from_json(tag, payload).map_err(|e| format!("its payload does not fit `{tag}`: {e}"))
 }
 
 /// Reads the records of one segment, row after row.
@@ -217,14 +214,58 @@ impl Decoder {
             match kind {
                 TIME => self.at = i64::from_le_bytes(take(input)?),
                 CONTEXT => {
+                    let context = take_context(input, self.contexts.last())?;
                     self.current = Some(self.contexts.len());
-                    self.contexts.push(take_context(input)?);
+                    self.contexts.push(context);
                 }
                 CONTEXT_AGAIN => self.current = Some(take_length(input)?),
                 _ => return self.body(kind, input).map(Some),
             }
         }
         Ok(None)
+    }
+
+    /// Adds the chunks to `text` that follow right after the chunk `first`, and are of its kind and in its context: at most
+    /// `most`, and none once there are `bytes`. Where one of them cannot be read they all stay where they are. Returns how many it
+    /// were.
+    pub(crate) fn join(
+        &mut self,
+        first: &Body<'_>,
+        input: &mut &[u8],
+        text: &mut String,
+        most: u64,
+        bytes: usize,
+    ) -> u64 {
+        let kind = match first {
+            Body::Text(_) => CHUNK,
+            Body::Thinking(_) => CHUNK | THINKING,
+            Body::Inline { .. } | Body::InBlob { .. } => return 0,
+        };
+        let (mut ahead, mut at, mut joined) = (*input, self.at, 0);
+        let mut whole = std::mem::take(text).into_bytes();
+        let before = whole.len();
+        whole.reserve(ahead.len().min(ROOM));
+        while joined < most && whole.len() < bytes {
+            let Some((step, piece, rest)) = chunk(kind, ahead) else {
+                break;
+            };
+            whole.extend_from_slice(piece);
+            at = at.wrapping_add(step);
+            ahead = rest;
+            joined += 1;
+        }
+        // Each begins with a character, and all together are text: then each of them is.
+        match String::from_utf8(whole) {
+            Ok(whole) => *text = whole,
+            Err(broken) => {
+                let mut whole = broken.into_bytes();
+                whole.truncate(before);
+                *text = String::from_utf8(whole).unwrap_or_default();
+                return 0;
+            }
+        }
+        (*input, self.at) = (ahead, at);
+        joined
     }
 
     /// The context of the event that was read last.
@@ -273,12 +314,39 @@ impl Decoder {
     }
 }
 
-fn take_context(input: &mut &[u8]) -> Result<Context, String> {
+/// The chunk of this kind at the beginning of `input`: its time step, its bytes, which begin with a character, and what follows.
+fn chunk(kind: u8, input: &[u8]) -> Option<(i64, &[u8], &[u8])> {
+    let (first, mut rest) = input.split_first()?;
+    if first & !LONG != kind {
+        return None;
+    }
+    let mut length = usize::from(first & LONG);
+    if length == usize::from(LONG) {
+        length = length.saturating_add(take_length(&mut rest).ok()?);
+    }
+    let step = match rest.split_first()? {
+        (step, after) if *step < 0x80 => {
+            rest = after;
+            u64::from(*step)
+        }
+        _ => take_varint(&mut rest).ok()?,
+    };
+    let (piece, rest) = rest.split_at_checked(length)?;
+    let goes_on = piece.first().is_some_and(|byte| byte & 0xc0 == 0x80);
+    (!goes_on).then(|| (unzigzag(step), piece, rest))
+}
+
+/// A context; its agent and its run are mostly those of the one before.
+fn take_context(input: &mut &[u8], before: Option<&Context>) -> Result<Context, String> {
     let [source] = take(input)?;
+    let agent = before.and_then(|before| before.agent.as_ref());
+    let run = before.and_then(|before| before.run.as_ref());
+    let same_agent = |id: &str| agent.filter(|agent| agent.as_str() == id).cloned();
+    let same_run = |id: &str| run.filter(|run| run.as_str() == id).cloned();
     Ok(Context {
         source: source_of(source)?,
-        agent: take_optional(input)?.map(AgentStateId::new),
-        run: take_optional(input)?.map(RunId::new),
+        agent: take_optional(input)?.map(|id| same_agent(id).unwrap_or_else(|| AgentStateId::new(id))),
+        run: take_optional(input)?.map(|id| same_run(id).unwrap_or_else(|| RunId::new(id))),
         cause: take_optional(input)?.map(ActionId::new),
     })
 }
@@ -302,103 +370,74 @@ fn source_of(byte: u8) -> Result<Source, String> {
     })
 }
 
-fn zigzag(n: i64) -> u64 {
-    ((n << 1) ^ (n >> 63)) as u64
-}
-
-fn unzigzag(n: u64) -> i64 {
-    (n >> 1) as i64 ^ -((n & 1) as i64)
-}
-
-fn put_varint(mut n: u64, out: &mut Vec<u8>) {
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
-}
-
-fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    put_varint(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
-}
-
-fn put_optional(text: Option<&str>, out: &mut Vec<u8>) {
-    put_varint(text.map_or(0, |text| text.len() as u64 + 1), out);
-    out.extend_from_slice(text.unwrap_or_default().as_bytes());
-}
-
-fn take_varint(input: &mut &[u8]) -> Result<u64, String> {
-    let mut n = 0u64;
-    for shift in (0..64).step_by(7) {
-        let [byte] = take(input)?;
-        n |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(n);
-        }
-    }
-    Err("a number that does not end".to_owned())
-}
-
-fn take_length(input: &mut &[u8]) -> Result<usize, String> {
-    usize::try_from(take_varint(input)?).map_err(|_| "a length beyond memory".to_owned())
-}
-
-fn take<const N: usize>(input: &mut &[u8]) -> Result<[u8; N], String> {
-    let (bytes, rest) = input.split_first_chunk::<N>().ok_or_else(ends_early)?;
-    *input = rest;
-    Ok(*bytes)
-}
-
-fn take_str<'a>(input: &mut &'a [u8], length: usize) -> Result<&'a str, String> {
-    let (bytes, rest) = input.split_at_checked(length).ok_or_else(ends_early)?;
-    *input = rest;
-    std::str::from_utf8(bytes).map_err(|_| "text that is not UTF-8".to_owned())
-}
-
-fn take_optional<'a>(input: &mut &'a [u8]) -> Result<Option<&'a str>, String> {
-    match take_length(input)? {
-        0 => Ok(None),
-        length => take_str(input, length - 1).map(Some),
-    }
-}
-
-fn ends_early() -> String {
-    "a record that ends early".to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn record(kind: u8, step: i64, text: &[u8]) -> Vec<u8> {
+        let mut out = vec![kind | text.len().min(usize::from(LONG)) as u8];
+        if text.len() >= usize::from(LONG) {
+            put_varint((text.len() - usize::from(LONG)) as u64, &mut out);
+        }
+        put_varint(zigzag(step), &mut out);
+        out.extend_from_slice(text);
+        out
+    }
+
+    /// How many chunks are joined with the first, the text of all, and what is left of the input.
+    fn joined(records: &[Vec<u8>], most: u64, bytes: usize) -> (u64, String, usize, i64) {
+        let stream = records.concat();
+        let (mut decoder, mut input) = (Decoder::default(), stream.as_slice());
+        let first = decoder.next(&mut input).unwrap().unwrap();
+        let (Body::Text(text) | Body::Thinking(text)) = first else {
+            panic!("{first:?}")
+        };
+        let mut text = text.to_owned();
+        let count = decoder.join(&first, &mut input, &mut text, most, bytes);
+        (count, text, input.len(), decoder.at)
+    }
+
     #[test]
-    fn streamed_payloads_are_read_as_any_other() {
-        let table = [
-            (
-                "tool_output_chunk",
-                r#"{"tool_call_id":"c","channel":"stdout","text":"a\n会"}"#,
-            ),
-            ("tool_call_chunk", r#"{"tool_call_id":"c","json":"{\"a\":"}"#),
+    fn chunks_of_one_kind_are_joined_as_far_as_that_goes() {
+        let long = "会话".repeat(200);
+        let text = |text: &str| record(CHUNK, 7, text.as_bytes());
+        let all = [
+            text("a"),
+            text(""),
+            text("é"),
+            record(CHUNK, -1_000, long.as_bytes()),
+            text("b"),
         ];
-        for (tag, payload) in table {
-            let event = parse(tag, payload).unwrap();
-            assert_eq!(event, parse_any(tag, payload).unwrap());
-            assert_eq!(
-                (event.tag(), event.payload_json()),
-                (tag, payload.as_bytes().to_vec())
-            );
-            assert!(parse(tag, "{}").is_err() && parse(tag, "").is_err());
+        let whole = format!("aé{long}b");
+        assert_eq!(joined(&all, 100, 1 << 20), (4, whole, 0, 28 - 1_000));
+        assert_eq!(joined(&all, 2, 1 << 20).0, 2);
+        let (count, some, left, _) = joined(&all, 100, 4);
+        assert_eq!((count, some.len(), left), (3, 3 + long.len(), text("b").len()));
+        for other in [
+            vec![CONTEXT_AGAIN, 0],
+            record(CHUNK | THINKING, 0, b"hm"),
+            vec![CHUNK | 9, 0, b'c'],
+        ] {
+            let left = other.len();
+            let ends = [text("a"), text("b"), other];
+            assert_eq!(joined(&ends, 100, 1 << 20), (1, "ab".into(), left, 14));
         }
     }
 
     #[test]
-    fn numbers_come_back() {
-        for n in [0, 1, -1, 63, 64, -64, 1 << 20, i64::MAX, i64::MIN] {
-            let mut out = Vec::new();
-            put_varint(zigzag(n), &mut out);
-            assert_eq!(take_varint(&mut out.as_slice()).map(unzigzag), Ok(n));
+    fn a_piece_that_is_no_text_stays_for_who_says_so() {
+        let first = record(CHUNK, 1, b"a");
+        // Half a character: alone, and with its other half in the next piece.
+        for pieces in [
+            vec![&b"\xc3"[..]],
+            vec![&b"\xc3"[..], &b"\xa9"[..]],
+            vec![&b"ok"[..], &b"\xff"[..]],
+        ] {
+            let rest: Vec<Vec<u8>> = pieces.iter().map(|piece| record(CHUNK, 1, piece)).collect();
+            let records = [std::slice::from_ref(&first), &rest].concat();
+            let left = rest.concat().len();
+            assert_eq!(joined(&records, 100, 1 << 20), (0, "a".into(), left, 1));
         }
-        assert!(take_varint(&mut [0xff; 11].as_slice()).is_err());
     }
 
     #[test]
@@ -417,6 +456,7 @@ mod tests {
             let mut input = bytes.as_slice();
             while let Ok(Some(body)) = decoder.next(&mut input) {
                 let _ = (decoder.context().is_ok(), body.event(None).is_ok());
+                decoder.join(&body, &mut input, &mut String::new(), 3, 64);
             }
         }
     }

@@ -38,6 +38,7 @@ mod adopt;
 mod append;
 mod blob_store;
 mod blobs;
+mod bytes;
 mod chain;
 mod checkpoint;
 mod codec;

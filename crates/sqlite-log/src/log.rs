@@ -246,10 +246,13 @@ impl SessionLog for SqliteLog {
         &self,
         session: &SessionId,
         after_seq: u64,
+        upto: u64,
         mut take: TakeFact,
     ) -> BoxFuture<'_, Result<(), LogError>> {
         let session = session.clone();
-        Box::pin(self.read_with(move |connection| scan::scan(connection, &session, after_seq, &mut take)))
+        Box::pin(
+            self.read_with(move |connection| scan::scan(connection, &session, after_seq, upto, &mut take)),
+        )
     }
 
     fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>> {

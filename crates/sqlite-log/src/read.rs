@@ -131,21 +131,35 @@ pub(crate) fn events(
 ) -> Result<ControlFlow<()>, Stop> {
     let mut input = row.data;
     for seq in row.first_seq..=chain.last_seq {
-        let damage = |what| Stop::from(Damage { seq, what });
-        let body = chain.decoder.next(&mut input).map_err(damage)?;
-        let body = body.ok_or_else(|| damage("its row ends before it".to_owned()))?;
+        let body = next_body(&mut chain.decoder, seq, &mut input)?;
         if visit(seq, &chain.decoder, &body, row.data.len() - input.len())?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
-    if input.is_empty() {
-        return Ok(ControlFlow::Continue(()));
+    ends(chain, input)?;
+    Ok(ControlFlow::Continue(()))
+}
+
+/// The event `seq`, which is the next one in a row.
+pub(crate) fn next_body<'a>(
+    decoder: &mut Decoder,
+    seq: u64,
+    input: &mut &'a [u8],
+) -> Result<Body<'a>, Damage> {
+    let damage = |what| Damage { seq, what };
+    let body = decoder.next(input).map_err(damage)?;
+    body.ok_or_else(|| damage("its row ends before it".to_owned()))
+}
+
+/// A row has no more than its events.
+pub(crate) fn ends(chain: &Chain, rest: &[u8]) -> Result<(), Damage> {
+    if rest.is_empty() {
+        return Ok(());
     }
     Err(Damage {
         seq: chain.last_seq,
         what: "its row goes on after it".to_owned(),
-    }
-    .into())
+    })
 }
 
 /// Up to `limit` facts of a session after `after_seq`.

@@ -1,56 +1,48 @@
-//! Facts lent one after the other to whoever folds them. Opening a session is this and little else, so a token costs no
-//! memory of its own here: the fact before it lends what it has.
+//! Facts lent one after the other to whoever folds them. Opening a session is this and little else, so what a model streamed in
+//! thousands of pieces is lent in few, and costs no memory of its own here: the fact before it lends what it has.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
 use agentx_runtime::TakeFact;
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, Timestamp};
 use rusqlite::Connection;
 
+use crate::chain::{Chain, GoodRow};
 use crate::codec::{Body, Decoder};
 use crate::error::Fault;
 use crate::keys::session_row;
-use crate::read::{Stop, events, fact, parts, rows};
+use crate::read::{Stop, ends, fact, next_body, parts, rows};
 
-/// Lends the facts of a session after `after_seq` to `take`, until it wants no more.
+/// Pieces of an answer are joined until they have so many bytes.
+const JOINED_BYTES: usize = 8 * 1024;
+
+/// Lends the facts of a session after `after_seq` up to `upto` to `take`, until it wants no more.
 pub(crate) fn scan(
     connection: &Connection,
     session: &SessionId,
     after_seq: u64,
+    upto: u64,
     take: &mut TakeFact,
 ) -> Result<(), Fault> {
     let row = session_row(connection, session)?;
-    let mut lent: Option<Envelope<EnvironmentEvent>> = None;
+    let mut lending = Lending {
+        connection,
+        session,
+        take,
+        fact: None,
+        enough: ControlFlow::Continue(()),
+    };
     for part in parts(connection, row)?
         .iter()
-        .filter(|part| part.upto > after_seq)
+        .filter(|part| part.upto > after_seq && part.after < upto)
     {
-        let from = after_seq.max(part.after) + 1;
-        let mut enough = ControlFlow::Continue(());
-        let read = rows(connection, part, from, |chain, row| {
-            events(chain, &row, |seq, decoder, body, _| {
-                if seq > part.upto {
-                    return Ok(ControlFlow::Break(()));
-                }
-                if seq < from {
-                    return Ok(ControlFlow::Continue(()));
-                }
-                if !lent
-                    .as_mut()
-                    .is_some_and(|fact| follows(fact, seq, decoder, body))
-                {
-                    let fact = fact(connection, session, seq, decoder, body)?;
-                    lent = Some(Arc::unwrap_or_clone(fact));
-                }
-                if let Some(fact) = &mut lent {
-                    enough = take(fact);
-                }
-                Ok(enough)
-            })
+        let wanted = after_seq.max(part.after) + 1..=upto.min(part.upto);
+        let read = rows(connection, part, *wanted.start(), |chain, row| {
+            lending.row(chain, &row, &wanted)
         });
         match read {
-            Ok(_) if enough.is_break() => return Ok(()),
+            Ok(_) if lending.enough.is_break() => return Ok(()),
             Ok(_) => {}
             Err(Stop::Fault(fault)) => return Err(fault),
             Err(Stop::Damage(damage)) => return Err(damage.error(session).into()),
@@ -59,8 +51,79 @@ pub(crate) fn scan(
     Ok(())
 }
 
-/// Makes a chunk into the one that follows it, where they differ in text and time alone.
-fn follows(fact: &mut Envelope<EnvironmentEvent>, seq: u64, decoder: &Decoder, body: &Body<'_>) -> bool {
+/// What lends facts, and the fact that is lent.
+struct Lending<'a> {
+    connection: &'a Connection,
+    session: &'a SessionId,
+    take: &'a mut TakeFact,
+    fact: Option<Envelope<EnvironmentEvent>>,
+    enough: ControlFlow<()>,
+}
+
+impl Lending<'_> {
+    /// Lends those facts of a good row that are wanted.
+    fn row(
+        &mut self,
+        chain: &mut Chain,
+        row: &GoodRow<'_>,
+        wanted: &RangeInclusive<u64>,
+    ) -> Result<ControlFlow<()>, Stop> {
+        let mut input = row.data;
+        let mut seq = row.first_seq;
+        while seq <= chain.last_seq {
+            if seq > *wanted.end() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let body = next_body(&mut chain.decoder, seq, &mut input)?;
+            if seq >= *wanted.start() {
+                let last = chain.last_seq.min(*wanted.end());
+                seq = self.lend(seq..=last, &mut chain.decoder, &body, &mut input)?;
+                if self.enough.is_break() {
+                    return Ok(self.enough);
+                }
+            }
+            seq += 1;
+        }
+        ends(chain, input)?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Lends the first of `seqs`, and what is joined to it. Returns the last that was lent.
+    fn lend(
+        &mut self,
+        seqs: RangeInclusive<u64>,
+        decoder: &mut Decoder,
+        body: &Body<'_>,
+        input: &mut &[u8],
+    ) -> Result<u64, Stop> {
+        let (mut seq, last) = seqs.into_inner();
+        let goes_on = |fact: &mut Envelope<EnvironmentEvent>| begin_again(fact, decoder, body);
+        if !self.fact.as_mut().is_some_and(goes_on) {
+            let fact = fact(self.connection, self.session, seq, decoder, body)?;
+            self.fact = Some(Arc::unwrap_or_clone(fact));
+        }
+        let Some(fact) = &mut self.fact else {
+            return Ok(seq);
+        };
+        if let Some(text) = words(&mut fact.event) {
+            seq += decoder.join(body, input, text, last - seq, JOINED_BYTES);
+        }
+        (fact.seq, fact.at) = (seq, Timestamp(decoder.at));
+        self.enough = (self.take)(fact);
+        Ok(seq)
+    }
+}
+
+fn words(event: &mut EnvironmentEvent) -> Option<&mut String> {
+    match event {
+        EnvironmentEvent::TextChunk(chunk) => Some(&mut chunk.text),
+        EnvironmentEvent::ThinkingChunk(chunk) => Some(&mut chunk.text),
+        _ => None,
+    }
+}
+
+/// Makes a chunk that was lent into another one, where they differ in text and time alone.
+fn begin_again(fact: &mut Envelope<EnvironmentEvent>, decoder: &Decoder, body: &Body<'_>) -> bool {
     let (place, text) = match (&mut fact.event, body) {
         (EnvironmentEvent::TextChunk(chunk), Body::Text(text)) => (&mut chunk.text, text),
         (EnvironmentEvent::ThinkingChunk(chunk), Body::Thinking(text)) => (&mut chunk.text, text),
@@ -75,7 +138,6 @@ fn follows(fact: &mut Envelope<EnvironmentEvent>, seq: u64, decoder: &Decoder, b
     if in_same_context {
         place.clear();
         place.push_str(text);
-        (fact.seq, fact.at) = (seq, Timestamp(decoder.at));
     }
     in_same_context
 }

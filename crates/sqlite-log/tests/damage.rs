@@ -30,8 +30,9 @@ async fn small(home: &Home) -> Vec<Fact> {
 /// Reads in small pages until the end or the damage, to which facts are lent too.
 async fn read_on(log: &SqliteLog, id: &str) -> (Vec<Fact>, Option<LogError>) {
     let read = read_in_pages(log, id).await;
-    let (lent, end) = lent(log, id, 0, usize::MAX).await;
-    assert_eq!((&lent, end.is_err()), (&read.0, read.1.is_some()));
+    let (lent, end) = lent(log, id, 0..=u64::MAX, usize::MAX).await;
+    assert_eq!(end.is_err(), read.1.is_some());
+    assert_lent(&lent, &read.0);
     read
 }
 

@@ -60,7 +60,9 @@ pub struct Assembler {
 impl Assembler {
     /// Says which model is asked from here on: its provider's data is marked with it, because other models may refuse it.
     pub fn asks(&mut self, model: &str) {
-        self.asked = Some(model.to_owned());
+        if self.asked.as_deref() != Some(model) {
+            self.asked = Some(model.to_owned());
+        }
     }
 
     /// Takes the next event of the stream; events that are not part of a stream are passed over.
@@ -117,12 +119,16 @@ impl Assembler {
         }
     }
 
+    /// All that came, and begins anew with the model that is asked.
     fn take(&mut self) -> Self {
-        let empty = Self {
-            asked: self.asked.clone(),
-            ..Self::default()
-        };
-        std::mem::replace(self, empty)
+        let asked = self.asked.take();
+        std::mem::replace(
+            self,
+            Self {
+                asked,
+                ..Self::default()
+            },
+        )
     }
 
     /// What a stream that broke off came to: its calls are left out, because the model may not have meant them yet, and so are

@@ -23,7 +23,15 @@ pub trait Vocabulary: Sized {
     ///
     /// # Errors
     /// Where the tag is known but the payload is not of its shape.
-    fn from_parts(tag: &str, payload: &RawValue) -> Result<Self, serde_json::Error>;
+    fn from_parts(tag: &str, payload: &RawValue) -> Result<Self, serde_json::Error> {
+        Self::from_json(tag, payload.get())
+    }
+
+    /// The same, where nobody has looked yet whether the payload is JSON at all.
+    ///
+    /// # Errors
+    /// Where the payload is not JSON, or the tag is known but the payload is not of its shape.
+    fn from_json(tag: &str, payload: &str) -> Result<Self, serde_json::Error>;
 
     /// The payload as JSON text.
     fn payload_json(&self) -> Vec<u8> {
@@ -77,10 +85,10 @@ macro_rules! vocabulary {
                 }
             }
 
-            fn from_parts(tag: &str, payload: &serde_json::value::RawValue) -> Result<Self, serde_json::Error> {
+            fn from_json(tag: &str, payload: &str) -> Result<Self, serde_json::Error> {
                 Ok(match tag {
-                    $($tag => Self::$variant(serde_json::from_str(payload.get())?),)*
-                    _ => Self::Unknown($crate::UnknownEvent { tag: tag.to_owned(), payload: payload.to_owned() }),
+                    $($tag => Self::$variant(serde_json::from_str(payload)?),)*
+                    _ => Self::Unknown($crate::UnknownEvent { tag: tag.to_owned(), payload: serde_json::from_str(payload)? }),
                 })
             }
         }

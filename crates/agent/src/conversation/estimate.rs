@@ -7,6 +7,9 @@ const MEDIA_TOKENS: u64 = 1_500;
 
 /// Tokens of a text, estimated: four ASCII characters or one other character each.
 pub fn estimate_text(text: &str) -> u64 {
+    if text.is_ascii() {
+        return u64::try_from(text.len() / 4).unwrap_or(u64::MAX) + 1;
+    }
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text
         .bytes()

@@ -148,26 +148,23 @@ impl Conversation {
         self.counted = None;
     }
 
-    /// The whole request for the next model call of the run that answers `input`. Moves the window on where it has become
-    /// too small.
-    /// Without `with_messages` only the window moves, and the request has no messages.
-    pub(crate) fn request(
-        &mut self,
-        config: &AgentConfig,
-        input: &MessageId,
-        with_messages: bool,
-    ) -> ModelRequest {
-        let fixed = self.fixed(config).clone();
-        self.fit(room(config).saturating_sub(fixed.tokens), input);
-        self.asked_tokens = fixed.tokens.saturating_add(self.tokens_in_window());
+    /// The next model call of the run that answers `input` is made now: moves the window on where it has become too small.
+    pub(crate) fn settle(&mut self, config: &AgentConfig, input: &MessageId) {
+        let fixed = self.fixed(config).tokens;
+        self.fit(room(config).saturating_sub(fixed), input);
+        self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
-        let messages = if with_messages { self.window() } else { Vec::new() };
+    }
+
+    /// The whole request for it.
+    pub(crate) fn request(&mut self, config: &AgentConfig) -> ModelRequest {
+        let Fixed { system, tools, .. } = self.fixed(config).clone();
         ModelRequest {
             model: config.model.clone(),
             params: config.params.clone(),
-            system: fixed.system,
-            messages,
-            tools: fixed.tools,
+            system,
+            messages: self.window(),
+            tools,
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionBody, ActionId, Assembler, CallModel, Cancel, Envelope, EnvironmentEvent, Message, ModelRequest,
-    RunId, RunStatus, StateOutput, StopReason, StreamOutput, TurnOutput,
+    ModelSpec, RunId, RunStatus, StateOutput, StopReason, StreamOutput, TurnOutput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -81,10 +81,12 @@ impl Course {
             run_id: run.id.clone(),
             message_id,
         });
-        step.turn(TurnOutput::Request {
-            run_id: run.id.clone(),
-            text: input.message.text(),
-        });
+        if !step.out.unheard {
+            step.turn(TurnOutput::Request {
+                run_id: run.id.clone(),
+                text: input.message.text(),
+            });
+        }
         run.start_timer(max_wall_ms, step);
         self.run = Some(run);
         input.message
@@ -102,21 +104,25 @@ impl Course {
         });
     }
 
-    /// Asks a model; the answer comes as a stream.
-    pub(crate) fn ask(&mut self, request: ModelRequest, step: &mut Step<'_>) {
+    /// Asks a model for what `request` says, if anybody wants to know; the answer comes as a stream.
+    pub(crate) fn ask(
+        &mut self,
+        model: &ModelSpec,
+        request: impl FnOnce() -> ModelRequest,
+        step: &mut Step<'_>,
+    ) {
         let Some(run) = self.run.as_mut().filter(|run| !run.status.is_final()) else {
             return;
         };
-        self.assembler.asks(&request.model.id);
-        run.pending.model = Some(request.model.clone());
-        let action_id = step.act(
-            &run.id,
+        self.assembler.asks(&model.id);
+        run.pending.model = Some(model.clone());
+        let action_id = step.act_with(Some(run.id.clone()), || {
             ActionBody::CallModel(CallModel {
-                request: Arc::new(request),
+                request: Arc::new(request()),
                 // The session knows all of them, of every agent; its fold puts them in.
                 taken: Arc::default(),
-            }),
-        );
+            })
+        });
         run.pending.model_call = Some(action_id);
         run.bill.model_calls += 1;
         self.set_status(RunStatus::AwaitingLlm, step);
@@ -147,14 +153,16 @@ impl Course {
         run.pending = Pending::default();
         run.status = status;
         let (run_id, iterations, bill) = (run.id.clone(), run.iterations, run.bill);
-        step.turn(TurnOutput::Response {
-            run_id: run_id.clone(),
-            text: run.last_text.clone(),
-            duration_ms: run.used_ms(step.at),
-            usage: bill.usage,
-            cost: bill.cost,
-            model_calls: bill.model_calls,
-        });
+        if !step.out.unheard {
+            step.turn(TurnOutput::Response {
+                run_id: run_id.clone(),
+                text: run.last_text.clone(),
+                duration_ms: run.used_ms(step.at),
+                usage: bill.usage,
+                cost: bill.cost,
+                model_calls: bill.model_calls,
+            });
+        }
         step.state(StateOutput::RunFinished {
             run_id,
             status,

@@ -190,29 +190,46 @@ impl<'a> Step<'a> {
 
     /// Wants `body` done, in that run.
     pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
-        let action_id = ActionId::following(self.seq, self.out.actions.len());
-        self.out.actions.push(Action {
-            action_id: action_id.clone(),
-            agent_state_id: self.agent.clone(),
-            run_id,
-            body,
-        });
+        self.act_with(run_id, || body)
+    }
+
+    /// The same where it costs something to say what is wanted.
+    pub(crate) fn act_with(&mut self, run_id: Option<RunId>, body: impl FnOnce() -> ActionBody) -> ActionId {
+        let action_id = ActionId::following(self.seq, self.out.acted());
+        if self.out.state_only {
+            self.out.left_out += 1;
+        } else {
+            self.out.actions.push(Action {
+                action_id: action_id.clone(),
+                agent_state_id: self.agent.clone(),
+                run_id,
+                body: body(),
+            });
+        }
         action_id
     }
 
     pub(crate) fn stream(&mut self, output: StreamOutput) {
-        self.out.outputs.push(AgentOutput::Stream(output));
+        if !self.out.state_only {
+            self.out.outputs.push(AgentOutput::Stream(output));
+        }
     }
 
     pub(crate) fn state(&mut self, output: StateOutput) {
-        self.out.outputs.push(AgentOutput::State(output));
+        self.say(AgentOutput::State(output));
     }
 
     pub(crate) fn message(&mut self, output: MessageOutput) {
-        self.out.outputs.push(AgentOutput::Message(output));
+        self.say(AgentOutput::Message(output));
     }
 
     pub(crate) fn turn(&mut self, output: TurnOutput) {
-        self.out.outputs.push(AgentOutput::Turn(output));
+        self.say(AgentOutput::Turn(output));
+    }
+
+    fn say(&mut self, output: AgentOutput) {
+        if !self.out.unheard {
+            self.out.outputs.push(output);
+        }
     }
 }

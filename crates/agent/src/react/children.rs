@@ -174,7 +174,7 @@ impl ReactAgent {
         let Some(config) = self.config.agents.get(order.agent).cloned() else {
             return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
         };
-        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.actions.len()));
+        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.acted()));
         let name = config.name.clone();
         let run_id = self.course.run_id();
         step.act_in(

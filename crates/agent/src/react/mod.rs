@@ -96,7 +96,9 @@ impl ReactAgent {
         let nothing = MessageId::new("");
         let input = self.run().map_or(&nothing, |run| &run.input_id);
         // The window is moved on in a copy: to look at it changes nothing.
-        self.conversation.clone().request(&self.config, input, true)
+        let mut conversation = self.conversation.clone();
+        conversation.settle(&self.config, input);
+        conversation.request(&self.config)
     }
 
     /// Tokens and money of all model calls, and how many tokens the last one filled the window with.
@@ -217,10 +219,9 @@ impl ReactAgent {
             return;
         }
         let Some(run) = self.course.active() else { return };
-        let request = self
-            .conversation
-            .request(&self.config, &run.input_id, !step.out.state_only);
-        self.course.ask(request, step);
+        self.conversation.settle(&self.config, &run.input_id);
+        let request = || self.conversation.request(&self.config);
+        self.course.ask(&self.config.model, request, step);
     }
 
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {

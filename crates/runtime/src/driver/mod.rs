@@ -25,7 +25,7 @@ use crate::{
 };
 use batch::Item;
 use effects::Effects;
-pub use open::{SessionIds, fold_until, open_session};
+pub use open::{SessionIds, open_session};
 
 /// How many messages of effectors may wait for the sequencer; then they wait.
 const INBOUND_CAPACITY: usize = 256;

@@ -1,23 +1,20 @@
 //! Opening a session: a new log, or the fold of one that exists, and the writer that goes on with it.
 
-use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, Envelope, EnvironmentEvent, OwnerId,
-    SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
+    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, OwnerId, SessionForked,
+    SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
 use super::batch::Item;
 use super::effects::Effects;
 use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACITY};
+use crate::folding::{Kept, fold_and_keep, share};
 use crate::follow::Live;
 use crate::session::LocalSession;
-use crate::{
-    Derived, DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, SessionLog, Writer,
-    as_offered,
-};
+use crate::{DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, Writer, as_offered};
 
 /// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
 const LOOK_BACK: u64 = 4096;
@@ -137,7 +134,8 @@ async fn load(
         remember: writer.last_seq.saturating_sub(LOOK_BACK),
         tools: parts.tools.clone(),
     };
-    let (fold, remembered) = fold_and_keep(parts.log.as_ref(), session, u64::MAX, kept).await?;
+    let fold = SessionFold::new(session.clone());
+    let (fold, remembered) = fold_and_keep(parts.log.as_ref(), fold, u64::MAX, kept).await?;
     if fold.root().is_none() {
         // Its process died before the first event: nothing was ever said in it.
         return Err(LogError::NotFound(session.to_string()).into());
@@ -185,88 +183,4 @@ fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSp
     let mut current = as_offered(kept, offered);
     current.extend(kept.iter().filter(is_own).cloned());
     (*current != **kept).then(|| Arc::from(current))
-}
-
-/// The fold of a session's facts up to and including `last`.
-///
-/// # Errors
-/// Where the log cannot be read.
-pub async fn fold_until(
-    log: &dyn SessionLog,
-    session: &SessionId,
-    last: u64,
-) -> Result<SessionFold, RuntimeError> {
-    let kept = Kept {
-        remember: u64::MAX,
-        tools: Arc::default(),
-    };
-    Ok(fold_and_keep(log, session, last, kept).await?.0)
-}
-
-/// What is kept of a session besides its fold, and what it shares with others.
-struct Kept {
-    /// The fold as it stood after this event, where there are later ones.
-    remember: u64,
-    /// Tools that all sessions of this program have: one copy of them is enough.
-    tools: Arc<[ToolSpec]>,
-}
-
-/// A fold that goes on, and what is kept of it.
-struct Folding {
-    fold: SessionFold,
-    remembered: Option<SessionFold>,
-    derived: Derived,
-    kept: Kept,
-}
-
-impl Folding {
-    fn take(&mut self, fact: &mut Envelope<EnvironmentEvent>) {
-        if self.remembered.is_none() && fact.seq > self.kept.remember {
-            self.remembered = Some(self.fold.clone());
-        }
-        match &mut fact.event {
-            EnvironmentEvent::SessionOpened(opened) => share(&mut opened.config.tools, &self.kept.tools),
-            EnvironmentEvent::ConfigChanged(ConfigChanged {
-                change: ConfigChange::Tools(tools),
-            }) => share(tools, &self.kept.tools),
-            _ => {}
-        }
-        self.fold.apply(fact, &mut self.derived);
-    }
-}
-
-fn share(tools: &mut Arc<[ToolSpec]>, with: &Arc<[ToolSpec]>) {
-    if *tools == *with {
-        *tools = with.clone();
-    }
-}
-
-/// The log folds where it reads: what is only folded is never handed from thread to thread.
-async fn fold_and_keep(
-    log: &dyn SessionLog,
-    session: &SessionId,
-    last: u64,
-    kept: Kept,
-) -> Result<(SessionFold, Option<SessionFold>), RuntimeError> {
-    let folding = Arc::new(Mutex::new(Some(Folding {
-        fold: SessionFold::new(session.clone()),
-        remembered: None,
-        derived: Derived::state_only(),
-        kept,
-    })));
-    let shared = folding.clone();
-    let take = move |fact: &mut Envelope<EnvironmentEvent>| {
-        let mut folding = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        match folding.as_mut().filter(|_| fact.seq <= last) {
-            Some(folding) => {
-                folding.take(fact);
-                ControlFlow::Continue(())
-            }
-            None => ControlFlow::Break(()),
-        }
-    };
-    log.scan(session, 0, Box::new(take)).await?;
-    let done = folding.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let done = done.ok_or_else(|| RuntimeError::Refused(format!("{session} could not be read")))?;
-    Ok((done.fold, done.remembered))
 }

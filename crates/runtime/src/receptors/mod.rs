@@ -57,15 +57,20 @@ pub struct Receptors {
 }
 
 impl Receptors {
-    /// Takes the next fact where only what is remembered is wanted, as when a session is opened.
+    /// Takes the next fact where only what is remembered is wanted, as when a session is opened. Those that remember nothing
+    /// are not asked, and of pieces of text only what stands with them is noted.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let mut unheard = Vec::new();
         match &fact.event {
-            // Nine of ten facts: the stream would copy their text and remember nothing of it.
+            EnvironmentEvent::ToolOutputChunk(_) | EnvironmentEvent::ToolCallChunk(_) => {}
             EnvironmentEvent::TextChunk(_) | EnvironmentEvent::ThinkingChunk(_) => {
                 self.conversation.receive(fact, &mut unheard);
             }
-            _ => self.receive(fact, &mut unheard),
+            _ => {
+                self.stream.receive(fact, &mut unheard);
+                self.tool.receive(fact, &mut unheard);
+                self.conversation.receive(fact, &mut unheard);
+            }
         }
     }
 }

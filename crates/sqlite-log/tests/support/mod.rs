@@ -4,11 +4,12 @@
     missing_docs,
     unreachable_pub,
     clippy::unwrap_used,
+    clippy::panic,
     reason = "each test file uses a part of it"
 )]
 
 use std::future::Future;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -175,21 +176,70 @@ pub async fn append_each(log: &SqliteLog, writer: &Writer, facts: &[Fact]) {
     }
 }
 
-/// All facts, as they are read, which are the same as those that are lent.
+/// All facts, as they are read, which are the same as those that are lent: from the first, and from one in the middle on up to
+/// some later one.
 pub async fn all(log: &SqliteLog, id: &str) -> Vec<Fact> {
     let read = log.read(&SessionId::new(id), 0, usize::MAX).await.unwrap();
-    let (lent, end) = lent(log, id, 0, usize::MAX).await;
+    let (lent, end) = lent(log, id, 0..=u64::MAX, usize::MAX).await;
     end.unwrap();
-    assert_eq!(lent, read);
+    assert_lent(&lent, &read);
     let some = read.len() / 2;
-    let (lent, end) = self::lent(log, id, some as u64, 3).await;
+    for length in [1, 3, 40] {
+        let upto = (some + length).min(read.len());
+        let (lent, end) = self::lent(log, id, some as u64..=upto as u64, usize::MAX).await;
+        end.unwrap();
+        assert_lent(&lent, &read[some..upto]);
+    }
+    let (lent, end) = self::lent(log, id, some as u64..=u64::MAX, 1).await;
     end.unwrap();
-    assert_eq!(lent, read[some..(some + 3).min(read.len())]);
+    assert_eq!(lent.len(), 1.min(read.len() - some));
     read
 }
 
-/// At most so many facts as they are lent, and how that ended.
-pub async fn lent(log: &SqliteLog, id: &str, after: u64, most: usize) -> (Vec<Fact>, Result<(), LogError>) {
+/// What is lent is what is read: fact by fact, but for chunks in one context, which may come as one.
+pub fn assert_lent(lent: &[Fact], read: &[Fact]) {
+    let mut left = read.iter();
+    for one in lent {
+        let mut whole = Envelope::clone(left.next().unwrap());
+        while whole.seq < one.seq {
+            let next = left.next().unwrap();
+            let text = words_of(&next.event).unwrap();
+            match &mut whole.event {
+                EnvironmentEvent::TextChunk(chunk) => chunk.text.push_str(text),
+                EnvironmentEvent::ThinkingChunk(chunk) => chunk.text.push_str(text),
+                other => panic!("{other:?} is joined with {next:?}"),
+            }
+            let event = std::mem::replace(&mut whole.event, next.event.clone());
+            assert_eq!(event.tag(), next.event.tag());
+            let before = Envelope {
+                seq: next.seq,
+                at: next.at,
+                event: next.event.clone(),
+                ..whole
+            };
+            assert_eq!(before, **next, "they differ in more than text and time");
+            whole = Envelope { event, ..before };
+        }
+        assert_eq!(whole, **one);
+    }
+    assert_eq!(left.next(), None);
+}
+
+fn words_of(event: &EnvironmentEvent) -> Option<&str> {
+    match event {
+        EnvironmentEvent::TextChunk(chunk) => Some(&chunk.text),
+        EnvironmentEvent::ThinkingChunk(chunk) => Some(&chunk.text),
+        _ => None,
+    }
+}
+
+/// At most so many facts after the first and up to the last of `range`, as they are lent, and how that ended.
+pub async fn lent(
+    log: &SqliteLog,
+    id: &str,
+    range: RangeInclusive<u64>,
+    most: usize,
+) -> (Vec<Fact>, Result<(), LogError>) {
     let lent = Arc::new(Mutex::new(Vec::new()));
     let shared = lent.clone();
     let take = move |fact: &mut Envelope<EnvironmentEvent>| {
@@ -201,7 +251,8 @@ pub async fn lent(log: &SqliteLog, id: &str, after: u64, most: usize) -> (Vec<Fa
             ControlFlow::Break(())
         }
     };
-    let end = log.scan(&SessionId::new(id), after, Box::new(take)).await;
+    let (after, upto) = range.into_inner();
+    let end = log.scan(&SessionId::new(id), after, upto, Box::new(take)).await;
     let lent = std::mem::take(&mut *lent.lock().unwrap());
     (lent, end)
 }

@@ -67,18 +67,15 @@ impl MatchAgent {
         self.course.set_status(RunStatus::BuildingContext, step);
         let mut system = vec![self.config.system_prompt.clone(), self.prepared().prompt.clone()];
         system.retain(|part| !part.trim().is_empty());
-        let request = ModelRequest {
-            model: self.config.model.clone(),
-            params: self.config.params.clone(),
+        let config = &self.config;
+        let request = || ModelRequest {
+            model: config.model.clone(),
+            params: config.params.clone(),
             system,
-            messages: if step.out.state_only {
-                Vec::new()
-            } else {
-                vec![message]
-            },
+            messages: vec![message],
             tools: Arc::from([]),
         };
-        self.course.ask(request, step);
+        self.course.ask(&config.model, request, step);
     }
 
     /// What the model says. It is no word to the person: it is thinking.

@@ -75,7 +75,7 @@ impl MatchAgent {
             return Some(child.id.clone());
         }
         let config: AgentConfig = place.config(self.config.routing.as_deref()?)?.clone();
-        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.actions.len()));
+        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.acted()));
         self.children.push(Child {
             id: id.clone(),
             place,
@@ -95,8 +95,7 @@ impl MatchAgent {
         let Some(child) = self.child(to) else {
             return;
         };
-        let message_id =
-            MessageId::with_suffix(format_args!("routed_{}_{}", step.seq, step.out.actions.len()));
+        let message_id = MessageId::with_suffix(format_args!("routed_{}_{}", step.seq, step.out.acted()));
         child.unheard.push(Sent {
             message_id: message_id.clone(),
             task: task.clone(),
