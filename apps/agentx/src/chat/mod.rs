@@ -116,8 +116,6 @@ pub(crate) struct Chat<'a> {
     pub(crate) transcript: Transcript,
     /// The agents beside the one that people talk to.
     pub(crate) cast: Cast,
-    /// Events that were there before the chat are collected and shown together.
-    past: Option<Past>,
     /// What is waited for.
     progress: Progress,
     /// How the session stands, as the person wants to read it.
@@ -178,7 +176,6 @@ impl<'a> Chat<'a> {
             desk,
             transcript,
             cast,
-            past: None,
             progress,
             status: StatusRow::new(&settings.chat),
             asked_background: None,
@@ -200,19 +197,15 @@ impl<'a> Chat<'a> {
     /// A chat in a session that exists.
     pub(crate) async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, CliError> {
         let state = session.state().await?;
-        let after = state.last_seq.saturating_sub(LOOK_BACK);
-        let events = Follower::new(session.clone(), after, View::Runtime).await?;
+        let (past, events, came) = Past::of(&session, state.last_seq).await?;
         self.desk = Desk::of(&state);
         self.progress.stands(&state);
-        self.past = Some(Past::until(state.last_seq));
         self.company.join(session.id()).await?;
         self.seat = Seat::Open { session, events };
         // What was said last is on the screen before anything is asked.
-        while self.past.is_some() {
-            match next_delivery(&mut self.seat).await? {
-                Some(delivery) => self.delivery(&delivery).await,
-                None => self.show_past().await,
-            }
+        self.show_past(&past).await;
+        if let Some(delivery) = came {
+            self.delivery(&delivery).await;
         }
         Ok(self)
     }
@@ -314,15 +307,8 @@ impl<'a> Chat<'a> {
     async fn delivery(&mut self, delivery: &Delivery) {
         let envelope = match delivery {
             Delivery::Runtime(envelope) => envelope,
-            Delivery::CaughtUp(_) => return self.show_past().await,
-            Delivery::Environment(_) | Delivery::CutOff(_) => return,
+            Delivery::Environment(_) | Delivery::CaughtUp(_) | Delivery::CutOff(_) => return,
         };
-        if let Some(past) = &mut self.past {
-            if past.take(envelope) {
-                return;
-            }
-            self.show_past().await;
-        }
         let asked_before = self.desk.question().map(|question| question.tool_call_id.clone());
         if let (RuntimeEvent::ToolExecuting(call), Some(asked)) = (&envelope.event, &asked_before)
             && call.tool_call_id == *asked
@@ -347,8 +333,7 @@ impl<'a> Chat<'a> {
         self.transcript.aside(&said);
     }
 
-    async fn show_past(&mut self) {
-        let Some(past) = self.past.take() else { return };
+    async fn show_past(&mut self, past: &Past) {
         for envelope in past.all() {
             self.cast.meet(envelope);
         }

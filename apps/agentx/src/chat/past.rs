@@ -2,10 +2,17 @@
 
 use std::sync::Arc;
 
+use agentx::runtime::{Delivery, Session, View};
 use agentx::types::{Envelope, RuntimeEvent};
+
+use super::LOOK_BACK;
+use crate::error::CliError;
+use crate::follow::Follower;
 
 /// How many of the last turns are shown.
 const SHOWN_TURNS: usize = 3;
+/// How many events are looked through at first: where turns are short, and nobody but the agent itself speaks, that is enough.
+const FIRST_LOOK: u64 = 512;
 
 /// The events that were there before the chat.
 pub(crate) struct Past {
@@ -22,6 +29,49 @@ impl Past {
         }
     }
 
+    /// What was said last in a session that is opened at `last_seq`; who follows it from there on; and what came meanwhile.
+    pub(crate) async fn of(
+        session: &Arc<dyn Session>,
+        last_seq: u64,
+    ) -> Result<(Self, Follower, Option<Delivery>), CliError> {
+        let mut look_back = FIRST_LOOK;
+        loop {
+            let after = last_seq.saturating_sub(look_back);
+            let mut events = Follower::new(session.clone(), after, View::Runtime).await?;
+            let mut past = Self::until(last_seq);
+            let mut came = None;
+            while let Some(delivery) = events.next().await? {
+                match &delivery {
+                    Delivery::Runtime(envelope) if past.take(envelope) => {}
+                    Delivery::Environment(_) | Delivery::CutOff(_) => {}
+                    Delivery::CaughtUp(_) => break,
+                    Delivery::Runtime(_) => {
+                        came = Some(delivery);
+                        break;
+                    }
+                }
+            }
+            if after == 0 || look_back == LOOK_BACK || past.is_enough() {
+                return Ok((past, events, came));
+            }
+            look_back = LOOK_BACK;
+        }
+    }
+
+    /// Whether all that is shown is there: the last turns, and nothing of agents that came before.
+    fn is_enough(&self) -> bool {
+        let mut agents = self
+            .events
+            .iter()
+            .filter_map(|envelope| envelope.agent_state_id.as_ref());
+        let first = agents.next();
+        let said = self
+            .events
+            .iter()
+            .filter(|envelope| matches!(envelope.event, RuntimeEvent::UserMessageAdded(_)));
+        agents.all(|agent| Some(agent) == first) && said.count() >= SHOWN_TURNS
+    }
+
     /// Takes an event; returns whether it belongs to the past.
     pub(crate) fn take(&mut self, envelope: &Arc<Envelope<RuntimeEvent>>) -> bool {
         let is_past = envelope.seq <= self.last_seq;
@@ -31,7 +81,7 @@ impl Past {
         is_past
     }
 
-    /// All of them.
+    /// All of them, in order.
     pub(crate) fn all(&self) -> &[Arc<Envelope<RuntimeEvent>>] {
         &self.events
     }
@@ -54,5 +104,50 @@ impl Past {
             .map(|(at, _)| at)
             .or_else(|| self.events.iter().position(|envelope| answers(&envelope.event)));
         start.map_or(&[], |start| &self.events[start..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{
+        ConversationThinking, Draft, EnvironmentEvent, Message, MessageId, Role, SessionTitled, Source,
+        Timestamp, UserMessageAdded,
+    };
+
+    use super::*;
+
+    fn event(agent: &str, seq: u64, event: impl Into<RuntimeEvent>) -> Arc<Envelope<RuntimeEvent>> {
+        let title = SessionTitled { title: String::new() };
+        let fact = Draft::<EnvironmentEvent>::new(Source::System, Some(agent.into()), title);
+        Arc::new(
+            fact.into_envelope("ses_1".into(), seq, Timestamp(0))
+                .derive(0, event.into()),
+        )
+    }
+
+    fn said() -> UserMessageAdded {
+        let message = Message {
+            message_id: MessageId::new("msg_1"),
+            role: Role::User,
+            content: Vec::new(),
+        };
+        UserMessageAdded { message }
+    }
+
+    #[test]
+    fn the_last_turns_of_one_agent_are_enough() {
+        let mut past = Past::until(9);
+        for seq in 1..=3 {
+            assert!(!past.is_enough());
+            assert!(past.take(&event("agt_1", seq, said())));
+        }
+        assert!(past.is_enough());
+        assert!(
+            !past.take(&event("agt_2", 10, ConversationThinking {})),
+            "that came later"
+        );
+        assert!(past.is_enough());
+        past.take(&event("agt_2", 4, ConversationThinking {}));
+        assert!(!past.is_enough(), "who that is was said before");
     }
 }
