@@ -17,8 +17,8 @@ pub(crate) fn lookup(name: &str) -> Option<String> {
 pub(crate) fn places(global: &Global) -> Result<Places, CliError> {
     let cwd = match &global.cwd {
         Some(cwd) if !names_server(global) => cwd.clone(),
-        _ => std::env::current_dir().map_err(|error| CliError::File {
-            path: ".".into(),
+        _ => std::env::current_dir().map_err(|error| CliError::Directory {
+            path: "the current directory".into(),
             what: error.to_string(),
         })?,
     };

@@ -76,6 +76,28 @@ fn words_that_are_no_text_are_a_mistake_and_no_panic() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_current_directory_that_is_gone_is_said_to_be() {
+    let sandbox = Sandbox::new();
+    let script = format!(
+        "mkdir gone && cd gone && rmdir ../gone && exec {} run thanks",
+        env!("CARGO_BIN_EXE_agentx")
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(sandbox.path("ws"))
+        .env("HOME", sandbox.path("home"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("error: the current directory: ") && said.contains("--cwd"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_is_logged_to_nobody_is_no_panic() {
     let sandbox = Sandbox::new().env("AGENTX_LOG", "trace");

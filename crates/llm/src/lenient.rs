@@ -252,10 +252,10 @@ pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     (kept > 0).then(|| whole + &data[kept..])
 }
 
-/// How long `\uXXXX` is.
+/// How long an escape such as `\u00e9` is.
 const UNIT: usize = 6;
 
-/// The number of an escape `\uXXXX` that begins here, if one does.
+/// The number of such an escape that begins here, if one does.
 fn unit(data: &str, at: usize) -> Option<u16> {
     let digits = data.get(at..at + UNIT)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()

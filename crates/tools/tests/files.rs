@@ -69,9 +69,10 @@ async fn what_cannot_be_read_is_explained() {
     };
     check("src/mian.rs", &["no such file", "did you mean src/main.rs?"]).await;
     check("src", &["is a directory", "glob"]).await;
-    check("data.bin", &["binary data (5 bytes)"]).await;
+    check("data.bin", &["data.bin (5 bytes) is binary data, not text"]).await;
+
     check("doc.pdf", &["a PDF document"]).await;
-    check("utf16.txt", &["iconv"]).await;
+    check("utf16.txt", &["bytes) is UTF-16 (`iconv"]).await;
     check("pipe", &["a named pipe"]).await;
     check("src/main.rs/x", &["a part of the path is a file"]).await;
     check("~/x", &["~ is not expanded"]).await;
@@ -157,7 +158,9 @@ async fn a_model_that_takes_no_pictures_is_told_so_by_the_result() {
     place.write("b.png", b"\x89PNG\r\n\x1a\n");
     place.write("a.txt", "words");
     place.of_model(Some(vec![]));
-    let told = place.says(ToolStatus::Failed, "read", json!({"path": "b.png"})).await;
+    let told = place
+        .says(ToolStatus::Failed, "read", json!({"path": "b.png"}))
+        .await;
     has(&told, &["b.png is a picture (image/png, 8 bytes)", "takes none"]);
     has(&place.ok("read", json!({"path": "a.txt"})).await, &["words"]);
     for sees in [None, Some(vec![InputMedium::Image])] {

@@ -138,9 +138,25 @@ pub(super) fn describe(error: &reqwest::Error) -> String {
         Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
         Some(io::ErrorKind::ConnectionReset) => "connection reset".to_owned(),
         _ if error.is_timeout() => "it took too long".to_owned(),
-        _ => causes(error)
-            .last()
-            .map_or_else(|| "no reason was given".to_owned(), ToString::to_string),
+        _ => causes(error).last().map_or_else(
+            || "no reason was given".to_owned(),
+            |cause| in_words(&cause.to_string()),
+        ),
+    }
+}
+
+/// What the library says of proxies, in words that name where they are set.
+fn in_words(cause: &str) -> String {
+    const WHERE: &str = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY";
+    match cause.split_once(": ").unwrap_or((cause, "")) {
+        ("tunnel error", "unsuccessful") => format!("the proxy of {WHERE} does not let it through"),
+        ("tunnel error", what) => format!("the proxy of {WHERE} answers oddly ({what})"),
+        _ => match cause.strip_prefix("unsupported scheme ") {
+            Some(scheme) => {
+                format!("{WHERE} begins with {scheme}://, and only http:// and https:// are spoken")
+            }
+            None => cause.to_owned(),
+        },
     }
 }
 

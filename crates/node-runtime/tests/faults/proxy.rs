@@ -2,7 +2,7 @@
 
 use agentx_testing::{Reply, TestServer, wire};
 
-use crate::{Caller, answered, story};
+use crate::{Caller, answered, message, story};
 
 /// Set in the process that calls through the proxy.
 const CHILD: &str = "AGENTX_FAULTS_PROXY_CHILD";
@@ -39,4 +39,32 @@ async fn a_proxy_is_used_and_its_exceptions_are_kept() {
         "there is no such host"
     );
     assert_eq!(server.requests().len(), 1);
+}
+
+/// Calls through what this variable of the environment says, in a process of its own; what that one asserts has to hold.
+async fn through(proxy: &str, expected: &str) {
+    let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "proxy::a_proxy_that_cannot_be_used_is_said_to_be_why"]);
+    for name in ["https_proxy", "no_proxy", "NO_PROXY", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(name);
+    }
+    command.env(CHILD, expected).env("HTTPS_PROXY", proxy);
+    let output = command.output().await.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+}
+
+#[tokio::test]
+async fn a_proxy_that_cannot_be_used_is_said_to_be_why() {
+    if let Ok(expected) = std::env::var(CHILD) {
+        let said = message(&Caller::at("https://model.invalid").call().await);
+        return assert!(said.contains(&expected), "{said}");
+    }
+    let server = TestServer::start([Reply::status(403)]).await;
+    through(
+        &server.url(),
+        "the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY does not let it through",
+    )
+    .await;
+    through("socks5://127.0.0.1:1", "begins with socks5://").await;
 }

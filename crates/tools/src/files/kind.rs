@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Binary(&'static str),
 }
 
+const UTF_16: &str = "UTF-16 (`iconv -f UTF-16 -t UTF-8` makes it UTF-8)";
+
 /// Beginnings of files that are not text, most telling first.
 const MAGIC: &[(&[u8], Kind)] = &[
     (b"\x89PNG\r\n\x1a\n", Kind::Image("image/png")),
@@ -30,14 +32,8 @@ const MAGIC: &[(&[u8], Kind)] = &[
     (b"\xfd7zXZ\x00", Kind::Binary("xz data")),
     (b"\x28\xb5\x2f\xfd", Kind::Binary("zstd data")),
     (b"SQLite format 3\x00", Kind::Binary("an SQLite database")),
-    (
-        b"\xff\xfe",
-        Kind::Binary("UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable"),
-    ),
-    (
-        b"\xfe\xff",
-        Kind::Binary("UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable"),
-    ),
+    (b"\xff\xfe", Kind::Binary(UTF_16)),
+    (b"\xfe\xff", Kind::Binary(UTF_16)),
 ];
 
 /// What a file that begins with `start` is.

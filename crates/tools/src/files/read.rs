@@ -162,7 +162,7 @@ fn not_a_file(path: &str, what: &str, directory: bool) -> ToolFailure {
 
 fn binary(path: &str, what: &str, size: &str) -> ToolFailure {
     ToolFailure::failed(format!(
-        "{path} is {what} ({size}), not text; use bash to look inside."
+        "{path} ({size}) is {what}, not text; use bash to look inside."
     ))
 }
 

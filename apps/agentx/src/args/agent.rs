@@ -1,0 +1,92 @@
+//! The part of the command line that shapes an agent and names the session that it works in.
+
+use clap::{Args, ValueEnum};
+
+/// What shapes the agent.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub(crate) struct AgentArgs {
+    /// Talk to this agent of `.agentx/agents` or of your own files
+    #[arg(long, value_name = "NAME", help_heading = "Agent")]
+    pub(crate) agent: Option<String>,
+    /// Ask this model: an id, an alias, or PROVIDER/ID [env: AGENTX_MODEL]
+    #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
+    pub(crate) model: Option<String>,
+    /// Give these standing instructions in place of the built-in ones
+    #[arg(long, value_name = "TEXT", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) system: Option<String>,
+    /// Answer the model with tool results at most so often in one run
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Agent",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub(crate) max_iterations: Option<String>,
+    /// Spend at most so many US dollars in one run
+    #[arg(
+        long,
+        value_name = "USD",
+        help_heading = "Agent",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
+    pub(crate) max_cost: Option<String>,
+    /// End a run after this time, for example 10m
+    #[arg(long, value_name = "TIME", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) timeout: Option<String>,
+    /// Who decides about calls that no rule decides
+    #[arg(long, value_name = "WHO", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) approve: Option<Approve>,
+    /// Do whatever is asked for: the same as --approve auto, and rules that ask are answered with yes
+    #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
+    pub(crate) yes: bool,
+    /// Only append whole lines and say in words what happens: for a screen reader [env: ACCESSIBLE]
+    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    pub(crate) plain: bool,
+}
+
+impl AgentArgs {
+    /// What is given here, else what was given before the command.
+    pub(crate) fn or(self, outer: Self) -> Self {
+        Self {
+            agent: self.agent.or(outer.agent),
+            model: self.model.or(outer.model),
+            system: self.system.or(outer.system),
+            max_iterations: self.max_iterations.or(outer.max_iterations),
+            max_cost: self.max_cost.or(outer.max_cost),
+            timeout: self.timeout.or(outer.timeout),
+            approve: self.approve.or(outer.approve),
+            yes: self.yes || outer.yes,
+            plain: self.plain || outer.plain,
+        }
+    }
+}
+
+/// Who decides about calls that no rule decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Approve {
+    /// A person is asked; without a terminal the answer is no
+    Ask,
+    /// They are done
+    Auto,
+    /// They are refused
+    Deny,
+}
+
+/// Which session to go on with.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub(crate) struct SessionArgs {
+    /// Go on with this session
+    #[arg(long, value_name = "ID", help_heading = "Session", hide_short_help = true, conflicts_with_all = ["resume", "last"])]
+    pub(crate) session: Option<String>,
+    /// Go on with this session, or without ID with the latest of this directory
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
+    pub(crate) resume: Option<String>,
+    /// Go on with the latest session of this directory
+    #[arg(long, help_heading = "Session", conflicts_with = "resume")]
+    pub(crate) last: bool,
+    /// Leave that session as it is and go on in a copy of it
+    #[arg(long, help_heading = "Session", hide_short_help = true)]
+    pub(crate) fork: bool,
+}
