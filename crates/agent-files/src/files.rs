@@ -1,6 +1,6 @@
 //! Where files come from: the disk, or a map in memory. Nothing is read outside of a root.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,15 @@ pub trait Files {
     /// # Errors
     /// Where it is there and cannot be read.
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault>;
+
+    /// The names of the folders in a folder; none where they are not known.
+    ///
+    /// # Errors
+    /// Where it is there and cannot be read.
+    fn folders(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
+        let _ = (root, folder);
+        Ok(Vec::new())
+    }
 
     /// A file of at most `limit` bytes.
     ///
@@ -73,10 +82,9 @@ impl Disk {
             Err(FileFault::Escapes)
         }
     }
-}
 
-impl Files for Disk {
-    fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
+    /// What is in a folder: its folders, or everything else.
+    fn names(root: &Path, folder: &Path, folders: bool) -> Result<Vec<String>, FileFault> {
         let folder = match Self::real(root, folder) {
             Err(FileFault::Missing) => return Ok(Vec::new()),
             folder => folder?,
@@ -84,11 +92,21 @@ impl Files for Disk {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
-            if !entry.file_type()?.is_dir() {
+            if entry.file_type()?.is_dir() == folders {
                 names.push(entry.file_name().to_string_lossy().into_owned());
             }
         }
         Ok(names)
+    }
+}
+
+impl Files for Disk {
+    fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
+        Self::names(root, folder, false)
+    }
+
+    fn folders(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
+        Self::names(root, folder, true)
     }
 
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
@@ -133,6 +151,18 @@ impl Files for Memory {
         Ok(inside
             .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
             .collect())
+    }
+
+    fn folders(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
+        let folder = root.join(folder);
+        let below = self.0.keys().filter_map(|path| {
+            let mut parts = path.strip_prefix(&folder).ok()?.components();
+            let first = parts.next()?;
+            // A folder is what has something in it.
+            parts.next()?;
+            Some(first.as_os_str().to_string_lossy().into_owned())
+        });
+        Ok(below.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {

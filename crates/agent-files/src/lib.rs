@@ -30,6 +30,7 @@ mod loading;
 mod luau;
 mod mistake;
 mod params;
+mod passed;
 mod read;
 mod resolve;
 mod rules;

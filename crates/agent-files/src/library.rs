@@ -111,6 +111,7 @@ pub struct Library {
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) mistakes: Vec<Mistake>,
     pub(crate) read: BTreeSet<PathBuf>,
+    pub(crate) passed_over: Vec<PathBuf>,
 }
 
 impl Library {
@@ -158,6 +159,12 @@ impl Library {
     /// The files that were read.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.read.iter().map(PathBuf::as_path)
+    }
+
+    /// Files in folders below `agents/`, `tools/`, `rules/` and `generators/` that could be definitions and are not read, because
+    /// nothing refers to them: the first 100.
+    pub fn passed_over(&self) -> &[PathBuf] {
+        &self.passed_over
     }
 
     /// A generator with its reference followed.

@@ -61,6 +61,13 @@ pub(crate) struct Entry {
     pub(crate) renamed: BTreeMap<String, String>,
 }
 
+/// Whether a file of this name is a definition of a kind.
+pub(crate) fn is_definition(name: &str, kind: FileKind) -> bool {
+    let form = Form::of(Path::new(name));
+    let fits = form.is_some_and(|form| form != Form::Luau || kind == FileKind::Tool);
+    fits && !name.starts_with('.') && !name.ends_with(".d.luau")
+}
+
 /// A library that is being made.
 pub(crate) struct Loading<'a> {
     pub(crate) roots: &'a [Root],
@@ -104,6 +111,12 @@ impl<'a> Loading<'a> {
             resolve::scripts(&mut self, index);
         }
         circles::find(&mut self);
+        for root in self.roots {
+            for (folder, kind) in PLACES {
+                self.pass_over(&root.path, Path::new(folder), *kind);
+            }
+        }
+        self.library.passed_over.sort();
         self.definitions()
     }
 
@@ -113,11 +126,7 @@ impl<'a> Loading<'a> {
             Ok(names) => names,
             Err(fault) => return self.wrong(Mistake::new(shown, START, fault.to_string())),
         };
-        names.retain(|name| {
-            let form = Form::of(Path::new(name));
-            let fits = form.is_some_and(|form| form != Form::Luau || kind == FileKind::Tool);
-            fits && !name.starts_with('.') && !name.ends_with(".d.luau")
-        });
+        names.retain(|name| is_definition(name, kind));
         names.sort_unstable();
         if names.len() > MAX_FILES {
             let message = format!(

@@ -81,6 +81,52 @@ fn mistakes_of_all_files_are_shown_by_file_and_place() {
 }
 
 #[test]
+fn what_stands_in_folders_below_and_is_not_referred_to_is_named() {
+    let files = [
+        (
+            "w/agents/a.yaml",
+            "name: a\ntools: [{$ref: ../tools/more/used.yaml}]\n",
+        ),
+        ("w/agents/team/b.yaml", "name: b\n"),
+        ("w/agents/team/README.md", "about the team"),
+        (
+            "w/tools/more/used.yaml",
+            "name: used\nlua_file: scripts/used.luau\n",
+        ),
+        ("w/tools/more/scripts/used.luau", "return 1"),
+        ("w/tools/more/scripts/other.luau", "return 1"),
+        ("w/tools/.git/c.yaml", "name: c\n"),
+        ("w/notes/d.yaml", "name: d\n"),
+    ];
+    let wanted = ["w/agents/team/b.yaml", "w/tools/more/scripts/other.luau"];
+    let library = load(&files);
+    assert_eq!(mistakes(&library), "");
+    let named = |library: &Library| -> Vec<String> {
+        let all = library.passed_over().iter();
+        all.map(|path| path.display().to_string()).collect()
+    };
+    assert_eq!(named(&library), wanted);
+
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let roots = [Root {
+        path: folder.path().join("w"),
+        origin: Origin::Workspace,
+    }];
+    let library = Library::load(&roots, &Disk, Options::default());
+    let prefix = format!("{}/", folder.path().display());
+    let below: Vec<String> = named(&library)
+        .iter()
+        .map(|path| path.replace(&prefix, ""))
+        .collect();
+    assert_eq!(below, wanted);
+}
+
+#[test]
 fn references_lead_to_names_and_to_paths_within_the_root() {
     let library = load(&[
         (

@@ -81,7 +81,7 @@ async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, 
         };
         rows.push(vec![agent.name, kind.into(), whose.into(), agent.description]);
     }
-    console.out(&table(&rows, console.terminal.width))?;
+    console.out(&table(&rows, console.out_width()))?;
     Ok(Exit::Ok)
 }
 
@@ -117,6 +117,12 @@ pub(crate) fn check(
             "note: {} is not used: {} has the same name\n",
             shadow.shadowed.display(),
             shadow.used.display()
+        ));
+    }
+    for path in library.passed_over() {
+        console.say(&format!(
+            "note: {} is not read: it stands in a folder below, and nothing refers to it\n",
+            path.display()
         ));
     }
     if mistakes.is_empty() {
