@@ -9,10 +9,11 @@
 )]
 
 mod common;
+#[path = "common/models.rs"]
+mod models;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -29,26 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server of models that says no to everything.
 fn refusing() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { return };
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let (mut line, mut length) = (String::new(), 0);
-            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
-                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let _ = reader.read_exact(&mut vec![0; length]);
-            let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#;
-            let head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close";
-            let _ = write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        }
-    });
-    address
+    let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#;
+    models::answering("400 Bad Request", body)
 }
 
 /// Runs until its tool runs, then sends it this signal.

@@ -2,35 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod common;
-
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+#[path = "common/models.rs"]
+mod models;
 
 use common::Sandbox;
-
-/// Answers every request like this; returns the address.
-fn server(status: &'static str, body: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { return };
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let (mut line, mut length) = (String::new(), 0);
-            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
-                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let _ = reader.read_exact(&mut vec![0; length]);
-            let head =
-                format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
-            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
-        }
-    });
-    address
-}
+use models::answering;
 
 #[test]
 fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
@@ -46,7 +22,7 @@ fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
             5,
         ),
     ] {
-        let address = server(status, body);
+        let address = answering(status, body);
         let sandbox = Sandbox::new()
             .env("ANTHROPIC_API_KEY", "sk-secret-key")
             .env("ANTHROPIC_BASE_URL", &address);
@@ -70,7 +46,7 @@ fn an_answer_that_is_cut_off_or_declined_says_so_to_people_and_programs() {
         );
         let sandbox = Sandbox::new()
             .env("ANTHROPIC_API_KEY", "sk-test")
-            .env("ANTHROPIC_BASE_URL", &server("200 OK", body.leak()));
+            .env("ANTHROPIC_BASE_URL", &answering("200 OK", body));
         let ran = sandbox.run(&[
             "run",
             "--model",
@@ -92,7 +68,7 @@ fn an_answer_that_is_cut_off_or_declined_says_so_to_people_and_programs() {
 #[test]
 fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
     let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
-    let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &server("200 OK", body));
+    let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering("200 OK", body));
     let ran = sandbox.run(&["run", "--model", "openai/own", "--max-cost", "1", "hello"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran}");
     assert!(
