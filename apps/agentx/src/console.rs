@@ -12,6 +12,9 @@ use crate::render::style::Style;
 /// What the system calls it when a terminal is written to whose other end was closed.
 const EIO: i32 = 5;
 
+/// Columns where there is no terminal.
+const ELSEWHERE: usize = 100;
+
 /// Where a command writes, and what it may assume about who reads.
 pub(crate) struct Console {
     out: Box<dyn Write>,
@@ -64,7 +67,9 @@ impl Console {
         } else {
             None
         };
-        let width = known.map_or(100, |(columns, _)| usize::from(columns)).max(20);
+        let width = known
+            .map_or(ELSEWHERE, |(columns, _)| usize::from(columns))
+            .max(20);
         let color = capable && !is_set("NO_COLOR");
         let terminal = Terminal {
             input: io::stdin().is_terminal(),
@@ -85,6 +90,14 @@ impl Console {
     /// Only whole lines from here on, without colours, and words in the place of signs: for who listens.
     pub(crate) fn use_words(&mut self) {
         (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
+    }
+
+    /// Columns for what goes to standard output: no terminal narrows what another program reads.
+    pub(crate) fn out_width(&self) -> usize {
+        match self.terminal.output {
+            true => self.terminal.width,
+            false => self.terminal.width.max(ELSEWHERE),
+        }
     }
 
     /// Colours for standard output.

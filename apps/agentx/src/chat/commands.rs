@@ -4,8 +4,8 @@ use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{ApprovalMode, ConfigChange};
 
-use super::slash::{HELP, Slash, Wish};
-use super::{Chat, Seat};
+use super::slash::{self, HELP, Slash, Wish};
+use super::{Chat, Face, Seat};
 use crate::cmd::{models, sessions};
 use crate::error::CliError;
 use crate::new_agent::NewAgent;
@@ -21,7 +21,7 @@ impl Chat<'_> {
     /// Does what a command says; what goes wrong is shown, and the chat goes on.
     pub(super) async fn command(&mut self, command: Slash) {
         let text = match command {
-            Slash::Help => Ok(HELP.to_owned()),
+            Slash::Help => Ok(self.help()),
             Slash::Quit => Ok(String::new()),
             Slash::Model(None) => Ok(self.list_models()),
             Slash::Model(Some(name)) => self.use_model(&name).await,
@@ -48,6 +48,13 @@ impl Chat<'_> {
             Ok(text) if text.is_empty() => {}
             Ok(text) => self.transcript.aside(&text),
             Err(error) => self.complain(&error),
+        }
+    }
+
+    fn help(&self) -> String {
+        match self.face {
+            Face::Editor { .. } => slash::help(self.console.terminal.width),
+            Face::Lines { .. } => HELP.to_owned(),
         }
     }
 

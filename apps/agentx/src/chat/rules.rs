@@ -99,6 +99,7 @@ impl Chat<'_> {
                 &config,
                 |index, _| Some(index + 1),
                 |rule| self.origin(rule),
+                self.console.terminal.width,
             ));
         };
         let mut rules = config.rules;

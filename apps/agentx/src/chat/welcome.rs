@@ -92,6 +92,16 @@ fn answered(style: Style, width: usize) -> String {
     )
 }
 
+/// A path as people write it: what lies in their home begins with `~`.
+fn at_home(file: &Path) -> String {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    let below = home.and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned));
+    match below {
+        Some(below) => format!("~/{}", below.display()),
+        None => file.display().to_string(),
+    }
+}
+
 /// How a real model is asked instead.
 fn real(file: &Path) -> String {
     format!(
@@ -100,6 +110,6 @@ fn real(file: &Path) -> String {
          \x20 export OPENAI_BASE_URL=http://localhost:11434/v1     any compatible server\n\
          or name a provider in the configuration (`agentx help settings` lists the keys):\n\
          \x20 {}\n",
-        file.display()
+        at_home(file)
     )
 }

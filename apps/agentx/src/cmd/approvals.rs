@@ -131,6 +131,7 @@ pub(crate) fn render(
     config: &AgentConfig,
     number: impl Fn(usize, &Rule) -> Option<usize>,
     origin: impl Fn(&Rule) -> String,
+    width: usize,
 ) -> String {
     let mut rows = vec![["N", "RULE", "FROM"].map(str::to_owned).to_vec()];
     for (index, rule) in config.rules.iter().enumerate() {
@@ -143,13 +144,19 @@ pub(crate) fn render(
     for [what, from] in defaults(config.approval) {
         rows.push(vec!["–".into(), what.into(), from.into()]);
     }
-    table(&rows, usize::MAX)
+    table(&rows, width)
 }
 
 fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
     if !as_json {
         let number = |_, rule: &Rule| number_of(loaded, rule);
-        return console.out(&render(config, number, |rule| from(loaded, rule)));
+        let width = console.terminal.width;
+        let width = if console.terminal.output {
+            width
+        } else {
+            usize::MAX
+        };
+        return console.out(&render(config, number, |rule| from(loaded, rule), width));
     }
     let rules: Vec<Value> = config
         .rules
@@ -346,7 +353,7 @@ async fn trial(
         }
         return console.out_pretty(&json!({"rule": rule, "sessions": reports}));
     }
-    console.out(&told(&rule, &reports, args.limit, console.terminal.width))
+    console.out(&told(&rule, &reports, args.limit, console.out_width()))
 }
 
 fn told(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> String {

@@ -8,6 +8,7 @@ mod stored;
 mod terminal;
 
 use agentx::config::Loaded;
+use agentx_terminal::Line;
 use serde::Serialize;
 use serde_json::json;
 
@@ -118,8 +119,22 @@ fn of_settings(loaded: &Loaded, offline: bool) -> Result<Vec<Check>, CliError> {
     Ok(checks)
 }
 
+/// Columns before what was found, and before what was found below a name.
+const INDENT: usize = 21;
+const SIGN: usize = 6;
+/// In a terminal with less room names have rows of their own.
+const NARROW: usize = 60;
+
 fn render(checks: &[Check], console: &Console) -> String {
     let style = console.out_style();
+    let columns = if console.terminal.output {
+        console.terminal.width
+    } else {
+        usize::MAX
+    };
+    // Beside the names, or below them where there is little room.
+    let indent = if columns < NARROW { SIGN } else { INDENT };
+    let width = columns.saturating_sub(indent);
     let mut text = String::new();
     for check in checks {
         let sign = match check.level {
@@ -127,15 +142,26 @@ fn render(checks: &[Check], console: &Console) -> String {
             Level::Warn => style.warn("warn"),
             Level::Bad => style.bad("bad "),
         };
-        let mut lines = check.found.lines();
-        let first = visible(lines.next().unwrap_or_default());
-        text.push_str(&format!("{sign}  {:<13}  {first}\n", check.name));
-        for line in lines {
-            text.push_str(&format!("{:21}{}\n", "", visible(line)));
-        }
+        let mut rows: Vec<String> = check.found.lines().flat_map(|line| fitted(line, width)).collect();
         if let Some(advice) = check.advice.as_ref().filter(|advice| !advice.is_empty()) {
-            text.push_str(&format!("{:21}→ {}\n", "", visible(advice)));
+            rows.extend(fitted(&format!("→ {advice}"), width));
+        }
+        let first = if indent == INDENT {
+            rows.drain(..1.min(rows.len())).next()
+        } else {
+            None
+        };
+        let head = format!("{sign}  {:<13}  {}", check.name, first.unwrap_or_default());
+        text.push_str(&format!("{}\n", head.trim_end()));
+        for row in rows {
+            text.push_str(&format!("{:indent$}{row}\n", ""));
         }
     }
     text
+}
+
+/// A line in as many rows as it needs.
+fn fitted(line: &str, width: usize) -> Vec<String> {
+    let rows = Line::new(&visible(line), Default::default()).rows(width);
+    rows.iter().map(|row| row.text().trim_end().to_owned()).collect()
 }

@@ -125,11 +125,7 @@ async fn follow(
     }
 }
 
-async fn take(
-    spectator: &mut Spectator,
-    delivery: &Delivery,
-    console: &mut Console,
-) -> Result<(), CliError> {
+async fn take(spectator: &mut Spectator, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
     if let Delivery::CaughtUp(seq) = delivery {
         spectator.is_live();
         spectator.print(console)?;

@@ -26,9 +26,14 @@ pub(crate) async fn run(
         Some(agent) => agent.model.id,
         None => loaded.settings.model_or_default().value,
     };
-    console.out(&render(&models, &chosen, console.terminal.width))?;
+    console.out(&render(&models, &chosen, console.out_width()))?;
     Ok(Exit::Ok)
 }
+
+/// Below this a terminal has no room for all that there is to say.
+const WIDE: usize = 100;
+/// The column of other names.
+const ALIASES: usize = 5;
 
 /// The list; the model that is asked by default is marked with `*`.
 pub(crate) fn render(models: &[ModelInfo], chosen: &str, width: usize) -> String {
@@ -55,6 +60,16 @@ pub(crate) fn render(models: &[ModelInfo], chosen: &str, width: usize) -> String
             info.aliases.join(" "),
             info.missing.clone().unwrap_or_default(),
         ]);
+    }
+    if width < WIDE {
+        // Which variable is missing is what matters most; other names are in the configuration's documents.
+        for row in &mut rows {
+            row.remove(ALIASES);
+            let needs = row.pop().unwrap_or_default();
+            let short = needs.strip_prefix("set ").and_then(|needs| needs.split_once(','));
+            row.push(short.map_or(&*needs, |(variable, _)| variable).to_owned());
+        }
+        return table(&rows, width);
     }
     table(&rows, width.max(120))
 }

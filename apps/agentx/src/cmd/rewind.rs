@@ -13,8 +13,8 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::{conversation, rewind};
 use crate::render::style::Style;
+use crate::render::{conversation, rewind};
 
 /// What goes back.
 #[derive(Clone, Copy, PartialEq, Eq)]

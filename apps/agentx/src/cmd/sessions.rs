@@ -46,7 +46,7 @@ pub(crate) async fn run(
             if json {
                 console.out_pretty(&sessions)?
             } else {
-                console.out(&render_list(&sessions, place, console.terminal.width))?
+                console.out(&render_list(&sessions, place, console.out_width()))?
             }
         }
         SessionsCommand::Show(args) => {
@@ -89,6 +89,11 @@ fn for_operators(error: RuntimeError) -> RuntimeError {
     }
 }
 
+/// In a terminal that is not so wide there is more use for the title than for a count.
+const WIDE: usize = 100;
+/// The column of the count.
+const MESSAGES: usize = 3;
+
 /// The list as people read it. That a session is open is worth a word where another process has it, not on a server, which
 /// has them all; whose it is, where it is another one's.
 pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize) -> String {
@@ -111,7 +116,7 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
         let fork = info
             .parent
             .as_ref()
-            .map(|(parent, seq)| format!("(fork of {parent} at {seq}) "))
+            .map(|(parent, seq)| format!(" (fork of {parent} at {seq})"))
             .unwrap_or_default();
         let whose = match info.owner == *me {
             true => String::new(),
@@ -124,8 +129,11 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
             info.messages.to_string(),
             units::money(info.cost),
             visible(&info.model),
-            format!("{whose}{fork}{}", visible(&title)),
+            format!("{whose}{}{fork}", visible(&title)),
         ]);
+    }
+    if width < WIDE {
+        rows.iter_mut().for_each(|row| drop(row.remove(MESSAGES)));
     }
     table(&rows, width)
 }
@@ -199,7 +207,7 @@ async fn search(
             snippet,
         ]);
     }
-    console.out(&table(&rows, console.terminal.width))?;
+    console.out(&table(&rows, console.out_width()))?;
     if let (Some(hit), true) = (hits.first(), console.terminal.output) {
         let place = format!("agentx show {} --at {}", hit.session_id, hit.seq);
         let hint = console

@@ -36,7 +36,7 @@ pub(crate) async fn run(
     } else if rows.is_empty() {
         console.say("nothing was spent\n");
     } else {
-        console.out(&render(by, &rows, &total, console.terminal.width))?;
+        console.out(&render(by, &rows, &total, console.out_width()))?;
     }
     Ok(Exit::Ok)
 }

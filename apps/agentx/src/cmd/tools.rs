@@ -69,7 +69,7 @@ fn list(tools: &[ToolSpec], json: bool, console: &mut Console) -> Result<Exit, C
         let first = tool.description.lines().next().unwrap_or_default();
         rows.push(vec![tool.name.clone(), touches(tool).into(), first.to_owned()]);
     }
-    console.out(&table(&rows, console.terminal.width))?;
+    console.out(&table(&rows, console.out_width()))?;
     Ok(Exit::Ok)
 }
 

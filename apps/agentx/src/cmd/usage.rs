@@ -16,6 +16,11 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         let _ = console.out(&error.render().to_string());
         return Exit::Ok;
     }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // What there is to choose from says what is missing.
+        console.say(&error.render().to_string());
+        return Exit::Usage;
+    }
     let error = as_usage(error);
     // What is no text is no word that is looked for either.
     let typed: Vec<String> = std::env::args_os()
@@ -49,11 +54,25 @@ fn as_usage(error: &clap::Error) -> CliError {
     }
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
         let command = Cli::command();
-        let names: Vec<&str> = command.get_subcommands().map(|sub| sub.get_name()).collect();
-        hints = nearest(word, names, 1)
+        // The mistake is in a command of a command, where the usage names one.
+        let usage = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("Usage: agentx "));
+        let above = usage.and_then(|usage| command.find_subcommand(usage.split_whitespace().next()?));
+        let names = above
+            .unwrap_or(&command)
+            .get_subcommands()
+            .map(|sub| sub.get_name());
+        hints = nearest(word, names.collect::<Vec<_>>(), 1)
             .iter()
-            .map(|near| format!("did you mean `{near}`?"))
+            .map(|near| match above {
+                Some(above) => format!("did you mean `{} {near}`?", above.get_name()),
+                None => format!("did you mean `{near}`?"),
+            })
             .collect();
+        if let Some(above) = above.filter(|_| hints.is_empty()) {
+            hints.push(format!("`agentx {} --help` shows its commands", above.get_name()));
+        }
     }
     if hints.is_empty() {
         hints.push("`agentx --help` shows all commands".into());

@@ -3,6 +3,7 @@
 use agentx::config::show_rule;
 use agentx::runtime::{FileInQuestion, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested};
+use agentx_terminal::{Line, Row};
 use serde_json::Value;
 
 use super::clean::visible;
@@ -11,6 +12,13 @@ use super::style::Style;
 
 /// The words before the cursor while a question is open.
 pub(crate) const PROMPT: &str = "allow? y once · s session · a always · n no › ";
+
+/// The same in a terminal that is so wide: broken between words.
+pub(crate) fn prompt_in(width: usize) -> String {
+    let rows = Line::new(PROMPT.trim_end(), Default::default()).rows(width.saturating_sub(2).max(1));
+    let rows: Vec<String> = rows.iter().map(Row::text).collect();
+    format!("{} ", rows.join("\n"))
+}
 
 /// The same, where keys are read one by one.
 pub(crate) const PROMPT_OF_KEYS: &str = "allow? y once · s session · a always · n no · with Alt at once › ";

@@ -1,8 +1,15 @@
-//! Columns that stand under each other, also with wide characters.
+//! Columns that stand under each other, also with wide characters; where the terminal is too narrow for them, records.
 
+use agentx_terminal::{Line, Row};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Lines of cells, the first line being the heads; the last column is cut to what is left of `width`.
+/// A last column that would have less is not worth having.
+const LAST: usize = 12;
+/// Where there is so much room, as where no terminal is, columns that do not fit stay columns: a program may read them.
+const ROOMY: usize = 100;
+
+/// Lines of cells, the first line being the heads; the last column is cut to what is left of `width`. Where nothing is left of
+/// it, each line is told as a record.
 pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
@@ -14,13 +21,17 @@ pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
                 .unwrap_or(0)
         })
         .collect();
+    let used: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
+    let last = widths.last().copied().unwrap_or(0);
+    if columns > 2 && width < ROOMY && used + last.min(LAST) > width {
+        return records(rows, &widths, width);
+    }
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();
         for (c, cell) in row.iter().enumerate() {
             if c + 1 == columns {
-                let used: usize = widths[..c].iter().map(|w| w + 2).sum();
-                line.push_str(&cut(cell, width.saturating_sub(used).max(16)));
+                line.push_str(&cut(cell, width.saturating_sub(used).max(LAST)));
             } else {
                 line.push_str(cell);
                 line.extend(std::iter::repeat_n(' ', widths[c] - cell.width() + 2));
@@ -30,6 +41,43 @@ pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Each line by itself: what it is about, and below it the other cells, each with its head.
+fn records(rows: &[Vec<String>], widths: &[usize], width: usize) -> String {
+    let Some((heads, rows)) = rows.split_first() else {
+        return String::new();
+    };
+    // A sign or a number alone says too little.
+    let named = if widths[0] <= 2 { 2 } else { 1 };
+    let mut text = String::new();
+    for row in rows {
+        let name: Vec<&str> = row.iter().take(named).map(|cell| cell.trim()).collect();
+        push_rows(&mut text, name.join(" ").trim(), "", width);
+        let mut line = String::new();
+        let cells = row.iter().zip(heads).skip(named);
+        for (cell, head) in cells.filter(|(cell, _)| !cell.is_empty()) {
+            let cell = format!("{} {cell}", head.to_lowercase());
+            if !line.is_empty() && line.width() + 3 + cell.width() + 2 > width {
+                push_rows(&mut text, &line, "  ", width);
+                line.clear();
+            }
+            let between = if line.is_empty() { "" } else { " · " };
+            line.push_str(&format!("{between}{cell}"));
+        }
+        push_rows(&mut text, &line, "  ", width);
+    }
+    text
+}
+
+/// Words in as many rows as they need, behind this.
+fn push_rows(text: &mut String, words: &str, before: &str, width: usize) {
+    if words.is_empty() {
+        return;
+    }
+    for row in Line::new(words, Default::default()).rows(width.saturating_sub(before.len()).max(1)) {
+        text.push_str(&format!("{before}{}\n", Row::text(&row).trim_end()));
+    }
 }
 
 /// At most `width` columns of a text; what is cut off is shown as `…`.
@@ -59,6 +107,35 @@ mod tests {
         let rows =
             [["ID", "TITLE"], ["一二", "wide"], ["abc", "narrow"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows, 80), "ID    TITLE\n一二  wide\nabc   narrow\n");
+    }
+
+    #[test]
+    fn where_columns_have_no_room_lines_are_records() {
+        let rows = [
+            ["ID", "STATUS", "COST", "TITLE"],
+            ["ses_1", "completed", "$0.10", "a long talk about the garden"],
+            ["ses_2", "open", "", "tea"],
+        ];
+        let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).into();
+        assert_eq!(
+            table(&rows, 40).lines().nth(1),
+            Some("ses_1  completed  $0.10  a long talk ab…")
+        );
+        assert_eq!(
+            table(&rows, 28),
+            "ses_1\n  status completed\n  cost $0.10\n  title a long talk about\n  the garden\nses_2\n  status open · title tea\n"
+        );
+        assert!(table(&rows, 28).lines().all(|line| line.width() <= 28));
+        assert!(table(&rows, 100).starts_with("ID     STATUS"));
+        let numbered = [
+            ["N", "RULE", "FROM"],
+            ["1", "allow bash \"git *\"", "the session"],
+        ];
+        let numbered: Vec<Vec<String>> = numbered.map(|row| row.map(str::to_owned).to_vec()).into();
+        assert_eq!(
+            table(&numbered, 30),
+            "1 allow bash \"git *\"\n  from the session\n"
+        );
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Questions {
     fn ask(&self, console: &mut Console) {
         let Some((_, text)) = &self.put else { return };
         console.say(text);
-        console.say(approval::PROMPT);
+        console.say(&approval::prompt_in(console.terminal.width));
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());
     }

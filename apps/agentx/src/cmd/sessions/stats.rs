@@ -27,7 +27,7 @@ pub(crate) async fn run(
     if json {
         return console.out_pretty(&stats);
     }
-    console.out(&render(&stats, of.is_some(), console.terminal.width))
+    console.out(&render(&stats, of.is_some(), console.out_width()))
 }
 
 async fn all(runtime: &dyn Runtime) -> Result<Vec<SessionInfo>, CliError> {
