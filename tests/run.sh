@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The test command: sets up what is missing on a machine with Rust, a C compiler and a shell, then runs every check.
+# The test command: sets up what is missing on a machine with Rust, a compiler of C and C++ and a shell, then runs every check.
 # Needs no key and no network beyond the package registry. A check that cannot run here is named at the end.
 #
 #   tests/run.sh            everything

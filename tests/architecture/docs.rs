@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use agentx_tests::workspace_root;
 
-use crate::edges::packages;
+use crate::edges::{ALLOWED, packages};
 use crate::none;
 use crate::source::sources;
 
@@ -101,6 +101,39 @@ fn every_crate_is_on_the_code_map() {
         .filter(|folder| !document.contains(&format!("`{folder}`")))
         .collect();
     none(&wrong, "crates that docs/ARCHITECTURE.md does not show");
+}
+
+#[test]
+fn the_code_map_shows_who_may_use_whom_and_can_be_read_from_the_top_down() {
+    let mut above: Vec<String> = Vec::new();
+    let mut wrong = Vec::new();
+    for row in table(&document(), "Code map") {
+        let Some(name) = row[0]
+            .trim_matches('`')
+            .strip_prefix("crates/")
+            .map(str::to_owned)
+        else {
+            continue;
+        };
+        let allowed = ALLOWED.iter().find(|(package, _)| *package == name);
+        let mut allowed: Vec<&str> = allowed.map(|(_, uses)| uses.to_vec()).unwrap_or_default();
+        let told = row.last().map(String::as_str).unwrap_or_default();
+        // The facade uses every library, wherever it stands.
+        if told != "all libraries" {
+            let mut named: Vec<&str> = told.split(", ").filter(|word| *word != "–").collect();
+            named.sort_unstable();
+            allowed.sort_unstable();
+            if named != allowed {
+                wrong.push(format!("{name} may use {}", allowed.join(", ")));
+            }
+            let below = allowed
+                .iter()
+                .filter(|used| !above.iter().any(|name| name == *used));
+            wrong.extend(below.map(|used| format!("{name} stands above {used}, which it uses")));
+        }
+        above.push(name);
+    }
+    none(&wrong, "rows of the code map that are not the table of edges");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::none;
 
 /// Package (without `agentx-`) and those that it may use. A crate that is not built yet has its place here all the same.
-const ALLOWED: &[(&str, &[&str])] = &[
+pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("bus", &["types"]),
     ("agent", &["types"]),
@@ -38,7 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "server",
         &["types", "bus", "runtime", "node-runtime", "config", "identity"],
     ),
-    ("luau-tools", &["types", "runtime"]),
+    ("luau-tools", &[]),
     ("macros", &[]),
     ("terminal", &[]),
     ("flows", &["types", "runtime", "luau-tools", "agent-files"]),
