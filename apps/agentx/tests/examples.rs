@@ -71,6 +71,19 @@ fn a_router_sends_inputs_to_its_agents() {
             "play Clair de lune by Debussy",
         ]],
     );
+    // Where the router's own model was asked, what it said is words to nobody, but it is not nothing.
+    let asked = [
+        "run",
+        "--cwd",
+        &folder("router"),
+        "--agent",
+        "router",
+        "--yes",
+        "How are you?",
+    ];
+    let ran = Sandbox::new().run(&asked);
+    assert!(ran.stdout.contains("I am well"), "{ran}");
+    assert!(!ran.stderr.contains("nothing"), "{ran}");
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub(crate) struct Transcript {
     answers: bool,
     /// Whether an answer has begun, and neither words nor calls of it came.
     is_wordless: bool,
+    /// An answer ended so. It is told when the run ends with it: that of a router is no words to anybody, and its run goes on.
+    said_nothing: bool,
     /// Whoever has this says himself how the run failed.
     silent_end: bool,
     /// What the last run cost, where that is told after it.
@@ -197,7 +199,11 @@ impl Transcript {
             RuntimeEvent::ContextChanged(changed) => self.context_changed(&changed.change),
             RuntimeEvent::RunStarted(_) => self.turn = None,
             RuntimeEvent::TurnResponse(turn) if self.costs => self.turn = Some(turn.clone()),
+            RuntimeEvent::RunStatusChanged(_) => self.said_nothing = false,
             RuntimeEvent::RunFinished(end) => {
+                if std::mem::take(&mut self.said_nothing) {
+                    self.warn_of_answer("the model said nothing");
+                }
                 self.run_end(end.status, end.reason.as_deref());
                 self.tell_cost();
             }
@@ -223,10 +229,17 @@ impl Transcript {
         let told = match why {
             StopReason::MaxTokens => "the answer is cut off: it reached its longest length",
             StopReason::Refusal => "the model declined to answer",
-            StopReason::EndTurn if self.is_wordless => "the model said nothing",
+            StopReason::EndTurn => {
+                self.said_nothing = self.is_wordless;
+                return;
+            }
             _ => return,
         };
-        let line = self.style.warn(&format!("{}{told}", self.style.sign("… ", "")));
+        self.warn_of_answer(told);
+    }
+
+    fn warn_of_answer(&mut self, what: &str) {
+        let line = self.style.warn(&format!("{}{what}", self.style.sign("… ", "")));
         self.aside(&line);
     }
 

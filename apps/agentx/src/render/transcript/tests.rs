@@ -172,6 +172,32 @@ fn an_answer_that_is_not_whole_says_so() {
         "one two\n… the answer is cut off: it reached its longest length\n"
     );
     assert_eq!(told("", StopReason::Refusal), "… the model declined to answer\n");
-    assert_eq!(told("", StopReason::EndTurn), "… the model said nothing\n");
     assert_eq!(told("", StopReason::ToolUse), "");
+
+    // That nothing was said is told when the run ends with it. That of a router goes on.
+    use agentx::types::{RunFinished, RunId, RunStatusChanged};
+    let (run_id, iterations) = (RunId::new("run_1"), 0);
+    let goes_on = RunStatusChanged {
+        run_id: run_id.clone(),
+        status: RunStatus::AwaitingTool,
+        iterations,
+    };
+    let ends = RunFinished {
+        run_id,
+        status: RunStatus::Completed,
+        reason: None,
+        iterations,
+    };
+    let told = |between: Option<RunStatusChanged>| {
+        let mut transcript = Transcript::new(Style::default(), 80);
+        transcript.begin();
+        transcript.event(&stop(StopReason::EndTurn));
+        between
+            .into_iter()
+            .for_each(|event| transcript.event(&event.into()));
+        transcript.event(&ends.clone().into());
+        text(&mut transcript)
+    };
+    assert_eq!(told(None), "… the model said nothing\n");
+    assert_eq!(told(Some(goes_on)), "");
 }
