@@ -27,9 +27,9 @@ mod runtime_error;
 mod seat;
 mod signals;
 mod start;
-mod told;
 #[cfg(test)]
 mod testing;
+mod told;
 
 use console::Console;
 

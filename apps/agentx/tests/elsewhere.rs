@@ -67,5 +67,8 @@ fn a_session_goes_on_from_elsewhere_with_its_own_tools() {
         "{third}"
     );
     let fourth = again();
-    assert!(!fourth.stderr.contains("note: the session works in"), "it is said once: {fourth}");
+    assert!(
+        !fourth.stderr.contains("note: the session works in"),
+        "it is said once: {fourth}"
+    );
 }

@@ -82,17 +82,25 @@ impl Chat<'_> {
         let id = model.id.clone();
         self.change(ConfigChange::Model(Box::new(model))).await?;
         let said = format!("{} is asked from here on", visible(&id));
-        Ok(match self.unseen_pictures().await? {
+        Ok(match self.model_changed().await? {
             Some(note) => format!("{said}\n{}", self.console.out_style().warn(&visible(&note))),
             None => said,
         })
     }
 
-    /// What a person should know where the conversation has pictures, and the model that is asked now takes none.
-    async fn unseen_pictures(&self) -> Result<Option<String>, CliError> {
-        let Some(state) = self.state().await?.filter(|state| state.pictures > 0) else {
+    /// Takes note of the model that is asked now. Returns what a person should know where the conversation has pictures, and it takes none.
+    async fn model_changed(&mut self) -> Result<Option<String>, CliError> {
+        if let Seat::New(agent) = &self.seat {
+            self.progress.configured(&agent.config);
+        }
+        let Some(state) = self.state().await? else {
             return Ok(None);
         };
+        // The row above the line names the model from now on.
+        self.progress.stands(&state);
+        if state.pictures == 0 {
+            return Ok(None);
+        }
         let why = takes_no_pictures(&state.config, &self.place.runtime().models());
         let which = match state.pictures {
             1 => "the one in this conversation is".to_owned(),

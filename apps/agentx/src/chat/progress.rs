@@ -78,7 +78,8 @@ impl Progress {
         progress
     }
 
-    fn configured(&mut self, config: &AgentConfig) {
+    /// The agent is this one, or has changed.
+    pub(crate) fn configured(&mut self, config: &AgentConfig) {
         let model = &config.model;
         self.stand.model = visible(&model.id);
         self.stand.window = model.context_window;

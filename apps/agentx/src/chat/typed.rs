@@ -2,6 +2,7 @@
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
 use agentx::types::{AgentKind, ApprovalDecision, ConfigChange, ContentPart, InputMode};
+use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
 use super::editor::Edited;
@@ -39,17 +40,13 @@ impl Chat<'_> {
         }
         let edited = match input {
             Input::Key(key) if self.decides_at_once(&key) => return self.decide_at_once(&key).await,
-            Input::Key(key) if self.takes_back(&key) => {
-                self.take_back_last().await;
+            Input::Key(key) => self.key(key).await,
+            Input::Paste(text) => self.editor.paste(&text),
+            Input::Line(line) => Edited::Submit(line),
+            Input::End => {
+                self.input_ended = true;
                 Edited::Nothing
             }
-            Input::Key(key) => match reading::wish(&key) {
-                Some(wish) => {
-                    self.wished(wish).await;
-                    Edited::Nothing
-                }
-                None => self.editor.key(key),
-            },
             Input::Background { is_light } => {
                 self.background(is_light);
                 Edited::Nothing
@@ -58,23 +55,40 @@ impl Chat<'_> {
                 self.asked_name = None;
                 Edited::Nothing
             }
-            Input::Paste(text) => self.editor.paste(&text),
-            Input::Resize(columns, rows) if self.has_size(columns, rows) => Edited::Nothing,
             Input::Resize(columns, rows) => {
-                self.console.terminal.width = columns;
-                self.transcript.set_width(columns);
-                self.cast.set_width(columns);
-                if let Face::Editor { screen, .. } = &mut self.face {
-                    screen.resize(columns, rows);
-                }
-                Edited::Nothing
-            }
-            Input::Line(line) => Edited::Submit(line),
-            Input::End => {
-                self.input_ended = true;
+                self.resized(columns, rows);
                 Edited::Nothing
             }
         };
+        self.edited(edited).await
+    }
+
+    /// A key that is none of the chat's own goes to the line.
+    async fn key(&mut self, key: KeyEvent) -> Edited {
+        if self.takes_back(&key) {
+            self.take_back_last().await;
+        } else if let Some(wish) = reading::wish(&key) {
+            self.wished(wish).await;
+        } else {
+            return self.editor.key(key);
+        }
+        Edited::Nothing
+    }
+
+    fn resized(&mut self, columns: usize, rows: usize) {
+        if self.has_size(columns, rows) {
+            return;
+        }
+        self.console.terminal.width = columns;
+        self.transcript.set_width(columns);
+        self.cast.set_width(columns);
+        if let Face::Editor { screen, .. } = &mut self.face {
+            screen.resize(columns, rows);
+        }
+    }
+
+    /// Does what follows from what happened to the line.
+    async fn edited(&mut self, edited: Edited) -> Result<Flow, CliError> {
         match edited {
             Edited::Nothing | Edited::Changed => Ok(Flow::On),
             Edited::Submit(line) => self.line(&line).await,

@@ -47,7 +47,9 @@ impl FakeTerminal {
                     let mut arguments = String::new();
                     let end = loop {
                         match chars.next() {
-                            Some(c) if c.is_ascii_digit() || matches!(c, ';' | '?' | '>') => arguments.push(c),
+                            Some(c) if c.is_ascii_digit() || matches!(c, ';' | '?' | '>') => {
+                                arguments.push(c)
+                            }
                             Some(c) => break c,
                             None => panic!("an open sequence"),
                         }

@@ -31,6 +31,7 @@ fn a_model_that_takes_no_pictures_is_told_of_them_and_so_is_who_chooses_it() {
     chat.wait_for_words(
         "the one in this conversation is not shown to it, only named: blind-1 takes no pictures",
     );
+    chat.wait_for("blind-1 · 2.5k/200.0k");
     chat.wait_for_prompt();
     chat.say("and now?");
     chat.wait_for_words("pic.png is a picture (image/png, 8 bytes), and blind-1");
@@ -38,7 +39,11 @@ fn a_model_that_takes_no_pictures_is_told_of_them_and_so_is_who_chooses_it() {
     chat.wait_for_prompt();
     chat.leave();
     assert!(world.asked(0).contains(SENT));
-    assert!(world.asked(2).contains("and blind-1 takes none: it cannot be shown to you"));
+    assert!(
+        world
+            .asked(2)
+            .contains("and blind-1 takes none: it cannot be shown to you")
+    );
     for request in [world.asked(1), world.asked(2)] {
         assert!(!request.contains(SENT), "{request}");
         assert!(
