@@ -118,7 +118,13 @@ impl Lane {
                         TIMED_OUT => Reason::Limit(Limit::Wall(instance.run.limits().wall)),
                         _ => Reason::Cancelled,
                     };
-                    let error = ScriptError::new(instance.name(), reason);
+                    let mut error = ScriptError::new(instance.name(), reason);
+                    error.put(
+                        instance
+                            .table
+                            .as_ref()
+                            .and_then(|table| instance.vm.place(Some(table))),
+                    );
                     self.end(&mut instance, Err(error));
                 }
             }
@@ -271,6 +277,9 @@ impl Instance {
         let memory = Reason::Limit(Limit::Memory(self.run.limits().memory));
         if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
             self.vm.retired.set(true);
+            if let Some(place) = self.vm.place(None) {
+                self.run.stood(place);
+            }
         }
         if let Some(error) = self.tripped() {
             return error;

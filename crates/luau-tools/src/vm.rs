@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use mlua::{Function, Lua, Table, Value as Luau};
 
-use crate::error::TOOL;
+use crate::error::{Place, TOOL};
 use crate::flat::Flat;
 use crate::memory::{GARBAGE, Memory};
 use crate::natives;
@@ -34,6 +34,7 @@ pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
     go: Function,
     start: Function,
+    stands: Function,
     env_meta: Table,
     pub(crate) shared: Rc<Shared>,
     pub(crate) home: Home,
@@ -90,6 +91,7 @@ impl Vm {
         Ok(Self {
             go: inner.raw_get("go")?,
             start: inner.raw_get("start")?,
+            stands: inner.raw_get("stands")?,
             env_meta,
             shared,
             home,
@@ -196,6 +198,16 @@ impl Vm {
                 Some((step, ok, value)) => self.go.call((table, step, ok, value))?,
             };
             self.progress(code, ok, &value, flat)
+        })
+    }
+
+    /// Where a run waits that goes on, by its table; else where the script stood that just ran out of memory.
+    pub(crate) fn place(&self, table: Option<&Table>) -> Option<Place> {
+        // It is asked with no run at work, so that no limit of one ends it.
+        let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;
+        Some(Place {
+            chunk: chunk?,
+            line: line?,
         })
     }
 

@@ -95,6 +95,11 @@ async fn a_script_that_takes_too_much_memory_is_told_at_which_line() {
             format!("function invoke()\n pcall(function()\n {takes}\n end)\nend"),
             2,
         ),
+        // To the last byte: nothing is left to ask with.
+        (
+            "function invoke()\n local t = {}\n for i = 1, 1e9 do\n  t[i] = string.rep('x', 40) .. i\n end\nend".to_owned(),
+            4,
+        ),
     ];
     for (source, line) in table {
         let (result, _) = run(&source, json!({})).await;
@@ -135,7 +140,11 @@ async fn time_and_cancelling_reach_a_script_that_waits_and_one_that_computes() {
             CancellationToken::new(),
         );
         let error = run.await.unwrap_err();
-        assert_eq!(error.code(), "limit_wall", "{error}");
+        assert_eq!(
+            (error.code().as_str(), error.line),
+            ("limit_wall", Some(2)),
+            "{error}"
+        );
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         let cancel = CancellationToken::new();
         let stop = cancel.clone();
