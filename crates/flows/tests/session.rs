@@ -9,7 +9,10 @@
 mod support;
 
 use agentx_testing::Answer;
-use agentx_types::{EnvironmentEvent, RuntimeEvent, ToolStatus};
+use agentx_types::{
+    EnvironmentEvent, MessageId, RuntimeEvent, StopReason, StreamEnd, StreamStart, ToolStatus, Usage,
+    UsageReport,
+};
 use serde_json::json;
 use support::{Place, definition, luau};
 
@@ -64,6 +67,46 @@ async fn a_script_runs_in_a_session_and_its_steps_are_on_record() {
         bill.map(|bill| (bill.model, bill.usage.input_tokens)),
         Some(("writer".to_owned(), 10))
     );
+}
+
+#[tokio::test]
+async fn what_a_model_said_before_it_broke_off_is_paid_for_too() {
+    let usage = Usage {
+        input_tokens: 7,
+        ..Usage::default()
+    };
+    let twice = Answer::new()
+        .then_text("It ra")
+        .then([
+            EnvironmentEvent::from(UsageReport { usage }),
+            StreamEnd {
+                stop_reason: StopReason::Broken,
+                raw: None,
+            }
+            .into(),
+            StreamStart {
+                message_id: MessageId::new("msg_again"),
+                model: "writer".into(),
+                attempt: 2,
+            }
+            .into(),
+        ])
+        .then_text("It rains.");
+    let place = Place::new([
+        Answer::call("call_1", "poem", json!({})),
+        twice,
+        Answer::text("Done."),
+    ]);
+    let script = "function invoke(ctx, args) return ctx.generate('writer', 'a poem') end";
+    place.tool(luau("poem", script, json!({"models": ["writer"]})));
+    let session = place.open().await;
+    place.ask(&session, "a poem, please").await;
+    assert_eq!(place.result("call_1"), (ToolStatus::Success, "It rains.".into()));
+    let paid = place.facts().into_iter().find_map(|event| match event {
+        EnvironmentEvent::EffectEnded(ended) => ended.bill.map(|bill| bill.usage.input_tokens),
+        _ => None,
+    });
+    assert_eq!(paid, Some(7 + 10));
 }
 
 #[tokio::test]

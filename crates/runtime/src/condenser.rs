@@ -8,13 +8,10 @@ use agentx_types::{
     Action, ActionBody, Assembler, CallModel, Condense, CondensingFailed, ContextCondensed, EffectBill,
     EnvironmentEvent, StopReason, Usage,
 };
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BoxFuture, Effector, EventSink, Said};
+use crate::{BoxFuture, Effector, EventSink, Overheard};
 
-/// How many batches of events a model may be ahead.
-const AHEAD: usize = 64;
 /// What a summary weighs beside its words.
 const AROUND: u64 = 64;
 
@@ -68,44 +65,19 @@ async fn ask(
         }),
         ..action.clone()
     });
-    let (queue, mut inbound) = mpsc::channel::<Said>(AHEAD);
-    let mut sink = EventSink::for_action(queue, &call);
-    if let Some(session) = events.session_id() {
-        sink = sink.in_session(session.clone());
-    }
-    let mut performing = std::pin::pin!(models.perform(call, sink, cancel));
+    let mut model = Overheard::of(&*models, call, events.session_id().cloned(), cancel);
     let mut heard = Listening::default();
     heard.assembler.asks(&condense.request.model.id);
-    let mut performed = false;
-    loop {
-        let batch = tokio::select! {
-            biased;
-            batch = inbound.recv() => batch,
-            () = &mut performing, if !performed => {
-                performed = true;
-                continue;
-            }
-        };
-        let Some(Said {
-            drafts, committed, ..
-        }) = batch
-        else {
-            let model = &condense.request.model.id;
-            return heard.came_to(Err((
-                "no_answer".into(),
-                format!("{model} ended without an answer"),
-            )));
-        };
-        if let Some(committed) = committed {
-            // What is said here goes into no log of its own; who waits for that has waited enough.
-            let _ = committed.send(0);
-        }
-        for draft in drafts {
-            if let Some(answered) = heard.hear(draft.event, events).await {
-                return answered;
-            }
+    while let Some(event) = model.next().await {
+        if let Some(answered) = heard.hear(event, events).await {
+            return answered;
         }
     }
+    let model = &condense.request.model.id;
+    heard.came_to(Err((
+        "no_answer".into(),
+        format!("{model} ended without an answer"),
+    )))
 }
 
 /// What has been heard of a model.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::{Also, EventSink, Said};
+use agentx_runtime::{Also, Overheard};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentStateId, Assembler, CallModel, EffectBill, EnvironmentEvent,
     ModelRequest, Role, StopReason, Usage,
@@ -16,9 +16,6 @@ use super::json::{instructions, read_answer};
 use super::prompt::{request, say};
 use super::{Call, text};
 use crate::Done;
-
-/// How many batches of events a call of a model may be ahead of whoever reads it.
-const AHEAD: usize = 64;
 
 /// What a model answered.
 pub(crate) struct Answered {
@@ -53,56 +50,45 @@ pub(crate) async fn ask(
             taken: Arc::default(),
         }),
     });
-    let (queue, mut said) = mpsc::channel::<Said>(AHEAD);
-    let sink = EventSink::for_action(queue, &action);
     let cancel = CancellationToken::new();
     let _stops_with_us = cancel.clone().drop_guard();
-    let mut performing = std::pin::pin!(call.shared.parts.models.perform(action, sink, cancel));
+    let mut asked = Overheard::of(&*call.shared.parts.models, action, None, cancel);
     let mut assembler = Assembler::default();
     assembler.asks(&model);
-    let mut performed = false;
-    loop {
-        let batch = tokio::select! {
-            biased;
-            batch = said.recv() => batch,
-            () = &mut performing, if !performed => {
-                performed = true;
-                continue;
+    let mut broken_off = Usage::default();
+    while let Some(event) = asked.next().await {
+        match event {
+            EnvironmentEvent::ErrorOccurred(error) => {
+                return Err(EffectError::new(
+                    error.code,
+                    format!("{model}: {}", error.message),
+                ));
             }
-        };
-        let Some(Said {
-            drafts, committed, ..
-        }) = batch
-        else {
-            return Err(EffectError::new(
-                "failed",
-                format!("{model} ended without an answer"),
-            ));
-        };
-        if let Some(committed) = committed {
-            // What is said here goes into no log of its own.
-            let _ = committed.send(0);
-        }
-        for draft in drafts {
-            match &draft.event {
-                EnvironmentEvent::StreamStart(_) => tell(hears, || Heard::Begins).await,
-                EnvironmentEvent::TextChunk(chunk) => tell(hears, || Heard::Says(chunk.text.clone())).await,
-                EnvironmentEvent::ErrorOccurred(error) => {
-                    return Err(EffectError::new(
-                        error.code.clone(),
-                        format!("{model}: {}", error.message),
-                    ));
+            EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {
+                // What broke off was paid for, too.
+                broken_off += assembler.finish_partial().usage;
+            }
+            EnvironmentEvent::StreamEnd(end) => {
+                let mut answered = answered(&mut assembler, end.stop_reason, &model)?;
+                answered.usage += broken_off;
+                return Ok(answered);
+            }
+            event => {
+                match &event {
+                    EnvironmentEvent::StreamStart(_) => tell(hears, || Heard::Begins).await,
+                    EnvironmentEvent::TextChunk(chunk) => {
+                        tell(hears, || Heard::Says(chunk.text.clone())).await
+                    }
+                    _ => {}
                 }
-                _ => {}
-            }
-            assembler.feed(&draft.event);
-            if let EnvironmentEvent::StreamEnd(end) = &draft.event
-                && end.stop_reason != StopReason::Broken
-            {
-                return answered(&mut assembler, end.stop_reason, &model);
+                assembler.feed(&event);
             }
         }
     }
+    Err(EffectError::new(
+        "failed",
+        format!("{model} ended without an answer"),
+    ))
 }
 
 async fn tell(hears: Option<&mpsc::Sender<Heard>>, heard: impl FnOnce() -> Heard) {
