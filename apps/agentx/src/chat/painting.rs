@@ -27,10 +27,11 @@ pub(super) fn voices(console: &Console, face: &Face, thinking: Thinking) -> (Tra
     (transcript, cast)
 }
 
-/// Words that stream are shown so often at most, however fast they come.
+/// Words that stream are shown as they come, and so often at most.
 const FRAME: Duration = Duration::from_millis(2);
-/// Where a frame costs much, such as in a long table, the next ones come so seldom that painting takes a twentieth of the time;
-const SHARE: u32 = 20;
+/// Where words come faster than that, or a frame costs much, such as in a long table, the next ones come so seldom that painting
+/// takes a small share of the time, one part of so many;
+const SHARE: u32 = 64;
 /// but they come so often.
 const SLOWEST: Duration = Duration::from_millis(33);
 /// How things stand is looked at so often while words stream.
@@ -270,7 +271,7 @@ mod tests {
         pace.begin(begin);
         pace.end(begin + FRAME / SHARE);
         assert!(pace.rests(begin) && !pace.rests(begin + FRAME), "a cheap frame");
-        pace.end(begin + FRAME);
+        pace.end(begin + FRAME / 8);
         assert!(!pace.rests(begin + FRAME * 3), "one that was held up");
         (0..20).for_each(|_| pace.end(begin + FRAME));
         assert!(pace.rests(begin + FRAME * 10), "dear ones");
