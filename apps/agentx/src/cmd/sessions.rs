@@ -1,6 +1,7 @@
 //! `agentx sessions`: what there is, what was said, whether it is whole.
 
 mod export;
+mod found;
 mod share;
 mod stats;
 
@@ -17,7 +18,7 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::clean::{clean, visible};
+use crate::render::clean::visible;
 use crate::render::{table::table, units};
 use crate::seat;
 
@@ -196,18 +197,7 @@ async fn search(
     if hits.is_empty() {
         console.say("nothing was found\n");
     }
-    let mut rows = Vec::new();
-    for hit in &hits {
-        let role = format!("{:?}", hit.role).to_lowercase();
-        let snippet = clean(&hit.snippet).replace('\n', " ");
-        rows.push(vec![
-            hit.session_id.to_string(),
-            hit.seq.to_string(),
-            role,
-            snippet,
-        ]);
-    }
-    console.out(&table(&rows, console.out_width()))?;
+    console.out(&found::render(&hits, words, console.out_width()))?;
     if let (Some(hit), true) = (hits.first(), console.terminal.output) {
         let place = format!("agentx show {} --at {}", hit.session_id, hit.seq);
         let hint = console

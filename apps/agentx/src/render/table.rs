@@ -8,8 +8,8 @@ const LAST: usize = 12;
 /// Where there is so much room, as where no terminal is, columns that do not fit stay columns: a program may read them.
 const ROOMY: usize = 100;
 
-/// Lines of cells, the first line being the heads; the last column is cut to what is left of `width`. Where nothing is left of
-/// it, each line is told as a record.
+/// Lines of cells, the last of which is cut to what is left of `width`. Where nothing is left of it, and the first line is one of
+/// heads, each line is told as a record.
 pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
@@ -23,7 +23,7 @@ pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
         .collect();
     let used: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
     let last = widths.last().copied().unwrap_or(0);
-    if columns > 2 && width < ROOMY && used + last.min(LAST) > width {
+    if columns > 2 && width < ROOMY && used + last.min(LAST) > width && has_heads(rows) {
         return records(rows, &widths, width);
     }
     let mut text = String::new();
@@ -41,6 +41,12 @@ pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Whether the first line names the columns, in capitals.
+fn has_heads(rows: &[Vec<String>]) -> bool {
+    let is_head = |cell: &String| !cell.chars().any(|c| c.is_lowercase() || c.is_numeric());
+    rows.first().is_some_and(|heads| heads.iter().all(is_head))
 }
 
 /// Each line by itself: what it is about, and below it the other cells, each with its head.
@@ -127,6 +133,8 @@ mod tests {
         );
         assert!(table(&rows, 28).lines().all(|line| line.width() <= 28));
         assert!(table(&rows, 100).starts_with("ID     STATUS"));
+        let headless: Vec<Vec<String>> = rows[1..].to_vec();
+        assert!(table(&headless, 28).starts_with("ses_1  completed  $0.10"));
         let numbered = [
             ["N", "RULE", "FROM"],
             ["1", "allow bash \"git *\"", "the session"],
