@@ -275,17 +275,19 @@ impl Instance {
     /// What an error of the VM means.
     fn failed(&self, error: &mlua::Error) -> ScriptError {
         let memory = Reason::Limit(Limit::Memory(self.run.limits().memory));
+        // Asked whatever it was: the VM lets go of what it kept for this question.
+        let place = self.vm.place(None);
         if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
             self.vm.retired.set(true);
-            if let Some(place) = self.vm.place(None) {
-                self.run.stood(place);
-            }
+            place.into_iter().for_each(|place| self.run.stood(place));
         }
         if let Some(error) = self.tripped() {
             return error;
         }
         if is_memory(error) {
-            return ScriptError::new(self.name(), memory);
+            let mut error = ScriptError::new(self.name(), memory);
+            error.put(self.run.place.borrow().clone());
+            return error;
         }
         ScriptError::located(self.name(), &text_of(error), Reason::Failed)
     }

@@ -97,13 +97,21 @@ async fn a_script_that_takes_too_much_memory_is_told_at_which_line() {
         ),
         // To the last byte: nothing is left to ask with.
         (
-            "function invoke()\n local t = {}\n for i = 1, 1e9 do\n  t[i] = string.rep('x', 40) .. i\n end\nend".to_owned(),
+            "function invoke()\n local t = {}\n for i = 1, 1e9 do\n  t[i] = ('x'):rep(1000) .. i\n end\nend".to_owned(),
             4,
         ),
     ];
-    for (source, line) in table {
-        let (result, _) = run(&source, json!({})).await;
-        let error = result.unwrap_err();
+    for (source, line, memory) in table
+        .into_iter()
+        .flat_map(|(source, line)| [4 << 20, 32 << 20].map(|memory| (source.clone(), line, memory)))
+    {
+        let limits = Limits {
+            memory,
+            ..Limits::default()
+        };
+        let script = script(&source);
+        let run = script.invoke(json!({}), Arc::new(Silent), limits, CancellationToken::new());
+        let error = run.await.unwrap_err();
         assert_eq!(
             (error.code().as_str(), error.line),
             ("limit_memory", Some(line)),
