@@ -57,7 +57,10 @@ fn every_mistake_has_its_place_and_is_told_where_the_thing_is_used() {
     let below = "ws/.agentx/tools/weather/fetch.luau";
     sandbox.write(below, "return 1");
     let ran = sandbox.run(&["--json", "agents", "check"]);
-    assert!(ran.stderr.contains("tools/weather/fetch.luau is not read"), "{ran}");
+    assert!(
+        ran.stderr.contains("tools/weather/fetch.luau is not read"),
+        "{ran}"
+    );
     let mistakes: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let first = &mistakes[0];
     assert!(
