@@ -48,6 +48,10 @@ impl Script {
         }
         let end = Instant::now() + limits.wall.saturating_sub(limits.spent);
         let wall = Limit::Wall(limits.wall);
+        // With no time left it is not begun: it could be faster than the clock.
+        if !limits.spent.is_zero() && limits.spent >= limits.wall {
+            return Err(error(Reason::Limit(wall)));
+        }
         let _room = self.room(&cancel, end, &wall).await.map_err(error)?;
         let largest = (limits.json_depth, limits.json);
         let start = Start {

@@ -76,8 +76,8 @@ fn list(tools: &[ToolSpec], json: bool, console: &mut Console) -> Result<Exit, C
 fn touches(tool: &ToolSpec) -> &'static str {
     match tool.access {
         Access::Internal => "nothing",
-        Access::Read => "reads files",
-        Access::Change => "changes files",
+        Access::Read => "reads",
+        Access::Change => "changes",
         Access::Run => "runs programs",
     }
 }
