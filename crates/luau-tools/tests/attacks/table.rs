@@ -424,7 +424,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
     a(
         "recursion through pcall",
-        "local function f() return pcall(f) end return (f())",
+        "local function f() return pcall(f) end while true do f() end",
         SLOW_OR_BIG,
     ),
     a(
