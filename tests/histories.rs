@@ -119,32 +119,19 @@ fn joined(facts: &[Envelope<EnvironmentEvent>]) -> Vec<Envelope<EnvironmentEvent
             )
         };
         let last = joined.last_mut().filter(|last| context(last) == context(fact));
-        match (last, &fact.event) {
-            (
-                Some(Envelope {
-                    event: EnvironmentEvent::TextChunk(chunk),
-                    seq,
-                    at,
-                    ..
-                }),
-                EnvironmentEvent::TextChunk(more),
-            ) => {
-                chunk.text.push_str(&more.text);
-                (*seq, *at) = (fact.seq, fact.at);
-            }
-            (
-                Some(Envelope {
-                    event: EnvironmentEvent::ThinkingChunk(chunk),
-                    seq,
-                    at,
-                    ..
-                }),
-                EnvironmentEvent::ThinkingChunk(more),
-            ) => {
-                chunk.text.push_str(&more.text);
-                (*seq, *at) = (fact.seq, fact.at);
-            }
-            _ => joined.push(fact.clone()),
+        let goes_on = last.is_some_and(|last| {
+            use EnvironmentEvent::{TextChunk, ThinkingChunk};
+            let (text, more) = match (&mut last.event, &fact.event) {
+                (TextChunk(chunk), TextChunk(more)) => (&mut chunk.text, &more.text),
+                (ThinkingChunk(chunk), ThinkingChunk(more)) => (&mut chunk.text, &more.text),
+                _ => return false,
+            };
+            text.push_str(more);
+            (last.seq, last.at) = (fact.seq, fact.at);
+            true
+        });
+        if !goes_on {
+            joined.push(fact.clone());
         }
     }
     joined
