@@ -164,8 +164,9 @@ impl Painter {
         if old == row {
             return false;
         }
+        let sure = old.sure().is_none() && row.sure().is_none();
         let (same, column) = common(old, row);
-        let shorter = old.width() > row.width();
+        let shorter = !sure || old.width() > row.width();
         self.go_to(i);
         self.column(column);
         if shorter {
@@ -233,6 +234,14 @@ impl Painter {
         let (row, column) = cursor.unwrap_or_else(|| (last - first, self.shown[last].width()));
         let (row, column) = ((first + row).min(last), column.min(self.columns - 1));
         self.go_to(row);
+        // Behind a sign that takes other columns elsewhere the cursor gets by writing what is before it.
+        let unsure = self.shown[row].sure().filter(|sure| sure.1 < column);
+        if let Some((bytes, sure)) = unsure.filter(|_| self.placed != Some(column)) {
+            self.column(sure);
+            let before = self.shown[row].first(column);
+            self.write(&before, bytes);
+            self.placed = Some(column);
+        }
         self.column(column);
     }
 
@@ -248,8 +257,15 @@ impl Painter {
     }
 }
 
-/// How many bytes of text, and how many columns, two rows have in common from their beginning, looks included.
+/// How many bytes of text, and how many columns, two rows have in common from their beginning, looks included; up to the first sign
+/// behind which it is not sure in which column this terminal is.
 fn common(old: &Row, new: &Row) -> (usize, usize) {
+    let same = alike(old, new);
+    new.sure().map_or(same, |sure| same.min(sure))
+}
+
+/// What two rows have in common.
+fn alike(old: &Row, new: &Row) -> (usize, usize) {
     let spans = old.spans.iter().zip(&new.spans);
     let whole = spans.take_while(|(old, new)| old == new).count();
     let same = new.spans[..whole].iter();

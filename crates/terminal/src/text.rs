@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
 use crate::style::Style;
 
@@ -24,6 +24,18 @@ pub(crate) fn is_plain(text: &str) -> bool {
 /// How many columns a character takes as a person sees it: a letter with its marks, a family of emoji.
 pub(crate) fn grapheme_width(grapheme: &str) -> usize {
     grapheme.width().min(2)
+}
+
+/// Whether every terminal gives a sign the same columns. Those that are put together of several (a hand with a colour, a family, a
+/// flag, a heart that is a picture) are one sign here and two or three there, and take as many columns.
+pub(crate) fn is_sure(grapheme: &str) -> bool {
+    let flag = |c: char| ('\u{1f1e6}'..='\u{1f1ff}').contains(&c);
+    apart(grapheme) == grapheme_width(grapheme) && !grapheme.contains(flag)
+}
+
+/// How many columns a sign takes where it is not put together.
+pub(crate) fn apart(grapheme: &str) -> usize {
+    grapheme.chars().filter_map(UnicodeWidthChar::width).sum()
 }
 
 /// A piece of text of one look.
@@ -86,23 +98,47 @@ impl Row {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
+    /// How many bytes of its text, and how many columns, stand before the first sign that not every terminal gives the same ones.
+    pub(crate) fn sure(&self) -> Option<(usize, usize)> {
+        let (mut bytes, mut columns) = (0, 0);
+        for span in &self.spans {
+            if is_plain(&span.text) {
+                bytes += span.text.len();
+                columns += span.text.len();
+                continue;
+            }
+            for sign in span.text.graphemes(true) {
+                if !is_sure(sign) {
+                    return Some((bytes, columns));
+                }
+                bytes += sign.len();
+                columns += grapheme_width(sign);
+            }
+        }
+        None
+    }
+
+    /// As much of it as fits into so many columns.
+    pub(crate) fn first(&self, columns: usize) -> Self {
+        let (mut first, mut room) = (Self::default(), columns);
+        for span in &self.spans {
+            for sign in span.text.graphemes(true) {
+                let Some(left) = room.checked_sub(grapheme_width(sign)) else {
+                    return first;
+                };
+                room = left;
+                first.push_like(sign, span);
+            }
+        }
+        first
+    }
+
     /// As much of it as fits into so many columns, with `…` where it was cut.
     pub fn cut(&self, columns: usize) -> Self {
         if self.width() <= columns {
             return self.clone();
         }
-        let mut cut = Self::default();
-        let mut room = columns.saturating_sub(1);
-        'all: for span in &self.spans {
-            for grapheme in span.text.graphemes(true) {
-                let wide = grapheme_width(grapheme);
-                if wide > room {
-                    break 'all;
-                }
-                room -= wide;
-                cut.push_like(grapheme, span);
-            }
-        }
+        let mut cut = self.first(columns.saturating_sub(1));
         let style = cut.spans.last().map_or(Style::default(), |span| span.style);
         cut.push("…", style);
         cut

@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::text::{Line, Row, Span, grapheme_width, is_plain, width};
+use crate::text::{Line, Row, Span, apart, grapheme_width, is_plain};
 
 impl Line {
     /// The rows that it takes on a terminal of so many columns; at least one.
@@ -82,7 +82,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn word(&mut self, word: &[Part<'_>]) {
-        let wide: usize = word.iter().map(|part| width(part.text)).sum();
+        let wide: usize = word.iter().map(|part| self.room(part.text)).sum();
         let blank = word.first().is_some_and(|part| part.text == " ") && !self.line.verbatim;
         if self.width + wide > self.columns {
             if blank {
@@ -101,16 +101,26 @@ impl Rows<'_> {
         let fits = self.width + wide <= self.columns;
         for Part { text, span, .. } in word {
             if fits {
-                self.put(text, span, width(text));
+                self.put(text, span, self.room(text));
                 continue;
             }
             for text in text.graphemes(true) {
-                let wide = grapheme_width(text);
+                let wide = self.room(text);
                 if self.width + wide > self.columns {
                     self.next_row();
                 }
                 self.put(text, span, wide);
             }
+        }
+    }
+
+    /// How many columns a text takes at most, on whatever terminal: a row that is too long for it would take two. Where there are few
+    /// columns a sign is believed to be put together.
+    fn room(&self, text: &str) -> usize {
+        let most = |sign: &str| grapheme_width(sign).max(apart(sign).min(self.columns / 4));
+        match is_plain(text) {
+            true => text.len(),
+            false => text.graphemes(true).map(most).sum(),
         }
     }
 

@@ -161,6 +161,46 @@ fn what_stays_below_is_moved_and_not_written_again() {
     }
 }
 
+/// The terminal model does not put signs together: a hand with a colour takes four columns there, and two by our count.
+#[test]
+fn signs_that_take_other_columns_on_this_terminal_swallow_no_letters() {
+    let (mut painter, mut screen) = (Painter::new(40, 6), Screen::new(40, 6));
+    let mut said = String::new();
+    for piece in ["a 👍🏽", " and", " b ❤️", " c 👩‍👩‍👧", " Q 🇩🇪", " e", " the end"]
+    {
+        said.push_str(piece);
+        // The row below moves the cursor away, as what is waited for does.
+        screen.write(&painter.frame(&[], &[row(&said), row(&format!("{} s", said.len()))], None));
+        assert_eq!(screen.all()[0], said);
+        let at = said.find('Q').unwrap_or(said.len());
+        let column = Row::new(&said[..at], Style::default()).width();
+        screen.write(&painter.frame(&[], &[row(&said), row("")], Some((0, column))));
+        assert_eq!(screen.all()[0], said);
+    }
+    screen.write("X");
+    assert_eq!(
+        screen.all()[0],
+        said.replace('Q', "X"),
+        "the cursor is at its letter"
+    );
+    screen.write(&painter.frame(&[], &[row("a 👍"), row("")], None));
+    assert_eq!(screen.all(), ["a 👍"], "nothing is left of what was longer there");
+}
+
+#[test]
+fn rows_that_are_longer_on_this_terminal_stay_rows() {
+    let text = "a hand 👍🏽 and ".repeat(12);
+    let rows = agentx_terminal::Line::new(text.trim(), Style::default()).rows(40);
+    let (mut painter, mut screen) = (Painter::new(40, 12), Screen::new(40, 12));
+    for upto in 1..=rows.len() {
+        screen.write(&painter.frame(&[], &rows[..upto], None));
+    }
+    screen.write(&painter.frame(&rows, &[row("› ")], None));
+    let mut expected: Vec<String> = rows.iter().map(Row::text).collect();
+    expected.push("›".to_owned());
+    assert_eq!(screen.all(), expected);
+}
+
 #[test]
 fn a_narrower_terminal_keeps_every_line_once() {
     let (mut painter, mut screen) = (Painter::new(40, 10), Screen::new(40, 10));
