@@ -13,10 +13,16 @@ const LONGEST: usize = 2_000;
 
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
 
+/// A line that has begun is looked at again when so many bytes have come, or half as many as it had: it is looked at from its
+/// beginning each time, and would take most of the time that all of the screen takes.
+const GROWN: usize = 12;
+
 /// Reads the lines of one piece of code.
 pub(crate) struct Highlighter {
     /// Where the grammar stands; none for a language that is not known.
     state: Option<(ParseState, ScopeStack)>,
+    /// How long the line that has begun was when it was looked at, and what it looked like.
+    begun: (usize, Vec<(String, Style)>),
 }
 
 impl fmt::Debug for Highlighter {
@@ -38,23 +44,43 @@ impl Highlighter {
             other => other,
         };
         if token.is_empty() || matches!(token, "text" | "txt" | "plain") {
-            return Self { state: None };
+            return Self::of(None);
         }
         let syntaxes = SYNTAXES.get_or_init(SyntaxSet::load_defaults_newlines);
         let syntax = syntaxes.find_syntax_by_token(token);
+        Self::of(syntax.map(|syntax| (ParseState::new(syntax), ScopeStack::new())))
+    }
+
+    fn of(state: Option<(ParseState, ScopeStack)>) -> Self {
         Self {
-            state: syntax.map(|syntax| (ParseState::new(syntax), ScopeStack::new())),
+            state,
+            begun: Default::default(),
         }
     }
 
-    /// A line that has only begun, as it would be if it ended here.
-    pub(crate) fn begun_line(&self, text: &str, theme: &Theme) -> Vec<(String, Style)> {
-        let state = self.state.clone().filter(|_| theme.color);
-        Self { state }.line(text, theme)
+    /// A line has begun, or goes on.
+    pub(crate) fn begin(&mut self, text: &str, theme: &Theme) {
+        let looked = self.begun.0;
+        let grown = text.len().saturating_sub(looked);
+        if theme.color && self.state.is_some() && (grown >= GROWN || grown > looked / 2) {
+            let parts = Self::of(self.state.clone()).line(text, theme);
+            self.begun = (text.len(), parts);
+        }
+    }
+
+    /// The line that has begun, as it would be if it ended here; its last letters stay plain until there are more of them.
+    pub(crate) fn begun_line(&self, text: &str) -> Vec<(String, Style)> {
+        let (looked, parts) = &self.begun;
+        let mut parts = parts.clone();
+        if let Some(rest) = text.get(*looked..).filter(|rest| !rest.is_empty()) {
+            parts.push((rest.to_owned(), Style::default()));
+        }
+        parts
     }
 
     /// The next line, without its end, in pieces.
     pub(crate) fn line(&mut self, text: &str, theme: &Theme) -> Vec<(String, Style)> {
+        self.begun = Default::default();
         let plain = || vec![(text.to_owned(), Style::default())];
         let Some((state, stack)) = self
             .state

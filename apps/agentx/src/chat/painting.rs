@@ -31,7 +31,7 @@ pub(super) fn voices(console: &Console, face: &Face, thinking: Thinking) -> (Tra
 const FRAME: Duration = Duration::from_millis(2);
 /// Where words come faster than that, or a frame costs much, such as in a long table, the next ones come so seldom that painting
 /// takes a small share of the time, one part of so many;
-const SHARE: u32 = 64;
+const SHARE: u32 = 24;
 /// but they come so often.
 const SLOWEST: Duration = Duration::from_millis(33);
 /// How things stand is looked at so often while words stream.
@@ -159,6 +159,7 @@ impl Chat<'_> {
                     match piece.lane {
                         Lane::Answer => screen.print_answer(&piece.text),
                         Lane::Aside => screen.print(&piece.text),
+                        Lane::Passing => screen.print_in_passing(&piece.text),
                     }
                 }
                 // As `asks_in_line`, which cannot be asked while the screen is at work.

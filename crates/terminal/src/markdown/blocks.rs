@@ -125,15 +125,19 @@ impl Blocks {
         true
     }
 
+    /// The line of code that has begun, unless it may be the end of the code.
+    pub(super) fn code_line(&self) -> Option<&str> {
+        let shows = self.in_code() && !self.tail.is_empty() && !self.tail.trim_start().starts_with(['`', '~']);
+        shows.then_some(self.tail.as_str())
+    }
+
     /// The block that is open, as it would be if the text ended here.
     pub(super) fn live(&self) -> Option<Block> {
         if self.in_code() {
-            return (!self.tail.is_empty() && !self.tail.trim_start().starts_with(['`', '~'])).then(|| {
-                Block {
-                    kind: Kind::CodeLine,
-                    text: self.tail.clone(),
-                    after_blank: false,
-                }
+            return self.code_line().map(|line| Block {
+                kind: Kind::CodeLine,
+                text: line.to_owned(),
+                after_blank: false,
             });
         }
         let tail = match may_become_anything(&self.tail) {

@@ -63,6 +63,9 @@ impl Markdown {
         while let Some(block) = self.blocks.next_done() {
             self.finish(&block);
         }
+        if let (Some(code), Some(line)) = (&mut self.code, self.blocks.code_line()) {
+            code.begin(line, &self.theme);
+        }
         self.freeze();
     }
 
@@ -87,10 +90,7 @@ impl Markdown {
         };
         let lines = match (block.kind, &self.code) {
             (Kind::CodeLine, Some(code)) => {
-                vec![render::code(
-                    &code.begun_line(&block.text, &self.theme),
-                    &self.theme,
-                )]
+                vec![render::code(&code.begun_line(&block.text), &self.theme)]
             }
             _ => self.lines(&block),
         };
