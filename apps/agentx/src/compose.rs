@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentx::agent_files::Library;
+use agentx::agent_files::{Library, Mistake};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR};
@@ -28,7 +28,7 @@ pub(crate) struct Place {
 struct Node {
     runtime: Arc<NodeRuntime>,
     library: Arc<Library>,
-    unusable: Vec<String>,
+    mistakes: Vec<Mistake>,
 }
 
 /// The server that commands work on.
@@ -59,7 +59,7 @@ impl Place {
             node: Some(Node {
                 runtime,
                 library: node.library,
-                unusable: node.unusable,
+                mistakes: node.mistakes,
             }),
             server: None,
         }
@@ -125,9 +125,9 @@ impl Place {
         self.node.as_ref().map(|node| &*node.library)
     }
 
-    /// Tools of files that cannot be used, each with the reason.
-    pub(crate) fn unusable(&self) -> &[String] {
-        self.node.as_ref().map_or(&[], |node| &node.unusable)
+    /// Every mistake of those files; none on a server.
+    pub(crate) fn mistakes(&self) -> &[Mistake] {
+        self.node.as_ref().map_or(&[], |node| &node.mistakes)
     }
 
     /// The agent that a session of this machine began with, if it works in another directory than the one that the settings name.

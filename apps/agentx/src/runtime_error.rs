@@ -37,8 +37,8 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
         | RuntimeError::Log(LogError::Busy { .. } | LogError::Fenced { .. })
         | RuntimeError::Ambiguous { .. } => Exit::Session,
         RuntimeError::Log(_) | RuntimeError::Gone { .. } => Exit::Storage,
-        RuntimeError::UnknownModel { .. } => Exit::Config,
-        RuntimeError::UnknownAgent { .. } | RuntimeError::BadAgent { .. } => Exit::Usage,
+        RuntimeError::UnknownModel { .. } | RuntimeError::BadAgent { .. } => Exit::Config,
+        RuntimeError::UnknownAgent { .. } => Exit::Usage,
         RuntimeError::Unavailable { .. } => Exit::Credentials,
         RuntimeError::Refused(_) => Exit::Failed,
         RuntimeError::Denied(_) | RuntimeError::Unreachable { .. } | RuntimeError::Remote { .. } => {

@@ -1,4 +1,5 @@
-//! JSON Schemas within files: whether they are such, as far as their types and lists go.
+//! JSON Schemas within files: whether they are such. Each word is looked at by itself, so that what is wrong is said at its place;
+//! what words mean together is told by who compiles the schema.
 
 use agentx_config::yaml::{Node, Yaml};
 use serde_json::{Map, Value, json};
@@ -13,35 +14,85 @@ pub(crate) const TYPES: &[&str] = &[
     "string", "number", "integer", "boolean", "array", "object", "null",
 ];
 
-/// A JSON Schema: `true`, `false` or a mapping whose `type`, where it is given, is one.
+/// A JSON Schema: `true`, `false` or a mapping whose words hold what they may.
 pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
     match &node.value {
         Yaml::Bool(bool) => Some((*bool).into()),
         Yaml::Map(entries) => {
-            let mut right = true;
-            for (name, value) in entries {
-                right &= match (name.name.as_str(), &value.value) {
-                    ("type", _) => types(checker, value),
-                    ("properties" | "$defs", Yaml::Map(entries)) => {
-                        entries.iter().fold(true, |right, (name, node)| {
-                            read(checker, &name.name, node).is_some() && right
-                        })
-                    }
-                    ("properties" | "$defs", _) => {
-                        wrong(checker, &name.name, value, "names and schemas").is_some()
-                    }
-                    ("items" | "additionalProperties" | "not", _) => {
-                        read(checker, &name.name, value).is_some()
-                    }
-                    ("required", node) if !all_texts(node) => {
-                        wrong(checker, "required", value, "a list of names").is_some()
-                    }
-                    _ => true,
-                };
-            }
-            right.then(|| plain(node))
+            // All of them are looked at, so that all mistakes are shown.
+            let wrong = entries
+                .iter()
+                .filter(|(name, value)| !word(checker, &name.name, value))
+                .count();
+            (wrong == 0).then(|| plain(node))
         }
         _ => wrong(checker, key, node, "a JSON Schema"),
+    }
+}
+
+/// Whether a word holds what it may. Words that are not known are free.
+fn word(checker: &mut Checker<'_>, name: &str, node: &Node) -> bool {
+    let (fits, what) = match name {
+        "type" => return types(checker, node),
+        "properties" | "patternProperties" | "dependentSchemas" | "$defs" => {
+            return schemas_by_name(checker, name, node);
+        }
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => return schemas(checker, name, node),
+        "items" | "additionalProperties" | "not" | "contains" | "propertyNames" | "if" | "then" | "else" => {
+            return read(checker, name, node).is_some();
+        }
+        "required" => (all_texts(&node.value), "a list of names"),
+        "enum" => (
+            matches!(&node.value, Yaml::List(items) if !items.is_empty()),
+            "a list of values",
+        ),
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+            (number(&node.value).is_some(), "a number")
+        }
+        "multipleOf" => (number(&node.value).is_some_and(|is| is > 0.0), "a number above 0"),
+        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+        | "minContains" | "maxContains" => (
+            matches!(node.value, Yaml::Int(count) if count >= 0),
+            "a whole number from 0",
+        ),
+        "uniqueItems" => (matches!(node.value, Yaml::Bool(_)), "true or false"),
+        "pattern" | "description" | "title" | "format" | "$ref" => {
+            (matches!(node.value, Yaml::Text(_)), "text")
+        }
+        _ => return true,
+    };
+    fits || wrong(checker, name, node, what).is_some()
+}
+
+fn schemas_by_name(checker: &mut Checker<'_>, key: &str, node: &Node) -> bool {
+    let Yaml::Map(entries) = &node.value else {
+        return wrong(checker, key, node, "names and schemas").is_some();
+    };
+    let wrong = entries
+        .iter()
+        .filter(|(name, schema)| read(checker, &name.name, schema).is_none())
+        .count();
+    wrong == 0
+}
+
+fn schemas(checker: &mut Checker<'_>, key: &str, node: &Node) -> bool {
+    let items = match &node.value {
+        Yaml::List(items) if !items.is_empty() => items,
+        _ => return wrong(checker, key, node, "a list of schemas").is_some(),
+    };
+    let wrong = items
+        .iter()
+        .filter(|schema| read(checker, key, schema).is_none())
+        .count();
+    wrong == 0
+}
+
+#[expect(clippy::cast_precision_loss, reason = "only its sign is asked for")]
+fn number(yaml: &Yaml) -> Option<f64> {
+    match yaml {
+        Yaml::Int(int) => Some(*int as f64),
+        Yaml::Float(float) => Some(*float),
+        _ => None,
     }
 }
 
@@ -62,7 +113,6 @@ pub(crate) fn types(checker: &mut Checker<'_>, node: &Node) -> bool {
             );
             false
         }
-        // All of them are looked at, so that all mistakes are shown.
         Yaml::List(items) if !items.is_empty() => {
             let wrong = items.iter().filter(|item| !types(checker, item)).count();
             wrong == 0

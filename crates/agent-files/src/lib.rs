@@ -11,6 +11,7 @@
 //! | `tools/NAME.{yaml,yml,json,luau}` | tools: `built-in`, `luau`, `http`, `generator`, `composite`, `text_processor`; a script alone has its YAML in its first comment |
 //! | `rules/NAME.{yaml,yml,json}` | intents of agents that match |
 //! | `generators/NAME.{yaml,yml,json}` | models with parameters |
+//! | `libs/NAME.luau`, `libs/NAME/init.luau` | scripts that others `require` |
 //! | `context/NAME.{md,txt}` | texts for the context; `$ref: KIND:NAME` is `context/KIND/NAME.md` |
 //!
 //! A reference is a name (`tool:get_weather`, or `get_weather` where only a tool can stand) or a path relative to the file it
@@ -26,9 +27,11 @@ pub mod jq;
 mod json;
 mod json_schema;
 mod library;
+mod libs;
 mod loading;
 mod luau;
 mod mistake;
+mod outline;
 mod params;
 mod passed;
 mod read;

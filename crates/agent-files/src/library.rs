@@ -11,7 +11,7 @@ use crate::loading::Loading;
 use crate::mistake::Mistake;
 use crate::shape::RefKind;
 
-/// A place where files are: the folder that holds `agents/`, `tools/`, `rules/`, `generators/` and `context/`.
+/// A place where files are: the folder that holds `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     /// The folder, as mistakes show it.
@@ -108,6 +108,7 @@ pub struct Library {
     pub(crate) rules: Named<Rule>,
     pub(crate) generators: Named<Generator>,
     pub(crate) contexts: BTreeMap<String, String>,
+    pub(crate) scripts: BTreeMap<String, String>,
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) mistakes: Vec<Mistake>,
     pub(crate) read: BTreeSet<PathBuf>,
@@ -149,6 +150,11 @@ impl Library {
     /// The text of a context that a layer refers to.
     pub fn context(&self, name: &str) -> Option<&str> {
         self.contexts.get(name).map(String::as_str)
+    }
+
+    /// The scripts that others may `require`: their paths below `libs/`, and their texts.
+    pub fn libraries(&self) -> &BTreeMap<String, String> {
+        &self.scripts
     }
 
     /// Definitions that are not used, because a nearer one has their name.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::circles;
 use crate::files::{Files, MAX_FILES};
 use crate::library::{Library, Loaded, Named, Options, Origin, Root, Shadow};
+use crate::libs;
 use crate::mistake::{Mistake, did_you_mean};
 use crate::read::{FileKind, Read, definition, read};
 use crate::resolve;
@@ -18,7 +19,7 @@ use crate::scalar::article;
 use crate::shape::RefKind;
 use crate::source::{Form, Source};
 
-const START: Position = Position { line: 1, column: 1 };
+pub(crate) const START: Position = Position { line: 1, column: 1 };
 
 /// The folders and what they hold.
 const PLACES: &[(&str, FileKind)] = &[
@@ -106,6 +107,8 @@ impl<'a> Loading<'a> {
             resolve::paths(&mut self, index);
             open.extend(before..self.entries.len());
         }
+        libs::read(&mut self);
+        libs::check(&mut self);
         for index in 0..self.entries.len() {
             resolve::links(&mut self, index);
             resolve::scripts(&mut self, index);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::findings::{Link, Placed};
 use crate::library::ScriptMistake;
+use crate::libs;
 use crate::loading::Loading;
 use crate::mistake::Mistake;
 use crate::read::FileKind;
@@ -210,6 +211,14 @@ pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
             let offset = offset_of(&script.text, &mistake);
             let at = entry.source.inside(script.at, &script.text, offset);
             loading.wrong_at(index, at, mistake.message, None);
+            continue;
+        }
+        for (offset, message, hint) in libs::of_tool(loading, &script.text) {
+            let Some(entry) = loading.entries.get(index) else {
+                break;
+            };
+            let at = entry.source.inside(script.at, &script.text, offset);
+            loading.wrong_at(index, at, message, hint);
         }
     }
     let mut read = BTreeMap::new();
@@ -274,7 +283,9 @@ fn script_file(loading: &mut Loading<'_>, index: usize, named: &Placed) -> Resul
     for path in places {
         match loading.text(root, &path, MAX_SCRIPT_BYTES) {
             Ok(text) => {
-                check_file(loading, root, &path, &text);
+                if check_file(loading, root, &path, &text) {
+                    script_of_tool(loading, root, &path, &text);
+                }
                 return Ok(text);
             }
             Err(fault) if why.is_empty() => why = fault,
@@ -284,17 +295,30 @@ fn script_file(loading: &mut Loading<'_>, index: usize, named: &Placed) -> Resul
     Err(format!("`lua_file`: `{}`: {why}", named.text))
 }
 
-fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) {
+/// What a script asks for that is not there.
+fn script_of_tool(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) {
+    let Some(root) = loading.roots.get(root) else {
+        return;
+    };
+    let file = root.path.join(path);
+    for (offset, message, hint) in libs::of_tool(loading, text) {
+        let at = libs::position(text, offset);
+        loading.wrong(Mistake::new(&file, at, message).hint(hint));
+    }
+}
+
+/// Whether a file is a script; where it is none, that is noted.
+pub(crate) fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) -> bool {
     let name = path.display().to_string();
     let Some(mistake) = loading
         .options
         .scripts
         .and_then(|check| check.check(&name, text).err())
     else {
-        return;
+        return true;
     };
     let Some(root) = loading.roots.get(root) else {
-        return;
+        return false;
     };
     let at = Position {
         line: mistake.line,
@@ -302,6 +326,7 @@ fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) {
     };
     let mistake = Mistake::new(root.path.join(path), at, mistake.message);
     loading.wrong(mistake);
+    false
 }
 
 /// Puts the texts of scripts beside the names of their files, and places beside the texts that stand in this one. They come in the

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use agentx_agent_files::Library;
 use agentx_agent_files::definition::{
     AgentDefinition, AgentKind as FileKind, AgentUse, Generator, Rule, RuleUse, ToolUse, VariableType,
 };
+use agentx_agent_files::{Library, Mistake};
 use agentx_types::{
     AgentConfig, AgentKind, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar, ModelSpec,
     Route, Routing, ToolSpec, VarKind,
@@ -66,7 +66,7 @@ impl Assembly<'_> {
         if let Some(loaded) = self.library.agents().get(name) {
             return self.resolve(&loaded.definition, 0);
         }
-        let mistakes = mistakes_of(self.library, name);
+        let mistakes = mistakes_of(self.library.check(), name);
         let name = name.to_owned();
         if mistakes.is_empty() {
             let known = self.library.agents().keys().cloned().collect();
@@ -146,7 +146,7 @@ impl Assembly<'_> {
     }
 
     fn no_tool(&self, name: &str) -> String {
-        let mistakes = mistakes_of(self.library, name);
+        let mistakes = mistakes_of(self.library.check(), name);
         match mistakes.is_empty() {
             true => format!("there is no tool {name:?}"),
             false => format!(
@@ -201,9 +201,10 @@ impl Assembly<'_> {
 }
 
 /// The mistakes of the files that are called so, each with its place.
-pub fn mistakes_of(library: &Library, name: &str) -> Vec<String> {
-    let mistakes = library.check().iter();
-    let of_it = mistakes.filter(|mistake| mistake.file.file_stem().is_some_and(|stem| stem == name));
+pub fn mistakes_of(mistakes: &[Mistake], name: &str) -> Vec<String> {
+    let of_it = mistakes
+        .iter()
+        .filter(|mistake| mistake.file.file_stem().is_some_and(|stem| stem == name));
     of_it.map(ToString::to_string).collect()
 }
 

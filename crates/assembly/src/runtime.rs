@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_agent_files::{Disk, Library, Options, Origin, Root, ScriptCheck, ScriptMistake};
+use agentx_agent_files::{Disk, Library, Mistake, Options, Origin, Root, ScriptCheck, ScriptMistake};
 use agentx_config::{Settings, WORKSPACE_FOLDER};
 use agentx_flows::{FlowParts, Flows};
 use agentx_luau_tools::Libraries;
@@ -13,12 +13,7 @@ use agentx_types::ToolSpec;
 
 use crate::catalogue::Catalogue;
 use crate::file_tools;
-
-/// Where scripts that others `require` are, below the folder of the files.
-const LIBRARIES: &str = "libs";
-/// The largest of them that is read, and how many.
-const MAX_LIBRARY_BYTES: u64 = 256 << 10;
-const MAX_LIBRARIES: usize = 256;
+use crate::tools::FileTool;
 
 /// What an environment variable holds, if it is set.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -68,8 +63,8 @@ pub struct WithFiles {
     pub runtime: NodeRuntime,
     /// The files.
     pub library: Arc<Library>,
-    /// Tools of files that cannot be used, each with the reason.
-    pub unusable: Vec<String>,
+    /// Everything that is wrong with the files, by file and place: also tools of which nothing can be made.
+    pub mistakes: Vec<Mistake>,
 }
 
 /// The runtime of a program as the settings say, with the tools that files describe. Must be called inside a tokio runtime.
@@ -91,14 +86,14 @@ pub fn runtime_with_files(
         library.clone(),
         variables,
     ));
-    let mut unusable = Vec::new();
+    let mut mistakes = library.check().to_vec();
     if !described.is_empty() {
         let flows = Flows::new(FlowParts {
             tools: own
                 .iter()
                 .filter_map(|spec| parts.tools.get(&spec.name))
                 .collect(),
-            libraries: scripts(settings),
+            libraries: scripts(&library),
             data_dir: Some(settings.data_dir.clone()),
             ..FlowParts::new(parts.model_effector(), known.clone())
         });
@@ -106,52 +101,43 @@ pub fn runtime_with_files(
             if !settings.tools.offers(&name) {
                 continue;
             }
-            let made: Result<Arc<dyn Tool>, String> =
-                flows.tool(&tool.definition).map_err(|why| why.to_string());
+            let made: Result<Arc<dyn Tool>, String> = flows.tool(&tool.definition).map_err(|why| why.problem);
             let added = made.and_then(|made| {
                 parts
                     .tools
                     .register(made)
-                    .map_err(|_| format!("the program has a tool {name} itself"))
+                    .map_err(|_| "the program has a tool of this name itself".to_owned())
             });
-            unusable.extend(added.err());
+            // Where the file says more, that is why.
+            let told = library.check().iter().any(|mistake| mistake.file == tool.file);
+            let problem = added.err().filter(|_| !told);
+            mistakes.extend(problem.map(|problem| no_tool(&tool, &problem)));
         }
     }
     known.set_tools(parts.tools.specs());
+    mistakes.sort();
     Ok(WithFiles {
         runtime: NodeRuntime::new(parts).with_agents(known),
         library,
-        unusable,
+        mistakes,
     })
 }
 
-/// The scripts that others may `require`: those of the workspace, then those of the person.
-fn scripts(settings: &Settings) -> Libraries {
-    let mut libraries = Libraries::new();
-    let mut count = 0;
-    for folder in [user_folder(settings), workspace_folder(settings)] {
-        let folder = folder.join(LIBRARIES);
-        let mut waiting = vec![(folder, String::new())];
-        while let Some((folder, prefix)) = waiting.pop() {
-            let Ok(entries) = std::fs::read_dir(&folder) else {
-                continue;
-            };
-            for entry in entries.flatten() {
-                let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-                let Ok(about) = entry.metadata() else { continue };
-                if about.is_dir() && prefix.is_empty() {
-                    waiting.push((entry.path(), format!("{name}/")));
-                }
-                let wanted = about.is_file() && name.ends_with(".luau") && !name.ends_with(".d.luau");
-                if !wanted || about.len() > MAX_LIBRARY_BYTES || count == MAX_LIBRARIES {
-                    continue;
-                }
-                if let Ok(source) = std::fs::read_to_string(entry.path()) {
-                    libraries = libraries.with(&name, &source);
-                    count += 1;
-                }
-            }
-        }
+/// A definition of which no tool became: where in its file is not known.
+fn no_tool(tool: &FileTool, problem: &str) -> Mistake {
+    Mistake {
+        file: tool.file.clone(),
+        line: 1,
+        column: 1,
+        message: format!("the tool `{}` cannot be used: {problem}", tool.definition.name),
+        hint: None,
     }
-    libraries
+}
+
+/// The scripts that others may `require`.
+fn scripts(library: &Library) -> Libraries {
+    let read = library.libraries().iter();
+    read.fold(Libraries::new(), |libraries, (path, source)| {
+        libraries.with(path, source)
+    })
 }

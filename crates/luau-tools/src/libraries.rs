@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::limits::SOURCE_BYTES;
-
 /// Libraries by their path below `libs/`, such as `text.luau` or `http/init.luau`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Libraries {
@@ -65,12 +63,5 @@ impl Libraries {
         self.sources
             .iter()
             .map(|(path, source)| (path.as_str(), source.as_str()))
-    }
-
-    /// The first library that is longer than a source may be.
-    pub(crate) fn too_long(&self) -> Option<&str> {
-        let mut all = self.iter();
-        all.find(|(_, source)| source.len() > SOURCE_BYTES)
-            .map(|(path, _)| path)
     }
 }

@@ -36,8 +36,8 @@ pub(crate) struct Compiled {
     pub(crate) name: String,
     pub(crate) main: Vec<u8>,
     pub(crate) libraries: Libraries,
-    /// Bytecode by the name that errors show, `libs/…`.
-    pub(crate) compiled: BTreeMap<String, Vec<u8>>,
+    /// Bytecode by the name that errors show, `libs/…`; of what is no script, the line and what is wrong.
+    pub(crate) compiled: BTreeMap<String, Result<Vec<u8>, String>>,
     pub(crate) hash: String,
     pub(crate) wants: Wants,
     /// A run of it took much memory once.
@@ -60,7 +60,8 @@ impl Drop for Forgets {
 }
 
 impl Script {
-    /// Compiles a script and its libraries, for an owner of its own: it shares a VM with no other script, see [`Owner`].
+    /// Compiles a script and its libraries, for an owner of its own: it shares a VM with no other script, see [`Owner`]. A library
+    /// that is no script is told to who requires it.
     /// `name` is what errors show; it need not be a file.
     ///
     /// # Errors
@@ -88,18 +89,11 @@ impl Script {
         source: &str,
         libraries: Libraries,
     ) -> Result<Self, ScriptError> {
-        let source_error = |text: String| ScriptError::new(name, Reason::Source(text));
-        if let Some(path) = libraries.too_long() {
-            return Err(source_error(format!(
-                "the library {path} has more than {}",
-                Bytes(SOURCE_BYTES)
-            )));
-        }
-        let main = bytecode(source).map_err(|mistake| mistake.of(name, None))?;
+        let main = bytecode(source).map_err(|mistake| mistake.of(name))?;
         let mut compiled = BTreeMap::new();
         for (path, text) in libraries.iter() {
             let chunk = format!("libs/{path}");
-            let made = bytecode(text).map_err(|mistake| mistake.of(name, Some(&chunk)))?;
+            let made = bytecode(text).map_err(|mistake| mistake.at(&chunk));
             compiled.insert(chunk, made);
         }
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -174,11 +168,17 @@ struct Mistake {
 }
 
 impl Mistake {
-    fn of(self, name: &str, library: Option<&str>) -> ScriptError {
+    fn of(self, name: &str) -> ScriptError {
         let mut error = ScriptError::new(name, Reason::Source(self.message));
         error.line = self.line;
-        error.library = library.map(str::to_owned);
         error
+    }
+
+    fn at(self, library: &str) -> String {
+        match self.line {
+            Some(line) => format!("{library}:{line}: {}", self.message),
+            None => format!("{library}: {}", self.message),
+        }
     }
 }
 

@@ -92,8 +92,10 @@ impl Shared {
         let function = match known {
             Some(function) => function,
             None => {
-                let Some(code) = script.compiled.get(&path) else {
-                    return Ok(Err(format!("require: {path} was not compiled")));
+                let code = match script.compiled.get(&path) {
+                    Some(Ok(code)) => code,
+                    Some(Err(mistake)) => return Ok(Err(format!("require: {mistake}"))),
+                    None => return Ok(Err(format!("require: {path} was not compiled"))),
                 };
                 let function = load(lua, code, &path, None)?;
                 if let Some(loaded) = self.scripts.borrow_mut().get_mut(&script.id) {

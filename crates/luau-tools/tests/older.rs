@@ -227,12 +227,31 @@ async fn libraries_are_required_by_their_rules() {
     );
     assert_eq!(got.await.unwrap(), json!(["HI", true, 1, true, false]));
     assert!(host.log()[0].contains("requires itself"));
-    let broken = Script::compile("libs", source, libraries.clone().with("bad", "x ="));
-    let error = broken.unwrap_err();
-    assert_eq!(
-        (error.line, error.library.as_deref()),
-        (Some(1), Some("libs/bad.luau"))
-    );
     let other = Script::compile("libs", source, libraries.with("more", "return 1")).unwrap();
     assert_ne!(other.hash(), script.hash());
+}
+
+#[tokio::test]
+async fn a_library_that_is_no_script_harms_only_who_requires_it() {
+    let libraries = Libraries::new()
+        .with("bad", "\nx =")
+        .with("good", "return 1")
+        .with("long", " ".repeat(300 << 10));
+    let source = "function invoke(ctx, args)
+        local _, bad = pcall(require, 'bad')
+        local _, long = pcall(require, 'long')
+        return { require('good'), bad, long }
+    end";
+    let script = Script::compile("libs", source, libraries).unwrap();
+    let called = script.invoke(
+        json!({}),
+        Answers::new(world),
+        Limits::default(),
+        CancellationToken::new(),
+    );
+    let got = called.await.unwrap();
+    let said = |index: usize| got[index].as_str().unwrap().to_owned();
+    assert_eq!(got[0], json!(1));
+    assert!(said(1).contains("libs/bad.luau:2: "), "{got}");
+    assert!(said(2).contains("libs/long.luau: the text has more than"), "{got}");
 }

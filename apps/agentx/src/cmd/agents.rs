@@ -1,13 +1,14 @@
 //! `agentx agents`: agents that files describe.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentx::agent_files::{Library, Scaffold, scaffold};
-use agentx::assembly::{library, user_folder, workspace_folder};
+use agentx::agent_files::{Library, Mistake, Scaffold, scaffold};
+use agentx::assembly::{user_folder, workspace_folder};
 use agentx::config::Settings;
 use agentx::luau_tools;
-use agentx::runtime::AgentOrigin;
-use agentx::types::{AgentConfig, AgentKind, ToolSpec};
+use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
+use agentx::types::{AgentConfig, AgentKind};
 
 use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
 use crate::cmd::{only_here, with_runtime};
@@ -34,7 +35,7 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
         let settings = &loaded.settings;
         match command {
             AgentsCommand::List => list(place, json, console).await,
-            AgentsCommand::Check => check(settings, &place.runtime().tools(), json, console),
+            AgentsCommand::Check => check(place, json, console).await,
             AgentsCommand::Show { name } => {
                 let agent = AgentArgs {
                     agent: Some(name),
@@ -61,12 +62,10 @@ async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, 
         console.out_pretty(&agents)?;
         return Ok(Exit::Ok);
     }
-    if let Some(library) = place.library() {
-        warn_of_mistakes(library, console);
-    }
+    warn_of_mistakes(place.mistakes(), console);
     if agents.is_empty() {
         console.say(match place.library() {
-            Some(library) if !library.check().is_empty() => "no file describes an agent that can be used\n",
+            Some(_) if !place.mistakes().is_empty() => "no file describes an agent that can be used\n",
             Some(_) => "no files describe agents here; `agentx agents new NAME` writes one to begin with\n",
             None => "the server has no files that describe agents\n",
         });
@@ -86,25 +85,28 @@ async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, 
 }
 
 /// Says that files have mistakes, where they do.
-pub(crate) fn warn_of_mistakes(library: &Library, console: &mut Console) {
-    let count = library.check().len();
-    if count > 0 {
-        let mistakes = if count == 1 { "mistake" } else { "mistakes" };
+pub(crate) fn warn_of_mistakes(mistakes: &[Mistake], console: &mut Console) {
+    if !mistakes.is_empty() {
         console.say(&format!(
-            "warning: the files have {count} {mistakes}; `agentx agents check` shows them\n"
+            "warning: the files have {}; `agentx agents check` shows them\n",
+            of(mistakes.len(), "mistake")
         ));
     }
 }
 
+fn of(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
+}
+
 /// Reports every mistake of all files.
-pub(crate) fn check(
-    settings: &Settings,
-    tools: &[ToolSpec],
-    json: bool,
-    console: &mut Console,
-) -> Result<Exit, CliError> {
-    let library = library(settings, tools);
-    let mistakes = library.check();
+pub(crate) async fn check(place: &Place, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+    let Some(library) = place.library() else {
+        return Ok(Exit::Ok);
+    };
+    let mistakes = place.mistakes();
     if json {
         console.out_pretty(&mistakes)?;
     } else {
@@ -112,6 +114,27 @@ pub(crate) fn check(
             console.out(&format!("{mistake}\n"))?;
         }
     }
+    notes(place, library, console).await;
+    let files: BTreeSet<&Path> = mistakes.iter().map(|mistake| mistake.file.as_path()).collect();
+    let wrong = match mistakes.len() {
+        0 => "no mistake".to_owned(),
+        count => format!("{} in {}", of(count, "mistake"), of(files.len(), "file")),
+    };
+    console.say(&format!(
+        "{}: {}, {}, {wrong}\n",
+        of(library.files().count(), "file"),
+        of(library.agents().len(), "agent"),
+        of(library.tools().len(), "tool")
+    ));
+    Ok(if mistakes.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Config
+    })
+}
+
+/// What is no mistake of a file, and worth to be known.
+async fn notes(place: &Place, library: &Library, console: &mut Console) {
     for shadow in library.shadows() {
         console.say(&format!(
             "note: {} is not used: {} has the same name\n",
@@ -125,21 +148,15 @@ pub(crate) fn check(
             path.display()
         ));
     }
-    if mistakes.is_empty() {
-        let of = |count: usize, what: &str| match count {
-            1 => format!("1 {what}"),
-            count => format!("{count} {what}s"),
-        };
-        let (agents, tools) = (library.agents().len(), library.tools().len());
-        console.say(&format!(
-            "{}: {}, {}, no mistake\n",
-            of(library.files().count(), "file"),
-            of(agents, "agent"),
-            of(tools, "tool")
-        ));
-        return Ok(Exit::Ok);
+    // What one machine has another may lack: a model, a variable.
+    for (name, loaded) in library.agents() {
+        if let Err(RuntimeError::BadAgent { what, .. }) =
+            place.runtime().agent(&NamedAgent::new(name.as_str())).await
+        {
+            let file = loaded.file.display();
+            console.say(&format!("note: {file} cannot be used on this machine: {what}\n"));
+        }
     }
-    Ok(Exit::Config)
 }
 
 fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit, CliError> {

@@ -45,10 +45,7 @@ async fn serve(
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     let node = build_node(settings)?;
-    for unusable in &node.unusable {
-        console.say(&format!("warning: {unusable}\n"));
-    }
-    agents::warn_of_mistakes(&node.library, console);
+    agents::warn_of_mistakes(&node.mistakes, console);
     let node = Arc::new(node.runtime);
     // The person whose server this is has to be somebody, also where nobody was until now.
     let keyring = keyring(settings);

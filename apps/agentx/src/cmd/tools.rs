@@ -37,16 +37,11 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
         let tools = place.runtime().tools();
         match command {
             ToolsCommand::List => {
-                for unusable in place.unusable() {
-                    console.say(&format!("warning: {unusable}\n"));
-                }
-                if let Some(library) = place.library() {
-                    agents::warn_of_mistakes(library, console);
-                }
+                agents::warn_of_mistakes(place.mistakes(), console);
                 list(&tools, json, console)
             }
             ToolsCommand::Show { name } => show(find_here(place, &tools, &name)?, json, console),
-            ToolsCommand::Check => agents::check(&loaded.settings, &tools, json, console),
+            ToolsCommand::Check => agents::check(place, json, console).await,
             ToolsCommand::Run { name, arguments } => {
                 find_here(place, &tools, &name)?;
                 let input = arguments_of(&arguments)?;
@@ -98,8 +93,7 @@ pub(crate) fn find<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec
 /// The same; of one whose file has mistakes, what they are.
 fn find_here<'a>(place: &Place, tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
     find(tools, name).map_err(|error| {
-        let library = place.library();
-        let told = library.map_or_else(Vec::new, |library| mistakes_of(library, name));
+        let told = mistakes_of(place.mistakes(), name);
         match told.is_empty() {
             true => error,
             false => CliError::usage(

@@ -8,7 +8,7 @@ use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::clean::visible;
-use super::style::Style;
+use super::style::{Colours, Style};
 use super::transcript::{Lane, Transcript};
 
 /// How many agents that are gone keep their places.
@@ -18,6 +18,7 @@ const MOST: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Cast {
     members: HashMap<AgentStateId, Member>,
+    colours: Colours,
     style: Style,
     width: usize,
     /// Whether the first one has its name before each line, too, and all of it is the answer.
@@ -134,7 +135,8 @@ impl Cast {
     fn admit(&mut self, id: &AgentStateId, name: &str, is_child: bool) {
         let name = visible(name);
         let room = self.width.saturating_sub(name.width() + 3);
-        let label = format!("{} ", self.style.agent(&name, &format!("{name} │")));
+        let colour = self.colours.of(&name);
+        let label = format!("{} ", self.style.agent(colour, &format!("{name} │")));
         let mut transcript = Transcript::new(self.style, room);
         if let Some(thinking) = self.thinking {
             transcript.set_thinking(thinking);
@@ -354,7 +356,7 @@ mod tests {
         };
         let shown = joined(&show(&mut Cast::new(style, 80), style));
         let again = joined(&show(&mut Cast::new(style, 80), style));
-        let label = style.agent("scout", "scout │");
+        let label = style.agent(0, "scout │");
         assert!(label.starts_with("\u{1b}["), "{label}");
         assert!(shown.contains(&label) && shown == again, "{shown}");
     }

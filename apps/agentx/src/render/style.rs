@@ -1,5 +1,7 @@
 //! Colours and signs, or none of them: a pipe, `NO_COLOR` and a dumb terminal get plain text.
 
+use std::collections::HashMap;
+
 /// How text may be marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Style {
@@ -7,6 +9,34 @@ pub(crate) struct Style {
     pub(crate) color: bool,
     /// Whether words stand in the place of signs, for who listens.
     pub(crate) words: bool,
+}
+
+/// The colours of agents: what is good, worth a look or wrong has others.
+const AGENTS: [&str; 6] = ["34", "35", "36", "94", "95", "96"];
+
+/// How many names keep their colours.
+const MOST_NAMES: usize = 256;
+
+/// Which agent has which colour.
+#[derive(Debug, Default)]
+pub(crate) struct Colours {
+    given: HashMap<String, usize>,
+}
+
+impl Colours {
+    /// A name keeps its colour. A new one gets that which fewest others have, so that those who speak together differ.
+    pub(crate) fn of(&mut self, name: &str) -> usize {
+        if let Some(colour) = self.given.get(name) {
+            return *colour;
+        }
+        if self.given.len() >= MOST_NAMES {
+            self.given.clear();
+        }
+        let having = |colour: &usize| self.given.values().filter(|other| *other == colour).count();
+        let colour = (0..AGENTS.len()).min_by_key(having).unwrap_or_default();
+        self.given.insert(name.to_owned(), colour);
+        colour
+    }
 }
 
 impl Style {
@@ -38,20 +68,9 @@ impl Style {
         self.wrap("36", text)
     }
 
-    /// An agent among others: each name has a colour of its own, always the same.
-    pub(crate) fn agent(self, name: &str, text: &str) -> String {
-        // FNV-1a: the same in every program.
-        let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        let hash = name.bytes().fold(0x811c_9dc5, mix);
-        let code = match hash % 6 {
-            0 => "34",
-            1 => "35",
-            2 => "94",
-            3 => "95",
-            4 => "96",
-            _ => "36",
-        };
-        self.wrap(code, text)
+    /// An agent among others, in its [colour](Colours).
+    pub(crate) fn agent(self, colour: usize, text: &str) -> String {
+        self.wrap(AGENTS.get(colour).copied().unwrap_or("36"), text)
     }
 
     /// What went well.
@@ -67,5 +86,21 @@ impl Style {
     /// What went wrong.
     pub(crate) fn bad(self, text: &str) -> String {
         self.wrap("31", text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{AGENTS, Colours};
+
+    #[test]
+    fn agents_that_speak_together_differ_in_colour() {
+        let mut colours = Colours::default();
+        let names = ["writer", "director", "Ada", "Ben", "scout", "critic"];
+        let given: HashSet<usize> = names.iter().map(|name| colours.of(name)).collect();
+        assert_eq!(given.len(), AGENTS.len());
+        assert_eq!((colours.of("Ada"), colours.of("seventh")), (2, 0));
     }
 }

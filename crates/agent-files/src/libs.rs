@@ -1,0 +1,145 @@
+//! Scripts that others `require`: those below `libs/` of each root, and whether what a script asks for is among them.
+
+use std::path::{Path, PathBuf};
+
+use agentx_config::yaml::Position;
+
+use crate::loading::{Loading, START};
+use crate::mistake::{Mistake, did_you_mean};
+use crate::outline::Outline;
+use crate::resolve::check_file;
+use crate::tables::MAX_SCRIPT_BYTES;
+
+/// The folder, below a root.
+const FOLDER: &str = "libs";
+/// How deep below it is looked.
+const DEEPEST: usize = 4;
+/// How many are read.
+const MOST: usize = 256;
+
+/// Reads the libraries of all roots. One that is no script is a mistake, and is kept: whoever requires it is told.
+pub(crate) fn read(loading: &mut Loading<'_>) {
+    for index in 0..loading.roots.len() {
+        let mut open = vec![(PathBuf::from(FOLDER), 0)];
+        while let Some((folder, depth)) = open.pop() {
+            read_folder(loading, index, &folder);
+            let Some(root) = loading.roots.get(index).filter(|_| depth < DEEPEST) else {
+                continue;
+            };
+            let mut folders = loading.files.folders(&root.path, &folder).unwrap_or_default();
+            folders.retain(|name| !name.starts_with('.'));
+            open.extend(folders.iter().map(|name| (folder.join(name), depth + 1)));
+        }
+    }
+}
+
+fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
+    let Some(root) = loading.roots.get(index) else {
+        return;
+    };
+    let shown = root.path.join(folder);
+    let mut names = match loading.files.list(&root.path, folder) {
+        Ok(names) => names,
+        Err(fault) => return loading.wrong(Mistake::new(shown, START, fault.to_string())),
+    };
+    names.retain(|name| name.ends_with(".luau") && !name.ends_with(".d.luau") && !name.starts_with('.'));
+    names.sort_unstable();
+    for name in names {
+        let path = folder.join(&name);
+        let Some(key) = path
+            .strip_prefix(FOLDER)
+            .ok()
+            .and_then(Path::to_str)
+            .map(str::to_owned)
+        else {
+            continue;
+        };
+        if loading.library.scripts.contains_key(&key) {
+            continue;
+        }
+        if loading.library.scripts.len() == MOST {
+            let message = format!("there are more than {MOST} libraries: this one and others are not read");
+            return loading.wrong(Mistake::new(shown.join(name), START, message));
+        }
+        match loading.text(index, &path, MAX_SCRIPT_BYTES) {
+            Ok(text) => {
+                check_file(loading, index, &path, &text);
+                loading.library.scripts.insert(key, text);
+            }
+            Err(message) => loading.wrong(Mistake::new(shown.join(name), START, message)),
+        }
+    }
+}
+
+/// Checks what the libraries ask of each other.
+pub(crate) fn check(loading: &mut Loading<'_>) {
+    let mut mistakes = Vec::new();
+    for (key, text) in &loading.library.scripts {
+        let path = Path::new(FOLDER).join(key);
+        let mut roots = loading.roots.iter().map(|root| root.path.join(&path));
+        let Some(file) = roots.find(|file| loading.library.read.contains(file)) else {
+            continue;
+        };
+        for (offset, message, hint) in missing(loading, &Outline::of(text)) {
+            mistakes.push(Mistake::new(&file, position(text, offset), message).hint(hint));
+        }
+    }
+    loading.library.mistakes.extend(mistakes);
+}
+
+/// What a tool's script asks for that is not there, and whether it has a beginning: byte, what is wrong, what to do.
+pub(crate) fn of_tool(loading: &Loading<'_>, text: &str) -> Vec<(usize, String, Option<String>)> {
+    let outline = Outline::of(text);
+    let mut wrong = missing(loading, &outline);
+    if !outline.begins {
+        let names = outline.functions.iter().map(|(_, name)| *name);
+        let near = agentx_config::nearest("invoke", names, 1);
+        let misspelt = outline
+            .functions
+            .iter()
+            .find(|(_, name)| near.iter().any(|near| near == name));
+        let (at, message) = match misspelt {
+            Some((at, name)) => (
+                *at,
+                format!("`{name}` is not called: a tool is `function invoke(ctx, args)`"),
+            ),
+            None => (
+                0,
+                "nothing in this script is called: write `function invoke(ctx, args)`".to_owned(),
+            ),
+        };
+        wrong.push((at, message, None));
+    }
+    wrong
+}
+
+fn missing(loading: &Loading<'_>, outline: &Outline<'_>) -> Vec<(usize, String, Option<String>)> {
+    let scripts = &loading.library.scripts;
+    let is_there = |name: &str| {
+        scripts.contains_key(&format!("{name}.luau")) || scripts.contains_key(&format!("{name}/init.luau"))
+    };
+    let names = || {
+        let names = scripts.keys().filter_map(|key| key.strip_suffix(".luau"));
+        names.map(|name| name.strip_suffix("/init").unwrap_or(name))
+    };
+    let required = outline.required.iter().filter(|(_, name)| !is_there(name));
+    required
+        .map(|(at, name)| {
+            let leaves = name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..");
+            let message = match leaves {
+                true => format!("`require`: {name:?} leads out of `{FOLDER}/`"),
+                false => format!("`require`: there is no `{FOLDER}/{name}.luau`"),
+            };
+            (*at, message, did_you_mean(name, names()))
+        })
+        .collect()
+}
+
+/// Where a byte of a text is.
+pub(crate) fn position(text: &str, offset: usize) -> Position {
+    let before = text.get(..offset).unwrap_or(text);
+    Position {
+        line: before.matches('\n').count() as u64 + 1,
+        column: before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1,
+    }
+}
