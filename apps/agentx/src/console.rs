@@ -7,6 +7,7 @@ use agentx_terminal::Theme;
 use serde::Serialize;
 
 use crate::error::CliError;
+use crate::render::fitted::fitted;
 use crate::render::style::Style;
 
 /// What the system calls it when a terminal is written to whose other end was closed.
@@ -172,5 +173,18 @@ impl Console {
             .err
             .write_all(text.as_bytes())
             .and_then(|()| self.err.flush());
+    }
+
+    /// Says whole lines, on a terminal in rows that fit.
+    pub(crate) fn say_lines(&mut self, lines: &str) {
+        match self.terminal.error {
+            true => self.say(&fitted(lines, self.terminal.width)),
+            false => self.say(lines),
+        }
+    }
+
+    /// Says what went wrong.
+    pub(crate) fn complain(&mut self, error: &CliError) {
+        self.say_lines(&error.render());
     }
 }

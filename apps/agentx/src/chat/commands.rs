@@ -46,7 +46,7 @@ impl Chat<'_> {
         };
         match text {
             Ok(text) if text.is_empty() => {}
-            Ok(text) => self.transcript.aside(&text),
+            Ok(text) => self.transcript.in_passing(&text),
             Err(error) => self.complain(&error),
         }
     }

@@ -14,6 +14,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::history::History;
 use super::pastes::Pastes;
+use search::Search;
 use undo::Undo;
 use vi::Vi;
 
@@ -53,6 +54,8 @@ struct Cut {
     text: String,
     /// Whether it is whole rows.
     rows: bool,
+    /// What was left when it was cut, and where the cursor was: what is cut next there goes with it.
+    left: Option<(String, usize)>,
 }
 
 /// A line that is being written.
@@ -64,7 +67,7 @@ pub(crate) struct Editor {
     history: History,
     stashed: Option<(String, usize)>,
     /// What is looked for in the history.
-    wanted: Option<String>,
+    wanted: Option<Search>,
     pastes: Pastes,
     undo: Undo,
     /// The keys of vi, where the person has them.
@@ -113,6 +116,16 @@ impl Editor {
         }
     }
 
+    /// Throws away what is written, as Ctrl-C does; it can be undone.
+    pub(crate) fn discard(&mut self) {
+        self.change(false);
+        self.set(String::new());
+        self.history.leave();
+        if let Some(vi) = &mut self.vi {
+            vi.begin();
+        }
+    }
+
     /// Keeps a line that was given in the history.
     pub(crate) fn remember(&mut self, line: &str) {
         self.history.add(line);
@@ -127,8 +140,8 @@ impl Editor {
     }
 
     /// What is looked for in the history, while it is.
-    pub(crate) fn wanted(&self) -> Option<&str> {
-        self.wanted.as_deref()
+    pub(crate) fn wanted(&self) -> Option<String> {
+        self.wanted.as_ref().map(Search::told)
     }
 
     /// Puts `text` in the place of what stands from `from` to the cursor.
@@ -268,6 +281,7 @@ impl Editor {
 
     /// Says that the text is about to change.
     fn change(&mut self, typing: bool) {
+        self.cut.left = None;
         self.undo.change(&self.text, self.cursor, typing);
     }
 
@@ -295,14 +309,23 @@ impl Editor {
         Edited::Changed
     }
 
+    /// Cuts; what is cut at one place, one after the other, is put back as one.
     fn kill(&mut self, from: usize, to: usize) -> Edited {
-        if from < to {
-            self.cut = Cut {
-                text: self.text[from..to].to_owned(),
-                rows: false,
-            };
+        if from >= to {
+            return Edited::Changed;
         }
-        self.delete(from, to)
+        let cut = &self.text[from..to];
+        let goes_on =
+            (self.cut.left.as_ref()).is_some_and(|(left, at)| *left == self.text && *at == self.cursor);
+        self.cut.text = match (goes_on, to == self.cursor) {
+            (true, true) => format!("{cut}{}", self.cut.text),
+            (true, false) => format!("{}{cut}", self.cut.text),
+            (false, _) => cut.to_owned(),
+        };
+        self.cut.rows = false;
+        let edited = self.delete(from, to);
+        self.cut.left = Some((self.text.clone(), self.cursor));
+        edited
     }
 
     fn yank(&mut self) -> Edited {

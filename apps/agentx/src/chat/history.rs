@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 /// How many lines are kept.
 const MOST: usize = 1_000;
-/// Longer texts are not kept: they were pasted.
+/// Longer texts were pasted: they are not written down, and so many are kept for as long as the program runs.
 const LONGEST: usize = 4_096;
+const LONG_ONES: usize = 8;
 const FILE: &str = "history";
 
 /// Lines, the oldest first, and where the person is among them.
@@ -43,15 +44,15 @@ impl History {
     /// Keeps a line. A history that cannot be written is kept in memory.
     pub(crate) fn add(&mut self, line: &str) {
         self.leave();
-        if line.trim().is_empty()
-            || line.len() > LONGEST
-            || self.lines.last().is_some_and(|last| last == line)
-        {
+        if line.trim().is_empty() || self.lines.last().is_some_and(|last| last == line) {
             return;
         }
         // Each line once, where it was typed last.
         self.lines.retain(|before| before != line);
         self.lines.push(line.to_owned());
+        if line.len() > LONGEST {
+            return self.forget_long_ones();
+        }
         if let Some(file) = &self.file {
             let mut options = std::fs::OpenOptions::new();
             options.append(true).create(true);
@@ -61,6 +62,16 @@ impl History {
                 .open(file)
                 .and_then(|mut file| writeln!(file, "{}", escape(line)));
         }
+    }
+
+    fn forget_long_ones(&mut self) {
+        let long = self.lines.iter().filter(|line| line.len() > LONGEST);
+        let mut too_many = long.count().saturating_sub(LONG_ONES);
+        self.lines.retain(|line| {
+            let goes = line.len() > LONGEST && too_many > 0;
+            too_many -= usize::from(goes);
+            !goes
+        });
     }
 
     /// The line before; the first step keeps what is being written.
@@ -152,6 +163,21 @@ mod tests {
         assert_eq!(again.older("").as_deref(), Some("two\nlines \\n"));
         assert_eq!(again.older("").as_deref(), Some("one"));
         assert_eq!(again.older(""), None);
+    }
+
+    #[test]
+    fn long_pastes_are_recalled_and_not_written_down() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::load(dir.path());
+        let long = |n: usize| format!("{n}{}", "x".repeat(LONGEST));
+        history.add("short");
+        (0..LONG_ONES + 2).for_each(|n| history.add(&long(n)));
+        for n in (2..LONG_ONES + 2).rev() {
+            assert_eq!(history.older(""), Some(long(n)), "{n}");
+        }
+        assert_eq!(history.older("").as_deref(), Some("short"));
+        assert_eq!(History::load(dir.path()).older("").as_deref(), Some("short"));
+        assert_eq!(History::load(dir.path()).lines, ["short"]);
     }
 
     #[test]

@@ -62,6 +62,7 @@ use past::Past;
 use patience::Inputs;
 use progress::Progress;
 use screen::Screen;
+use shell::Own;
 use status::StatusRow;
 use terminal::RawMode;
 
@@ -128,6 +129,8 @@ pub(crate) struct Chat<'a> {
     kind: AgentKind,
     /// What goes to the agent with the next words.
     shared: Vec<ContentPart>,
+    /// A command of the person's own that runs.
+    own: Option<Own>,
     /// The others at this session.
     pub(crate) company: Company,
     inputs: Inputs,
@@ -182,6 +185,7 @@ impl<'a> Chat<'a> {
             asked_name: None,
             kind,
             shared: Vec::new(),
+            own: None,
             company: Company::of(place),
             inputs,
             signals,
@@ -329,7 +333,7 @@ impl<'a> Chat<'a> {
     }
 
     fn said(&mut self, text: &str) {
-        let said = conversation::said(text, self.console.out_style());
+        let said = conversation::said_in_short(text, self.console.out_style());
         self.transcript.aside(&said);
     }
 

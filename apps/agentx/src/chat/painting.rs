@@ -41,7 +41,7 @@ const STATUS: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
     painted: Option<Instant>,
-    /// What frames cost: mostly those before the last one, so that one that was held up makes nothing wait.
+    /// What frames cost, by those before the last one mostly.
     cost: Duration,
     /// When it was looked at last how things stand, and since when went on then what did.
     looked: Option<(Instant, Option<Instant>)>,
@@ -84,6 +84,8 @@ impl Pace {
     /// It is painted.
     fn end(&mut self, now: Instant) {
         let cost = self.painted.map_or(Duration::ZERO, |begun| now - begun);
+        // One that was held up says nothing of the next ones.
+        let cost = cost.min(self.cost * 2 + FRAME / SHARE);
         self.cost = (self.cost * 7 + cost) / 8;
     }
 
@@ -172,7 +174,7 @@ impl Chat<'_> {
                     None => if asked { approval::PROMPT_OF_KEYS } else { PROMPT }.to_owned(),
                 };
                 // While an answer streams and nobody types, there is no line to take away and put back.
-                let hidden = self.desk.is_busy()
+                let hidden = (self.desk.is_busy() || self.own.is_some())
                     && !asked
                     && self.editor.text().is_empty()
                     && !self.editor.is_commanded()
@@ -199,6 +201,9 @@ impl Chat<'_> {
                     Vec::new()
                 };
                 beside.extend(self.cast.unfinished());
+                if let Some(own) = &self.own {
+                    beside.extend(own.rows(width, self.console.out_style()));
+                }
                 screen.set_beside(beside);
                 let bytes = screen.take();
                 let painted = self.console.out(&bytes);
@@ -272,8 +277,8 @@ mod tests {
         pace.begin(begin);
         pace.end(begin + FRAME / SHARE);
         assert!(pace.rests(begin) && !pace.rests(begin + FRAME), "a cheap frame");
-        pace.end(begin + FRAME / 8);
-        assert!(!pace.rests(begin + FRAME * 3), "one that was held up");
+        pace.end(begin + SLOWEST * 10);
+        assert!(!pace.rests(begin + FRAME * 2), "one that was held up");
         (0..20).for_each(|_| pace.end(begin + FRAME));
         assert!(pace.rests(begin + FRAME * 10), "dear ones");
         assert!(!pace.rests(begin + SLOWEST), "are not waited for longer");

@@ -46,6 +46,11 @@ impl Inputs {
         self.kept.pop_front().or_else(|| self.source.try_recv().ok())
     }
 
+    /// Whether one more may be kept.
+    pub(super) fn has_room(&self) -> bool {
+        self.kept.len() < KEPT
+    }
+
     /// Keeps one for later.
     pub(super) fn keep(&mut self, input: Input) {
         self.kept.push_back(input);
@@ -70,7 +75,7 @@ impl Chat<'_> {
         loop {
             let keys = self.company.is_possible()
                 && matches!(self.face, Face::Editor { .. })
-                && self.inputs.kept.len() < KEPT;
+                && self.inputs.has_room();
             tokio::select! {
                 biased;
                 done = &mut work => return Ok(done?),
@@ -85,28 +90,6 @@ impl Chat<'_> {
                 input = self.inputs.newest(), if keys => {
                     if is_enough(&input) {
                         return Err(gave_up());
-                    }
-                    self.inputs.kept.push_back(input);
-                }
-            }
-        }
-    }
-
-    /// Waits for something that is done here; `None` where the person does not want to wait for it any longer.
-    pub(super) async fn wait_at_hand<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        let mut work = pin!(work);
-        loop {
-            let keys = matches!(self.face, Face::Editor { .. }) && self.inputs.kept.len() < KEPT;
-            tokio::select! {
-                biased;
-                done = &mut work => return Some(done),
-                exit = self.signals.next() => {
-                    self.leaving = (exit != Exit::Interrupted).then_some(exit);
-                    return None;
-                }
-                input = self.inputs.newest(), if keys => {
-                    if is_enough(&input) {
-                        return None;
                     }
                     self.inputs.kept.push_back(input);
                 }

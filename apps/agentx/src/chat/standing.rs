@@ -66,6 +66,10 @@ impl Chat<'_> {
 
     /// The row that says how things stand.
     pub(super) fn status_text(&mut self) -> String {
+        if let Some(own) = &self.own {
+            let width = self.console.terminal.width;
+            return own.status(Instant::now(), width, self.console.out_style());
+        }
         let session = match &self.seat {
             Seat::Open { session, .. } => session.id().as_str(),
             Seat::New(_) => "",

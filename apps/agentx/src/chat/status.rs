@@ -261,7 +261,7 @@ async fn run(line: String, input: String) -> Result<String, String> {
     };
     let done = tokio::time::timeout(LIMIT, work).await;
     if done.is_err() {
-        end(group);
+        end_group(group);
     }
     let (said, status) = done.map_err(|_| format!("it took longer than {} s", LIMIT.as_secs()))??;
     if !status.success() {
@@ -273,7 +273,7 @@ async fn run(line: String, input: String) -> Result<String, String> {
 
 /// Ends a command with all that it started.
 #[cfg(unix)]
-fn end(group: Option<u32>) {
+pub(super) fn end_group(group: Option<u32>) {
     use nix::sys::signal::{Signal, killpg};
     use nix::unistd::Pid;
     if let Some(pid) = group.and_then(|pid| i32::try_from(pid).ok()) {
@@ -283,7 +283,7 @@ fn end(group: Option<u32>) {
 }
 
 #[cfg(not(unix))]
-fn end(_group: Option<u32>) {}
+pub(super) fn end_group(_group: Option<u32>) {}
 
 #[cfg(test)]
 mod tests {

@@ -75,7 +75,7 @@ impl Chat<'_> {
         Edited::Nothing
     }
 
-    fn resized(&mut self, columns: usize, rows: usize) {
+    pub(super) fn resized(&mut self, columns: usize, rows: usize) {
         if self.has_size(columns, rows) {
             return;
         }
@@ -99,7 +99,7 @@ impl Chat<'_> {
                 Ok(Flow::On)
             }
             Edited::Interrupt if !self.editor.text().is_empty() && !self.desk.is_busy() => {
-                self.editor.clear();
+                self.editor.discard();
                 Ok(Flow::On)
             }
             Edited::Interrupt => self.stop().await,
@@ -162,7 +162,7 @@ impl Chat<'_> {
                 self.echo(line);
                 match command {
                     Ok(command) => self.command(command).await,
-                    Err(what) => self.transcript.aside(&what),
+                    Err(what) => self.transcript.in_passing(&what),
                 }
                 Ok(Flow::On)
             }
@@ -254,8 +254,8 @@ impl Chat<'_> {
         if matches!(self.face, Face::Lines { eager: true }) {
             return;
         }
-        let said = conversation::said(text, self.console.out_style());
-        self.transcript.aside(&said);
+        let said = conversation::said_in_short(text, self.console.out_style());
+        self.transcript.in_passing(&said);
     }
 
     /// Shows an error and goes on.
@@ -268,7 +268,7 @@ impl Chat<'_> {
             error => error.render(),
         };
         let text = self.console.out_style().bad(text.trim_end());
-        self.transcript.aside(&text);
+        self.transcript.in_passing(&text);
     }
 
     pub(super) async fn answer(&mut self, answer: Answer) -> Result<Flow, CliError> {

@@ -10,6 +10,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
+use crate::render::fitted::fitted;
 use crate::render::table::table;
 use crate::start;
 
@@ -64,12 +65,34 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
         ]);
     }
     let model = loaded.settings.model_or_default();
-    console.out(&table(&lines, usize::MAX))?;
+    console.out(&settings(&lines, console))?;
     if loaded.settings.model.is_none() {
         console.out(&format!("\nno model is named; `{}` is asked\n", model.value))?;
     }
-    console.say(&start::notes(loaded));
+    console.say_lines(&start::notes(loaded));
     Ok(())
+}
+
+/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it where it was set.
+fn settings(lines: &[Vec<String>], console: &Console) -> String {
+    let (whole, width) = (table(lines, usize::MAX), console.terminal.width);
+    let fits = |text: &str| text.lines().all(|line| agentx_terminal::width(line) <= width);
+    if !console.terminal.output || fits(&whole) {
+        return whole;
+    }
+    let mut text = String::new();
+    for line in lines.iter().skip(1) {
+        if let [key, value, origin] = &line[..] {
+            text.push_str(&format!("{key}  {value}\n"));
+            let told = !origin.is_empty() && origin != "default";
+            text.push_str(&if told {
+                format!("    {origin}\n")
+            } else {
+                String::new()
+            });
+        }
+    }
+    fitted(&text, width)
 }
 
 /// Built-in providers that nobody connected are left out, and the data directory stands at the end.
@@ -141,7 +164,7 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
 }
 
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
-    console.say(&start::notes(loaded));
+    console.say_lines(&start::notes(loaded));
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.
@@ -196,4 +219,31 @@ fn trust_workspace(global: &Global, revoke: bool, console: &mut Console) -> Resu
         console.out(&format!("now counts: {} ({})\n", ignored.key, ignored.origin))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_no_room_for_the_table_each_setting_is_told() {
+        let lines = [
+            ["KEY", "VALUE", "FROM"],
+            ["model", "opus", "/home/ada/.config/agentx/config.yaml:1"],
+            ["approval", "ask", "default"],
+        ]
+        .map(|line| line.map(str::to_owned).to_vec());
+        let mut console = Console::of_process();
+        (console.terminal.output, console.terminal.width) = (true, 40);
+        assert_eq!(
+            settings(&lines, &console),
+            "model  opus\n    /home/ada/.config/agentx/config.yaml\n    :1\napproval  ask\n"
+        );
+        console.terminal.output = false;
+        assert_eq!(
+            settings(&lines, &console),
+            table(&lines, usize::MAX),
+            "another program reads it"
+        );
+    }
 }

@@ -47,7 +47,7 @@ pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
         Ok(exit) => exit,
         Err(CliError::ClosedOutput) => Exit::Ok,
         Err(error) => {
-            console.say(&error.render());
+            console.complain(&error);
             error.exit()
         }
     }

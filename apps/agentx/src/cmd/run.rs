@@ -32,7 +32,7 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
         console.flush()?;
     }
     if let Some(error) = &result.error {
-        console.say(&error.render());
+        console.complain(error);
     }
     Ok(result.exit())
 }

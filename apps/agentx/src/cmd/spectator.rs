@@ -91,7 +91,8 @@ impl Spectator {
     async fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
         match &envelope.event {
             RuntimeEvent::UserMessageAdded(added) => {
-                let said = conversation::said(&conversation::words(&added.message), console.out_style());
+                let words = conversation::words(&added.message);
+                let said = conversation::said_in_short(&words, console.out_style());
                 self.transcript.aside(&said);
             }
             RuntimeEvent::ApprovalRequested(request) => {
@@ -146,6 +147,7 @@ impl Spectator {
                     match piece.lane {
                         Lane::Answer => screen.print_answer(&piece.text),
                         Lane::Aside => screen.print(&piece.text),
+                        Lane::Passing => screen.print_in_passing(&piece.text),
                     }
                 }
                 screen.set_beside(self.cast.unfinished());

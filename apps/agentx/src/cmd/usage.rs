@@ -30,10 +30,10 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         let result = RunResult::failed(error);
         let _ = console.out_json(&result.to_json()).and_then(|()| console.flush());
         if let Some(error) = &result.error {
-            console.say(&error.render());
+            console.complain(error);
         }
     } else {
-        console.say(&error.render());
+        console.complain(&error);
     }
     Exit::Usage
 }

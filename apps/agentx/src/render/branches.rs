@@ -1,10 +1,11 @@
 //! Two branches beside each other, as people and programs read them.
 
 use agentx::runtime::{BranchFile, BranchSide, Branches, Turn};
+use agentx_terminal::{Markdown, Theme};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use super::clean::visible;
+use super::clean::{clean, visible};
 use super::diff::unified;
 use super::rewind::words;
 use super::style::Style;
@@ -12,6 +13,8 @@ use super::table::cut;
 
 /// The most that is shown of a file's diff.
 const MOST_LINES: usize = 200;
+/// Paragraphs are one line of this width, mostly.
+const READ_COLUMNS: usize = 400;
 /// Turns of a side that are shown; those between the first and the last are counted.
 const MOST_TURNS: usize = 12;
 
@@ -99,23 +102,24 @@ fn side_text(side: &BranchSide, style: Style, width: usize) -> String {
 }
 
 fn turn_text(turn: &Turn, style: Style, width: usize) -> String {
-    let first = |text: &str| {
-        let line = text
-            .lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default();
-        visible(line.trim())
-    };
     match turn {
         Turn::Input { texts, .. } => {
-            let said = cut(&first(&words(texts)), width.saturating_sub(4));
+            let words = words(texts);
+            let first = words
+                .lines()
+                .map(str::trim)
+                .find(|line| !line.is_empty())
+                .unwrap_or_default();
+            let said = cut(&visible(first), width.saturating_sub(4));
             format!("  {}\n", style.person(&format!("› {said}")))
         }
         Turn::Answer { text, calls, .. } => {
-            let rest = text.lines().filter(|line| !line.trim().is_empty()).count();
+            let lines = read(text);
             let mut more = Vec::new();
-            if rest > 1 {
-                more.push(format!("{} lines more", rest - 1));
+            match lines.len() {
+                0 | 1 => {}
+                2 => more.push("1 line more".into()),
+                n => more.push(format!("{} lines more", n - 1)),
             }
             match calls {
                 0 => {}
@@ -124,12 +128,27 @@ fn turn_text(turn: &Turn, style: Style, width: usize) -> String {
             }
             let more = match more.is_empty() {
                 true => String::new(),
-                false => format!("  … {}", more.join(", ")),
+                false => format!("… {}", more.join(", ")),
             };
-            let said = cut(&first(text), width.saturating_sub(4 + more.len()));
-            format!("    {said}{}\n", style.dim(&more))
+            let Some(first) = lines.first() else {
+                return format!("    {}\n", style.dim(&more));
+            };
+            let said = cut(first, width.saturating_sub(6 + more.len()));
+            let line = format!("    {said}  {}", style.dim(&more));
+            format!("{}\n", line.trim_end())
         }
     }
+}
+
+/// The lines of an answer as a person reads them, and not as the model marks them.
+fn read(answer: &str) -> Vec<String> {
+    let mut markdown = Markdown::new(READ_COLUMNS, Theme::plain());
+    markdown.push(&clean(answer));
+    markdown.end();
+    let rows = markdown.take_done().into_iter().map(|row| row.text());
+    rows.map(|row| row.trim().trim_start_matches('#').trim_start().to_owned())
+        .filter(|row| !row.is_empty())
+        .collect()
 }
 
 fn file_text(file: &BranchFile, branches: &Branches, style: Style) -> String {
@@ -181,4 +200,31 @@ pub(crate) fn json(branches: &Branches) -> Value {
         "other": branches.sides[1],
         "files": files,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_and_not_their_marks() {
+        assert_eq!(
+            read("## The **plan**\n\n- one `a`\n- two [b](https://c.d)\n"),
+            ["The plan", "• one a", "• two b (https://c.d)"]
+        );
+        let answer = |text: &str, calls| {
+            let turn = Turn::Answer {
+                seq: 1,
+                text: text.into(),
+                calls,
+            };
+            turn_text(&turn, Style::default(), 40)
+        };
+        assert_eq!(
+            answer("It is **done**.\nAll.", 1),
+            "    It is done. All.  … 1 call\n"
+        );
+        assert_eq!(answer("# One\n\ntwo\n", 0), "    One  … 1 line more\n");
+        assert_eq!(answer("", 2), "    … 2 calls\n");
+    }
 }

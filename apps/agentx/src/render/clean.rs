@@ -10,6 +10,7 @@ pub(crate) struct Cleaner {
     state: State,
     length: usize,
     after_return: bool,
+    keeps_returns: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,14 @@ enum State {
 }
 
 impl Cleaner {
+    /// One that leaves a lone carriage return as it is, for who knows what is written over.
+    pub(crate) fn keeping_returns() -> Self {
+        Self {
+            keeps_returns: true,
+            ..Self::default()
+        }
+    }
+
     /// Appends what is printable of `text` to `out`.
     pub(crate) fn push(&mut self, text: &str, out: &mut String) {
         for c in text.chars() {
@@ -56,7 +65,7 @@ impl Cleaner {
     fn text(&mut self, c: char, out: &mut String) {
         let after_return = std::mem::replace(&mut self.after_return, c == '\r');
         if after_return && c != '\n' {
-            out.push('\n');
+            out.push(if self.keeps_returns { '\r' } else { '\n' });
         }
         match c {
             '\u{1b}' => self.enter(State::Escape),

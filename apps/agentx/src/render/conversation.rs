@@ -14,6 +14,13 @@ pub(crate) const ALONG: [&str; 3] = [
     "\n\n<files_put_back>",
 ];
 
+/// A text of more lines was pasted: a chat shows so many of its first and last ones.
+const MOST_LINES: usize = 40;
+const HEAD_LINES: usize = 12;
+const TAIL_LINES: usize = 4;
+/// The longest of them.
+const LONGEST_LINE: usize = 2_000;
+
 /// The message that an event adds to the conversation, as text; `None` for all other events.
 pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
     match event {
@@ -99,7 +106,31 @@ fn render_part(role: Role, part: &ContentPart, style: Style, width: usize) -> St
 
 /// What a person said, marked line by line.
 pub(crate) fn said(text: &str, style: Style) -> String {
+    said_in(&clean(text), style)
+}
+
+/// What the person said, in a chat: of a long paste the beginning and the end, and how much is between them.
+pub(crate) fn said_in_short(text: &str, style: Style) -> String {
     let text = clean(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = |lines: &[&str]| {
+        lines
+            .iter()
+            .map(|line| cut(line, LONGEST_LINE))
+            .collect::<Vec<_>>()
+    };
+    if lines.len() <= MOST_LINES {
+        return said_in(&shown(&lines).join("\n"), style);
+    }
+    let (head, rest) = lines.split_at(HEAD_LINES);
+    let (out, tail) = rest.split_at(rest.len() - TAIL_LINES);
+    let mut short = shown(head);
+    short.push(format!("… {} lines …", out.len()));
+    short.extend(shown(tail));
+    said_in(&short.join("\n"), style)
+}
+
+fn said_in(text: &str, style: Style) -> String {
     let mut lines = text.lines();
     let mut shown = format!(
         "{}\n",
@@ -124,4 +155,33 @@ fn ended(mut text: String) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_paste_a_chat_shows_both_ends() {
+        let lines = |n: usize| (1..=n).map(|i| format!("line {i}\n")).collect::<String>();
+        let shown = said_in_short(&lines(5_000), Style::default());
+        let shown: Vec<&str> = shown.lines().collect();
+        assert_eq!(shown.len(), HEAD_LINES + 1 + TAIL_LINES);
+        assert_eq!(
+            (shown[0], shown[12], shown[16]),
+            ("› line 1", "  … 4984 lines …", "  line 5000")
+        );
+        let whole = said_in_short(&lines(40), Style::default());
+        assert_eq!(
+            whole,
+            said(&lines(40), Style::default()),
+            "what a person writes is shown"
+        );
+        assert!(
+            said_in_short(&"好".repeat(50_000), Style::default())
+                .chars()
+                .count()
+                < 1_100
+        );
+    }
 }

@@ -7,6 +7,7 @@ pub(crate) mod clean;
 pub(crate) mod company;
 pub(crate) mod conversation;
 pub(crate) mod diff;
+pub(crate) mod fitted;
 pub(crate) mod result;
 pub(crate) mod rewind;
 pub(crate) mod style;

@@ -27,7 +27,7 @@ pub(crate) fn describe(input: &Value) -> String {
     if let Some(items) = arguments.get("todos").and_then(todo::read) {
         return todo::summary(&items);
     }
-    let telling = ["command", "path", "pattern", "file_path", "query", "url"];
+    let telling = ["command", "pattern", "path", "file_path", "query", "url"];
     let found = telling
         .iter()
         .find_map(|name| arguments.get(*name)?.as_str().map(|value| (*name, value)));
@@ -38,7 +38,10 @@ pub(crate) fn describe(input: &Value) -> String {
                 .iter()
                 .filter(|(key, _)| *key != name && !of_a_change(key));
             let others: Vec<String> = others
-                .map(|(key, value)| format!("{key}={}", short(value)))
+                .map(|(key, value)| match (name, key.as_str(), value.as_str()) {
+                    ("pattern", "path", Some(path)) => format!("in {}", visible(path)),
+                    _ => format!("{key}={}", short(value)),
+                })
                 .collect();
             format!("{}  {}", visible(value), others.join(" "))
                 .trim_end()
@@ -58,13 +61,25 @@ fn short(value: &Value) -> String {
 }
 
 /// The output of one call while it runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct ToolOutputView {
     cleaner: Cleaner,
     partial: String,
     shown: usize,
     left_out: usize,
     tail: VecDeque<String>,
+}
+
+impl Default for ToolOutputView {
+    fn default() -> Self {
+        Self {
+            cleaner: Cleaner::keeping_returns(),
+            partial: String::new(),
+            shown: 0,
+            left_out: 0,
+            tail: VecDeque::new(),
+        }
+    }
 }
 
 impl ToolOutputView {
@@ -75,15 +90,21 @@ impl ToolOutputView {
         let mut lines = Vec::new();
         let mut rest = clean.as_str();
         while let Some((line, after)) = rest.split_once('\n') {
-            lines.extend(self.line(line));
+            lines.extend(self.line(overwritten(line)));
             rest = after;
         }
+        rest = overwritten(rest);
         let mut end = rest.len().min(LONGEST_LINE);
         while !rest.is_char_boundary(end) {
             end -= 1;
         }
         self.partial = rest[..end].to_owned();
         lines
+    }
+
+    /// Whether anything came.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shown == 0 && self.partial.is_empty()
     }
 
     /// What is left to show when the call has ended; `more` says how what was left out can be seen.
@@ -118,6 +139,12 @@ impl ToolOutputView {
         self.tail.push_back(cut(line, LONGEST_LINE));
         None
     }
+}
+
+/// What a terminal would show of a line that was written over: what was written last, such as how far something has come.
+fn overwritten(line: &str) -> &str {
+    let mut written = line.rsplit('\r').filter(|text| !text.trim().is_empty());
+    written.next().unwrap_or_default()
 }
 
 /// What a call streams to whoever listens, line by line; nothing is left out.
@@ -155,13 +182,33 @@ pub(crate) fn outcome(details: Option<&Value>) -> String {
         return String::new();
     };
     let mut words = Vec::new();
+    let number = |name: &str| details.get(name).and_then(Value::as_u64);
     if let Some(code) = details.get("exit_code").and_then(Value::as_i64) {
         words.push(format!("exit {code}"));
+    }
+    if let Some(signal) = details.get("signal").and_then(Value::as_str) {
+        words.push(format!("killed by {}", visible(signal)));
+    }
+    match (number("matches"), number("files"), number("matched")) {
+        (Some(0), ..) | (.., Some(0)) => words.push("nothing found".to_owned()),
+        (Some(matches), Some(files), _) => {
+            words.push(format!(
+                "{} in {}",
+                many(matches, "match", "matches"),
+                many(files, "file", "files")
+            ));
+        }
+        (.., Some(matched)) => words.push(many(matched, "file", "files")),
+        _ => {}
     }
     if let (Some(added), Some(removed)) = (details.get("added"), details.get("removed")) {
         words.push(format!("+{added} −{removed}"));
     }
     words.join(", ")
+}
+
+fn many(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 #[cfg(test)]
@@ -173,6 +220,10 @@ mod tests {
     fn the_telling_argument_comes_first() {
         assert_eq!(describe(&json!({"command": "ls -la"})), "ls -la");
         assert_eq!(describe(&json!({"path": "a.rs", "old": "x\ny"})), "a.rs  old=x↵y");
+        assert_eq!(
+            describe(&json!({"path": "src", "pattern": "fn main"})),
+            "fn main  in src"
+        );
         assert_eq!(describe(&json!({})), "");
         assert_eq!(describe(&json!({"n": 1})), "{\"n\":1}");
         assert!(describe(&json!({"command": "ls\u{1b}[2K; rm -rf /"})).contains("rm -rf /"));
@@ -188,6 +239,45 @@ mod tests {
         assert_eq!(lines.len(), HEAD_LINES);
         let end = view.finish("");
         assert_eq!(end, ["… 84 lines …", "line 96", "line 97", "line 98", "line 99"]);
+    }
+
+    #[test]
+    fn of_what_is_written_over_the_last_is_shown_as_on_a_terminal() {
+        let mut view = ToolOutputView::default();
+        let mut lines = Vec::new();
+        for piece in [
+            "one\r\n",
+            " 10%",
+            "\r 50%",
+            "\r100%\n",
+            "half\rdone\r",
+            "    ",
+            "\r\n",
+            "\rend",
+        ] {
+            lines.extend(view.push(piece));
+        }
+        assert_eq!(lines, ["one", "100%", "done"]);
+        assert_eq!(view.last().collect::<Vec<_>>(), ["end"]);
+        assert_eq!(view.finish(""), ["end"]);
+    }
+
+    #[test]
+    fn what_came_of_a_call_is_told_in_words() {
+        for (details, told) in [
+            (json!({"exit_code": 3, "signal": null}), "exit 3"),
+            (
+                json!({"exit_code": null, "signal": "SIGTERM"}),
+                "killed by SIGTERM",
+            ),
+            (json!({"matches": 3, "files": 1}), "3 matches in 1 file"),
+            (json!({"matches": 0, "files": 0}), "nothing found"),
+            (json!({"matched": 1}), "1 file"),
+            (json!({"added": 2, "removed": 0}), "+2 −0"),
+            (json!({}), ""),
+        ] {
+            assert_eq!(outcome(Some(&details)), told);
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) enum Lane {
     Answer,
     /// Everything beside them.
     Aside,
+    /// What is said beside an answer that goes on: it does not end it.
+    Passing,
 }
 
 /// A piece of text.
@@ -143,9 +145,19 @@ impl Transcript {
         self.put(Lane::Aside, format!("{text}{end}"));
     }
 
+    /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams goes on below it as what it is: a
+    /// list stays a list.
+    pub(crate) fn in_passing(&mut self, text: &str) {
+        match self.holds_calls && self.answers {
+            true => self.put(Lane::Passing, format!("{}\n", text.trim_end_matches('\n'))),
+            false => self.aside(text),
+        }
+    }
+
     /// Says something that may wait for the end of the line that is open, so that no sentence is broken.
     pub(crate) fn note(&mut self, text: &str) {
         match self.open_line {
+            _ if self.holds_calls && self.answers => self.in_passing(text),
             Some(_) => self.notes.push(text.to_owned()),
             None => self.aside(text),
         }

@@ -127,7 +127,8 @@ impl Blocks {
 
     /// The line of code that has begun, unless it may be the end of the code.
     pub(super) fn code_line(&self) -> Option<&str> {
-        let shows = self.in_code() && !self.tail.is_empty() && !self.tail.trim_start().starts_with(['`', '~']);
+        let shows =
+            self.in_code() && !self.tail.is_empty() && !self.tail.trim_start().starts_with(['`', '~']);
         shows.then_some(self.tail.as_str())
     }
 

@@ -4,10 +4,33 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Edited, Editor};
 
+/// What is looked for.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    text: String,
+    /// Nothing has it, or nothing before what is shown.
+    missed: bool,
+    /// What was written before, and where the cursor was.
+    before: (String, usize),
+}
+
+impl Search {
+    /// As the person reads it.
+    pub(super) fn told(&self) -> String {
+        match self.missed {
+            true => format!("{} (nothing found)", self.text),
+            false => self.text.clone(),
+        }
+    }
+}
+
 impl Editor {
     /// Begins to look for something.
     pub(super) fn begin_search(&mut self) -> Edited {
-        self.wanted = Some(String::new());
+        self.wanted = Some(Search {
+            before: (self.text.clone(), self.cursor),
+            ..Search::default()
+        });
         Edited::Changed
     }
 
@@ -16,24 +39,21 @@ impl Editor {
         let wanted = self.wanted.as_mut()?;
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('r') if control => {
-                let wanted = wanted.clone();
-                self.find(&wanted, true);
-            }
+            KeyCode::Char('r') if control => self.find(true),
             KeyCode::Char('g' | 'c') if control => {
+                // What was being written is there again.
+                (self.text, self.cursor) = std::mem::take(&mut wanted.before);
                 self.wanted = None;
-                self.clear();
+                self.history.leave();
             }
             KeyCode::Char(c) if !control && !key.modifiers.contains(KeyModifiers::ALT) => {
-                wanted.push(c);
-                let wanted = wanted.clone();
-                self.find(&wanted, false);
+                wanted.text.push(c);
+                self.find(false);
             }
             KeyCode::Backspace => {
-                wanted.pop();
-                let wanted = wanted.clone();
+                wanted.text.pop();
                 self.history.leave();
-                self.find(&wanted, false);
+                self.find(false);
             }
             KeyCode::Esc => self.wanted = None,
             _ => {
@@ -44,8 +64,11 @@ impl Editor {
         Some(Edited::Changed)
     }
 
-    fn find(&mut self, wanted: &str, older: bool) {
-        if let Some(line) = self.history.find(wanted, older) {
+    fn find(&mut self, older: bool) {
+        let Some(wanted) = &mut self.wanted else { return };
+        let found = self.history.find(&wanted.text, older);
+        wanted.missed = found.is_none() && !wanted.text.is_empty();
+        if let Some(line) = found {
             self.change(false);
             let shown = self.pastes.refold(line);
             self.set(shown);

@@ -67,7 +67,9 @@ fn editing() {
         ("a\\<enter>b", "a\nb|"),
         ("a<a-enter>b<c-a>c", "a\nc|b"),
         ("e\u{301}x<left><bs>y", "y|x"),
-        ("one two<c-w><c-w><c-y>!<c-_>", "one |"),
+        ("one two<c-w><c-w><c-y>!<c-_>", "one two|"),
+        ("one two three<c-w><c-w>x<bs><c-w><c-y>", "one |"),
+        ("one two<c-a><a-d><a-d>x<c-y>", "xone two|"),
         ("one two<c-w><c-_>", "one two|"),
         ("one<left>X<c-_><c-_>", "|"),
         ("a<c-j>b<c-a><left><c-k>", "a|b"),
@@ -106,6 +108,41 @@ fn the_history_is_searched_backwards() {
     );
     assert_eq!(typed(&format!("{keys}<c-r><c-g>x")).1, "x|");
     assert_eq!(typed(&format!("{keys}<enter>")).0.last().unwrap(), "list all");
+    assert_eq!(
+        typed("list<enter>dra<left><c-r>li<c-g>").1,
+        "dr|a",
+        "the draft is there again"
+    );
+}
+
+#[test]
+fn what_is_not_found_is_said() {
+    let mut editor = Editor::default();
+    editor.remember("list files");
+    editor.key(KeyEvent::new(KeyCode::Char('r'), KeyModifiers::CONTROL));
+    let mut type_in = |keys: &str| {
+        for c in keys.chars() {
+            editor.key(KeyEvent::from(KeyCode::Char(c)));
+        }
+        editor.wanted().unwrap_or_default()
+    };
+    assert_eq!(type_in("fi"), "fi");
+    assert_eq!(type_in("x"), "fix (nothing found)");
+    editor.key(KeyEvent::from(KeyCode::Backspace));
+    assert_eq!(
+        (editor.wanted().as_deref(), editor.text()),
+        (Some("fi"), "list files")
+    );
+}
+
+#[test]
+fn a_line_that_was_thrown_away_can_be_had_back() {
+    let mut editor = Editor::default();
+    editor.paste("all of it");
+    editor.discard();
+    assert_eq!(editor.text(), "");
+    editor.key(KeyEvent::new(KeyCode::Char('_'), KeyModifiers::CONTROL));
+    assert_eq!(editor.text(), "all of it");
 }
 
 #[test]

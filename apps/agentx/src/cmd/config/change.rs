@@ -42,7 +42,7 @@ pub(crate) fn set(
     };
     console.out(&format!("{} {words}: {place}\n", visible(&path)))?;
     console.say(&overruled(&done.loaded, &path, &file));
-    console.say(&start::notes(&done.loaded));
+    console.say_lines(&start::notes(&done.loaded));
     Ok(())
 }
 
@@ -128,11 +128,11 @@ fn keep(
         let (request, file) = request(global, workspace)?;
         match config::replace(request, &file, &text) {
             Ok(loaded) => {
-                console.say(&start::notes(&loaded));
+                console.say_lines(&start::notes(&loaded));
                 return Ok("is changed");
             }
             Err(error @ ConfigError::Mistakes(_)) if console.terminal.input => {
-                console.say(&CliError::from(error).render());
+                console.complain(&CliError::from(error));
                 console.say("go on editing? y/n › ");
                 let mut line = String::new();
                 std::io::stdin().lock().read_line(&mut line)?;

@@ -358,8 +358,8 @@ impl Headless {
             match piece.lane {
                 Lane::Answer if self.live => console.out(&piece.text)?,
                 Lane::Answer => {}
-                Lane::Aside if self.quiet => {}
-                Lane::Aside => console.say(&piece.text),
+                Lane::Aside | Lane::Passing if self.quiet => {}
+                Lane::Aside | Lane::Passing => console.say(&piece.text),
             }
         }
         if self.format == OutputFormat::StreamJson {

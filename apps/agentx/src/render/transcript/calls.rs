@@ -145,10 +145,23 @@ impl Transcript {
     }
 
     pub(super) fn failed(&mut self, failed: &ToolFailed) {
+        let sign = self.style.bad(self.style.sign("✗", "failed in"));
+        let time = units::duration(failed.duration_ms);
+        let details = outcome(failed.details.as_ref());
+        if !details.is_empty() && failed.status == ToolStatus::Failed {
+            // What a program says is told already.
+            let ended = format!("{sign} {time}");
+            return self.tool_end(&failed.tool_call_id, &failed.name, &[], &ended, &details);
+        }
         let sign = self.style.bad(self.style.sign("✗", ""));
-        let error = failed.error.lines().next().unwrap_or_default();
-        let error = cut(&visible(error), self.width.saturating_sub(24));
-        let ended = format!("{sign} {} {error}", status_word(failed.status));
+        let status = status_word(failed.status);
+        let has_spoken = (self.calls.get(&failed.tool_call_id)).is_some_and(|call| !call.output.is_empty());
+        let ended = match failed.error.lines().find(|line| !line.trim().is_empty()) {
+            // Of what it said that is the first line, which is told already.
+            _ if has_spoken => format!("{sign} {status} after {time}"),
+            Some(error) => format!("{sign} {status}: {}", visible(error.trim_matches(['[', ']']))),
+            None => format!("{sign} {status}"),
+        };
         self.tool_end(&failed.tool_call_id, &failed.name, &[], ended.trim(), "");
     }
 

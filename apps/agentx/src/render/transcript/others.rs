@@ -27,8 +27,11 @@ impl Transcript {
         }
     }
 
-    /// A whole line, after the one that is open.
+    /// A whole line, after the one that is open; beside an answer that streams, in passing.
     pub(crate) fn line(&mut self, lane: Lane, text: &str) {
+        if lane == Lane::Aside && self.holds_calls && self.answers {
+            return self.in_passing(text);
+        }
         self.error_in_passing();
         self.end_line();
         self.put(lane, format!("{text}\n"));

@@ -14,6 +14,7 @@ impl Editor {
         self.cut = Cut {
             text: self.text[from..to].to_owned(),
             rows: false,
+            left: None,
         };
         match operator {
             Operator::Yank => {
@@ -44,6 +45,7 @@ impl Editor {
         self.cut = Cut {
             text: self.text[start..end].to_owned(),
             rows: true,
+            left: None,
         };
         match operator {
             Operator::Yank => {
@@ -133,7 +135,7 @@ impl Editor {
 
     /// Puts what was cut behind the cursor, or before it; rows below its row, or above.
     fn put(&mut self, behind: bool, times: usize) -> Edited {
-        let Cut { text, rows } = self.cut.clone();
+        let Cut { text, rows, .. } = self.cut.clone();
         if (text.is_empty() && !rows) || (text.len() + 1) * times > LONGEST {
             self.settled();
             return Edited::Nothing;

@@ -1,0 +1,179 @@
+//! What a command of the person's own says while it runs: the last lines for the screen, and as much as is kept of it, the beginning
+//! and the end.
+
+use std::collections::VecDeque;
+
+use tokio::time::{Duration, Instant};
+
+use crate::render::clean::{clean, visible};
+use crate::render::style::Style;
+use crate::render::table::cut;
+use crate::render::tool::ToolOutputView;
+use crate::render::units;
+
+/// So much of what it says is kept, half of it from the beginning.
+const KEPT: usize = 32 * 1024;
+/// So many lines of it are shown when it has ended, half of them from the beginning.
+const SHOWN: usize = 40;
+/// So many while it runs.
+const LIVE: usize = 4;
+
+/// A command that runs.
+#[derive(Debug)]
+pub(crate) struct Own {
+    command: String,
+    since: Instant,
+    first: Vec<String>,
+    view: ToolOutputView,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    left_out: usize,
+    lines: usize,
+    /// Whether its last line has no end.
+    is_open: bool,
+}
+
+impl Own {
+    /// It begins now.
+    pub(super) fn new(command: &str, now: Instant) -> Self {
+        Self {
+            command: visible(command),
+            since: now,
+            first: Vec::new(),
+            view: ToolOutputView::default(),
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            left_out: 0,
+            lines: 0,
+            is_open: false,
+        }
+    }
+
+    /// It says something.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let shown = self.view.push(&String::from_utf8_lossy(bytes));
+        self.first.extend(shown);
+        self.lines += bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.is_open = bytes.last() != Some(&b'\n');
+        let (head, tail) = bytes.split_at(bytes.len().min(KEPT / 2 - self.head.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend(tail);
+        let out = self.tail.len().saturating_sub(KEPT / 2);
+        self.tail.drain(..out);
+        self.left_out += out;
+    }
+
+    /// The rows that show it while it runs.
+    pub(crate) fn rows(&self, width: usize, style: Style) -> Vec<String> {
+        let lines: Vec<&str> = self
+            .first
+            .iter()
+            .map(String::as_str)
+            .chain(self.view.last())
+            .collect();
+        let last = lines.iter().skip(lines.len().saturating_sub(LIVE));
+        let row = |line: &&str| style.dim(&format!("  │ {}", cut(line, width.saturating_sub(4))));
+        last.map(row).collect()
+    }
+
+    /// The row that says that it is waited for.
+    pub(crate) fn status(&self, now: Instant, width: usize, style: Style) -> String {
+        let time = Duration::from_secs(now.duration_since(self.since).as_secs().max(1));
+        let time = units::duration(time.as_millis().try_into().unwrap_or(u64::MAX)).replace(".0s", "s");
+        let rest = format!(" · {time} · Esc stops");
+        let what = cut(&self.command, width.saturating_sub(rest.chars().count() + 9));
+        style.dim(&format!("! {what} runs{rest}"))
+    }
+
+    /// What it said, for the agent.
+    pub(super) fn said(&self) -> String {
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        if self.left_out == 0 {
+            let all = [self.head.as_slice(), tail.as_slice()].concat();
+            return clean(&String::from_utf8_lossy(&all)).trim_end().to_owned();
+        }
+        // Letters that are cut apart are left out too.
+        let (head, tail) = (
+            String::from_utf8_lossy(&self.head),
+            String::from_utf8_lossy(&tail),
+        );
+        let (head, tail) = (
+            head.trim_end_matches('\u{fffd}'),
+            tail.trim_start_matches('\u{fffd}'),
+        );
+        format!(
+            "{}\n… {} bytes left out …\n{}",
+            clean(head),
+            self.left_out,
+            clean(tail).trim_end()
+        )
+    }
+
+    /// The lines of it that are shown when it has ended.
+    pub(super) fn shown(&self) -> Vec<String> {
+        let said = self.said();
+        let lines: Vec<&str> = said.lines().collect();
+        if lines.len() <= SHOWN {
+            return lines.into_iter().map(str::to_owned).collect();
+        }
+        let (head, tail) = (&lines[..SHOWN / 2], &lines[lines.len() - SHOWN / 2..]);
+        let out = (self.lines + usize::from(self.is_open))
+            .max(lines.len())
+            .saturating_sub(SHOWN);
+        let more = format!("… {out} lines …");
+        let all = head
+            .iter()
+            .copied()
+            .chain([more.as_str()])
+            .chain(tail.iter().copied());
+        all.map(str::to_owned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(pieces: &[&str]) -> Own {
+        let mut own = Own::new("cargo test", Instant::now());
+        pieces.iter().for_each(|piece| own.push(piece.as_bytes()));
+        own
+    }
+
+    #[test]
+    fn a_flood_keeps_its_beginning_and_its_end() {
+        let own = own(&["begin", &"好".repeat(40_000), "end"]);
+        let said = own.said();
+        assert!(said.starts_with("begin") && said.ends_with("end"));
+        assert!(said.len() < KEPT + 64 && said.contains("bytes left out"));
+        assert!(!said.contains('\u{fffd}'), "no letter is torn");
+    }
+
+    #[test]
+    fn the_last_lines_live_and_both_ends_stay() {
+        let lines: Vec<String> = (1..=100).map(|i| format!("line {i}\n")).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let own = own(&[&lines[..], &["half a"]].concat());
+        assert_eq!(
+            own.rows(80, Style::default()),
+            ["  │ line 98", "  │ line 99", "  │ line 100", "  │ half a"]
+        );
+        let shown = own.shown();
+        assert_eq!(shown.len(), SHOWN + 1);
+        assert_eq!(
+            (shown[0].as_str(), shown[20].as_str(), shown[40].as_str()),
+            ("line 1", "… 61 lines …", "half a")
+        );
+    }
+
+    #[test]
+    fn it_is_said_what_is_waited_for() {
+        let own = own(&[]);
+        let now = own.since + Duration::from_secs(12);
+        assert_eq!(
+            own.status(now, 80, Style::default()),
+            "! cargo test runs · 12s · Esc stops"
+        );
+        assert!(own.status(now, 24, Style::default()).chars().count() <= 26);
+    }
+}
