@@ -95,12 +95,13 @@ impl Place {
         &*self.runtime
     }
 
-    /// Runs a tool of this machine outside of any session.
+    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`.
     pub(crate) async fn try_tool(
         &self,
         name: &str,
         input: Value,
         agent: AgentConfig,
+        hears: impl FnMut(&EnvironmentEvent),
     ) -> Result<ToolOutcome, CliError> {
         let Some(node) = &self.node else {
             return Err(CliError::usage(
@@ -109,7 +110,7 @@ impl Place {
             ));
         };
         let stop = CancellationToken::new();
-        let call = node.runtime.try_tool(name, input, agent, stop.clone());
+        let call = node.runtime.try_tool(name, input, agent, stop.clone(), hears);
         tokio::pin!(call);
         tokio::select! {
             outcome = &mut call => Ok(outcome),

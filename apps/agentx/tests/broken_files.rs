@@ -73,23 +73,26 @@ fn every_mistake_has_its_place_and_is_told_where_the_thing_is_used() {
     );
     assert_eq!(first["message"], "unknown key `promt`");
     assert_eq!(first["hint"], "did you mean `prompt`?");
-    for (words, told) in [
+    for (words, code, told) in [
         (
             &["tools", "run", "script"][..],
+            2,
             "the file of tool \"script\" has mistakes",
         ),
-        (&["tools", "show", "request"], "tools/request.yaml:6:21: jq: "),
+        (&["tools", "show", "request"], 2, "tools/request.yaml:6:21: jq: "),
         (
             &["agents", "show", "b"],
+            3,
             "agent \"b\": the file of its tool \"script\" has mistakes",
         ),
         (
             &["run", "--agent", "a", "hi"],
+            3,
             "agents/a.yaml:3:1: unknown key `promt`",
         ),
     ] {
         let ran = sandbox.run(words);
-        assert_eq!(ran.code, Some(2), "{ran}");
+        assert_eq!(ran.code, Some(code), "{ran}");
         assert!(ran.stderr.contains(told), "{told}: {ran}");
     }
     for list in ["agents", "tools"] {
@@ -123,4 +126,78 @@ fn what_a_tool_came_to_says_why() {
         let ran = sandbox.run(&words);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), told), "{ran}");
     }
+}
+
+#[test]
+fn what_no_key_says_is_found_too() {
+    let sandbox = Sandbox::new();
+    for (path, text) in [
+        (
+            "tools/bash.yaml",
+            "name: bash\ndescription: d\nlua: return function() end\n",
+        ),
+        (
+            "tools/odd.yaml",
+            "name: odd\ndescription: d\nparams: { s: { type: string, pattern: '([' } }\nlua: return function() end\n",
+        ),
+        ("libs/bad.luau", "\nreturn {"),
+        ("tools/fine.luau", "function invoke(ctx) return 1 end"),
+        (
+            "tools/uses.luau",
+            "function invoke(ctx) return require('bad') end",
+        ),
+        ("agents/far.yaml", "name: far\nmodel: no-such-model\nprompt: x\n"),
+    ] {
+        sandbox.write(&format!("ws/.agentx/{path}"), text);
+    }
+    let ran = sandbox.run(&["tools", "check"]);
+    assert_eq!(ran.code, Some(3), "{ran}");
+    for told in [
+        "tools/bash.yaml:1:1: the tool `bash` cannot be used: the program has a tool of this name itself",
+        "tools/odd.yaml:1:1: the tool `odd` cannot be used: `params` are no schema: ",
+        "libs/bad.luau:2:1: ",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {ran}");
+    }
+    assert!(
+        ran.stderr
+            .contains("far.yaml cannot be used on this machine: agent \"far\": there is no model"),
+        "{ran}"
+    );
+    assert!(ran.stderr.contains("3 mistakes in 3 files"), "{ran}");
+    let ran = sandbox.run(&["tools", "run", "fine"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1\n"), "{ran}");
+    let ran = sandbox.run(&["tools", "run", "uses"]);
+    assert!(
+        ran.code == Some(1) && ran.stdout.contains("libs/bad.luau:2: "),
+        "{ran}"
+    );
+    let ran = sandbox.run(&["tools", "run", "odd", r#"{"s": "x"}"#]);
+    assert!(
+        ran.stderr.contains("the file of tool \"odd\" has mistakes"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn what_a_script_says_while_it_is_tried_is_told_beside_its_result() {
+    let sandbox = Sandbox::new();
+    let script = "function invoke(ctx)
+  ctx.emit('one ')
+  ctx.emit({ medium = 'story', text = 'two\\27[2J' })
+  print('three', 4)
+  ctx.log('warn', 'five')
+  return 6
+end";
+    sandbox.write("ws/.agentx/tools/says.luau", script);
+    let ran = sandbox.run(&["tools", "run", "says"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "6\n"), "{ran}");
+    assert!(
+        ran.stderr.contains("one two\ninfo: three 4\nwarn: five\n"),
+        "{ran}"
+    );
+    let script = "--[[\ncapabilities: { agents: ['*'] }\n]]\nfunction invoke(ctx) return ctx.create_agent('x', {}):input('y'):collect() end";
+    sandbox.write("ws/.agentx/tools/kid.luau", script);
+    let ran = sandbox.run(&["tools", "run", "kid"]);
+    assert!(ran.stdout.contains("agents are made inside a session"), "{ran}");
 }

@@ -1,34 +1,43 @@
-//! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and nothing is recorded.
+//! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and nothing is recorded; what it
+//! says meanwhile is told to who tries it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Journal, Places, RequestValues, SessionBlobs, ToolContext, ToolOutcome, ToolOutputSink,
+    EventSink, Journal, Places, RequestValues, Said, SessionBlobs, ToolContext, ToolOutcome, ToolOutputSink,
 };
-use agentx_types::{AgentConfig, Caller, SessionId, ToolCallId};
+use agentx_types::{
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, Caller, EnvironmentEvent, SessionId,
+    ToolCallId,
+};
 use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
 
 impl NodeRuntime {
     /// Runs a tool with these arguments, as this agent would in its directory. A tool that there is not, or arguments that it does not take, are
-    /// an outcome like any other failure. Nobody is asked for approval: whoever calls this wants it.
+    /// an outcome like any other failure. Nobody is asked for approval: whoever calls this wants it. `hears` is told what the log
+    /// of a session would have of the call.
     pub async fn try_tool(
         &self,
         name: &str,
         input: Value,
         agent: AgentConfig,
         cancel: CancellationToken,
+        mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
         let session_id = SessionId::new("ses_none");
+        let (queue, mut said) = mpsc::channel(QUEUE);
+        let events = EventSink::for_action(queue, &tried(name, &input, &agent));
         let context = ToolContext {
             tool_call_id: ToolCallId::new("call_1"),
             workspace: PathBuf::from(&agent.workspace),
             outside_workspace: true,
             output: ToolOutputSink::discard(),
-            journal: Journal::discard().of(Arc::new(Caller {
+            journal: Journal::new(events, ToolCallId::new("call_1"), Arc::default()).of(Arc::new(Caller {
                 config: Some(Arc::new(agent)),
                 kept: Arc::default(),
             })),
@@ -38,8 +47,49 @@ impl NodeRuntime {
             values: RequestValues::default(),
             places: Places::default(),
         };
-        let outcome = self.toolbox().call(name, input, context).await;
+        let call = self.toolbox().call(name, input, context);
+        tokio::pin!(call);
+        let mut seq = 0;
+        let mut listen = |said: Said| {
+            for draft in &said.drafts {
+                seq += 1;
+                hears(&draft.event);
+            }
+            // Who waits until it is on record waits for nothing here.
+            said.committed.map(|committed| committed.send(seq))
+        };
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut call => break outcome,
+                Some(said) = said.recv() => { listen(said); }
+            }
+        };
+        while let Ok(said) = said.try_recv() {
+            listen(said);
+        }
         self.toolbox().shutdown(&session_id).await;
         outcome
+    }
+}
+
+/// What a tool has said that was not told.
+const QUEUE: usize = 64;
+
+/// What would be wanted of the tool in a session.
+fn tried(name: &str, input: &Value, agent: &AgentConfig) -> Action {
+    Action {
+        action_id: ActionId::new("act_1"),
+        agent_state_id: AgentStateId::new("agt_none"),
+        run_id: None,
+        body: ActionBody::CallTool(CallTool {
+            tool_call_id: ToolCallId::new("call_1"),
+            name: name.to_owned(),
+            input: input.clone(),
+            workspace: agent.workspace.clone(),
+            outside_workspace: true,
+            idempotent: false,
+            recorded: Arc::default(),
+            caller: Arc::default(),
+        }),
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::vocabulary::payloads;
-use crate::{NanoUsd, ToolCallId, Usage};
+use crate::{Medium, NanoUsd, ToolCallId, Usage};
 
 /// How a step of a call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +74,43 @@ payloads! {
         /// Where it called a tool that changed a file: what that tool's details say of the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Box<Value>>,
+    }
+}
+
+/// The kind of step by which a tool says something to whoever listens to its agent.
+const EMIT: &str = "emit";
+
+/// What a tool says to whoever listens to its agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emitted {
+    /// `medium`, or `tool` where it names none.
+    pub medium: Medium,
+    /// Its words: itself, or its `text` or `chunk`.
+    pub text: String,
+    /// The whole of it, where it is more than words.
+    pub data: Option<Value>,
+}
+
+impl EffectEnded {
+    /// What the step said, if that is what it did.
+    pub fn emitted(&self) -> Option<Emitted> {
+        let is_said = self.kind == EMIT && matches!(*self.outcome, EffectOutcome::Done(_));
+        let wanted = self.input.as_deref().filter(|_| is_said)?;
+        let chunk = wanted.get("chunk").unwrap_or(wanted);
+        if let Value::String(text) = chunk {
+            return Some(Emitted {
+                medium: Medium::Tool,
+                text: text.clone(),
+                data: None,
+            });
+        }
+        let word = |key| chunk.get(key).and_then(Value::as_str);
+        let text = word("text").or_else(|| word("chunk"));
+        Some(Emitted {
+            medium: word("medium").map_or(Medium::Tool, |name| Medium::from(name.to_owned())),
+            text: text.map_or_else(|| chunk.to_string(), str::to_owned),
+            data: Some(chunk.clone()),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use agentx::agent_files::Scaffold;
 use agentx::assembly::mistakes_of;
 use agentx::runtime::ToolOutcome;
-use agentx::types::{Access, ContentPart, ToolSpec};
+use agentx::types::{Access, ContentPart, EnvironmentEvent, ToolSpec};
 use serde_json::Value;
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
@@ -12,6 +12,7 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::clean::{Cleaner, clean};
 use crate::render::table::table;
 use crate::{seat, start};
 
@@ -46,7 +47,10 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 find_here(place, &tools, &name)?;
                 let input = arguments_of(&arguments)?;
                 let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await?;
-                let outcome = place.try_tool(&name, input, *agent.config).await?;
+                let mut aside = Aside::new(console);
+                let hears = |event: &EnvironmentEvent| aside.hear(event);
+                let outcome = place.try_tool(&name, input, *agent.config, hears).await?;
+                aside.end();
                 report(&outcome, json, console)
             }
             ToolsCommand::New(_) => Ok(Exit::Ok),
@@ -102,6 +106,48 @@ fn find_here<'a>(place: &Place, tools: &'a [ToolSpec], name: &str) -> Result<&'a
             ),
         }
     })
+}
+
+/// What a script says while it runs, on standard error: what it emits as it is, what it logs on lines of its own.
+struct Aside<'a> {
+    console: &'a mut Console,
+    cleaner: Cleaner,
+    /// Whether a line is open.
+    open: bool,
+}
+
+impl<'a> Aside<'a> {
+    fn new(console: &'a mut Console) -> Self {
+        Self {
+            console,
+            cleaner: Cleaner::default(),
+            open: false,
+        }
+    }
+
+    fn hear(&mut self, event: &EnvironmentEvent) {
+        let EnvironmentEvent::EffectEnded(ended) = event else {
+            return;
+        };
+        if let Some(emitted) = ended.emitted() {
+            let mut shown = String::new();
+            self.cleaner.push(&emitted.text, &mut shown);
+            self.open = !shown.is_empty() && !shown.ends_with('\n');
+            self.console.say(&shown);
+        } else if let Some(logged) = ended.input.as_deref().filter(|_| ended.kind == "log") {
+            self.end();
+            let word = |key: &str| logged.get(key).and_then(Value::as_str).unwrap_or_default();
+            let line = format!("{}: {}\n", word("level"), clean(word("message")));
+            self.console.say(&line);
+        }
+    }
+
+    /// Ends the line that is open.
+    fn end(&mut self) {
+        if std::mem::take(&mut self.open) {
+            self.console.say("\n");
+        }
+    }
 }
 
 fn arguments_of(words: &str) -> Result<Value, CliError> {

@@ -115,10 +115,12 @@ pub(crate) async fn create(call: Arc<Call>, step: u64, asked: Value) -> Outcome 
     let name = text(&asked, "name");
     call.grants.agent(name)?;
     let journal = &call.context.journal;
-    let parent = journal
-        .agent()
-        .cloned()
-        .ok_or_else(|| EffectError::new("unavailable", "agents are made inside a session"))?;
+    // Where nobody hears of other agents nobody would answer for them.
+    let in_session = journal.listener().and_then(|_| journal.agent());
+    let parent = in_session.cloned().ok_or_else(|| {
+        let why = "agents are made inside a session; let an agent call this tool";
+        EffectError::new("unavailable", why)
+    })?;
     let config = config(&call, name, asked.get("config").unwrap_or(&Value::Null))?;
     let id = AgentStateId::with_suffix(format_args!("{}_{step}", journal.tool_call_id()));
     let spawned = AgentSpawned {
