@@ -263,3 +263,25 @@ fn enter_with_shift_or_alt_and_a_paste_in_pieces() {
     chat.wait_for_last("›");
     leave(chat);
 }
+
+#[test]
+fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_started() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("!sh -c 'echo $$ > inner; echo up; sleep 60' & wait\r");
+    chat.wait_for("  │ up");
+    chat.wait_for("sleep 60' & wait runs · ");
+    chat.keys("typed meanwhile\u{1b}");
+    chat.wait_for("  └ ■ stopped · goes to the agent with what you say next");
+    chat.wait_for_last("› typed meanwhile");
+    chat.keys("\u{15}!grep -q sleep /proc/$(cat inner)/cmdline || seq 1 100; exit 3\r");
+    chat.wait_for("  └ exit 3 · goes to the agent with what you say next");
+    let shown = leave(chat);
+    for line in ["  │ 1", "  │ 20", "  │ … 60 lines …", "  │ 81", "  │ 100"] {
+        assert!(
+            shown.iter().any(|row| row.trim_end() == line),
+            "{line}: {shown:#?}"
+        );
+    }
+}
