@@ -259,8 +259,11 @@ pub(crate) struct ContextArgs {
     /// The last event to look at
     #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
+    /// Say what fills the window instead: instructions, tools, what was said, results
+    #[arg(long, conflicts_with = "summary")]
+    pub(crate) parts: bool,
     /// The summary that stands for a condensed part: the Nth, from the first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) summary: Option<usize>,
 }
 

@@ -12,7 +12,7 @@ use crate::compose::{Place, build_node};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::seat::{self, Target};
-use crate::start::{lookup, settings_aloud};
+use crate::start::{lookup, notes, settings};
 use crate::told;
 
 /// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
@@ -45,7 +45,10 @@ pub(crate) async fn place_of(
                 ..global.clone()
             };
             let data_dir = loaded.settings.data_dir.clone();
-            *loaded = settings_aloud(&there, agent, console)?;
+            let said = std::mem::take(&mut loaded.warnings);
+            *loaded = settings(&there, agent)?;
+            loaded.warnings.retain(|warning| !said.contains(warning));
+            console.say(&notes(loaded));
             loaded.settings.data_dir = data_dir;
             Place::here(build_node(&loaded.settings)?)
         }

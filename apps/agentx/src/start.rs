@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentx::config::{ConfigError, Flag, Loaded, Places, Request, SCRIPTED_MODEL, load};
+use agentx::config::{ConfigError, Flag, Loaded, Places, Request, SCRIPTED_MODEL, check_environment, load};
 
 use crate::args::{AgentArgs, Approve, Global};
 use crate::console::Console;
@@ -40,11 +40,17 @@ fn names_server(global: &Global) -> bool {
 /// All settings for this command line.
 pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, CliError> {
     let places = places(global)?;
-    Ok(load(Request {
+    let mut loaded = load(Request {
         places,
         lookup: &lookup,
         flags: flags(global, agent),
-    })?)
+    })?;
+    let set: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let set = set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    loaded.warnings.extend(check_environment(set));
+    Ok(loaded)
 }
 
 /// The same, and what a person should know about it goes to standard error.

@@ -285,3 +285,20 @@ fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_starte
         );
     }
 }
+
+#[test]
+fn xterm_is_asked_to_send_alt_as_others_do_and_is_given_back_as_it_was() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    assert!(
+        !chat.modes().iter().any(|told| told.contains("1036")),
+        "it may be another"
+    );
+    chat.keys("\u{1b}P>|XTerm(390)\u{1b}\\");
+    chat.wait_for_mode("?1036;1039h");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let told: Vec<&String> = chat.modes().iter().filter(|told| told.contains("1036")).collect();
+    assert_eq!(told, ["?1036;1039s", "?1036;1039h", "?1036;1039r"]);
+}

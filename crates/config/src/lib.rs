@@ -20,6 +20,7 @@ mod assemble;
 mod chat;
 mod condense;
 mod edit;
+mod environment;
 mod keys;
 mod layers;
 mod load;
@@ -43,6 +44,7 @@ pub use agent::{DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel}
 pub use answers::ScriptedAnswer;
 pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, Thinking};
 pub use edit::add_rule;
+pub use environment::{PROXIES, check_environment};
 pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, Trust, VARIABLES};
 pub use layers::{Merged, Row, show_rule};
 pub use load::{FileStatus, Loaded, Request, load, workspace_bytes};

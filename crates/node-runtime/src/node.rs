@@ -267,15 +267,17 @@ impl NodeRuntime {
         at_seq: Option<u64>,
     ) -> Result<ContextView, RuntimeError> {
         self.owned(session).await?;
-        let (seq, request, condensed) = replay::request_at(self.log(), session, at_seq).await?;
+        let asked = replay::request_at(self.log(), session, at_seq).await?;
+        let request = asked.request;
         let blobs = load_blobs(self.log(), &request).await;
         let body = agentx_llm::build(&request, &(self.wire_options)(&request.model), &blobs);
         let body = String::from_utf8_lossy(&body).into_owned();
         Ok(ContextView {
-            seq,
+            seq: asked.seq,
             api: request.model.api,
             body,
-            condensed,
+            condensed: asked.condensed,
+            fill: asked.fill,
         })
     }
 }

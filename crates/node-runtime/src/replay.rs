@@ -1,7 +1,7 @@
 //! Deriving a session again from its log, without any model, and comparing it with what was live.
 
 use agentx_runtime::{Derived, DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
-use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId};
+use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill};
 use std::sync::Arc;
 
 /// Facts are read in pages of so many.
@@ -59,7 +59,19 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
     Ok(report)
 }
 
-/// The request of the last model call at or before `at_seq`, the event that it follows from, and what is condensed in it.
+/// The request of the last model call until some event.
+pub(crate) struct Asked {
+    /// The event that it follows from.
+    pub(crate) seq: u64,
+    /// The request.
+    pub(crate) request: Arc<ModelRequest>,
+    /// What is condensed in it.
+    pub(crate) condensed: Vec<CondensedRange>,
+    /// What fills the window of that agent by then.
+    pub(crate) fill: Option<WindowFill>,
+}
+
+/// The request of the last model call at or before `at_seq`.
 ///
 /// # Errors
 /// Where the log cannot be read, or no model was called until then.
@@ -67,7 +79,7 @@ pub(crate) async fn request_at(
     log: &dyn SessionLog,
     session: &SessionId,
     at_seq: Option<u64>,
-) -> Result<(u64, Arc<ModelRequest>, Vec<CondensedRange>), RuntimeError> {
+) -> Result<Asked, RuntimeError> {
     let last = at_seq.unwrap_or(u64::MAX);
     let mut fold = SessionFold::new(session.clone());
     let mut derived = Derived::default();
@@ -87,16 +99,22 @@ pub(crate) async fn request_at(
                 if let ActionBody::CallModel(call) = action.body {
                     let agent = fold.agent(&action.agent_state_id);
                     let condensed = agent.map(|agent| agent.condensed()).unwrap_or_default();
-                    found = Some((fact.seq, call.request, condensed));
+                    found = Some((fact.seq, call.request, condensed, action.agent_state_id));
                 }
             }
         }
     }
-    found.ok_or_else(|| {
-        RuntimeError::Refused(format!(
-            "no model was called in {session} up to event {}",
-            last.min(fold.last_seq())
-        ))
+    let Some((seq, request, condensed, agent)) = found else {
+        let end = last.min(fold.last_seq());
+        let what = format!("no model was called in {session} up to event {end}");
+        return Err(RuntimeError::Refused(what));
+    };
+    let react = fold.agent(&agent).and_then(|agent| agent.react());
+    Ok(Asked {
+        seq,
+        request,
+        condensed,
+        fill: react.map(|react| react.filled(fold.last_seq())),
     })
 }
 

@@ -42,6 +42,7 @@ pub mod topic;
 mod ui_event;
 mod usage;
 mod vocabulary;
+mod window;
 pub mod wire;
 
 pub use action::*;
@@ -68,3 +69,4 @@ pub use time::Timestamp;
 pub use ui_event::*;
 pub use usage::{NanoUsd, Prices, Usage};
 pub use vocabulary::{UnknownEvent, Vocabulary};
+pub use window::*;

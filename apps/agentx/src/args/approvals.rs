@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use super::numbers;
+
 /// `agentx approvals`
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
@@ -24,6 +26,7 @@ pub(crate) enum ApprovalsCommand {
     /// Remove a rule from the file that it stands in
     Remove {
         /// Its number in the list
+        #[arg(value_parser = numbers::count, allow_negative_numbers = true)]
         number: usize,
     },
     /// Say which calls of past sessions a new rule would have decided otherwise
@@ -55,7 +58,7 @@ pub(crate) struct TrialArgs {
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub(crate) session: Option<String>,
     /// In so many sessions, the latest first
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) last: usize,
     /// Show at most so many calls
     #[arg(long, value_name = "N", default_value_t = 100)]

@@ -24,7 +24,7 @@ pub(crate) struct RewindArgs {
     /// Its id, or the beginning of it
     pub(crate) id: String,
     /// Go back to before this input, as listed without it
-    #[arg(long, value_name = "N", conflicts_with = "undo")]
+    #[arg(long, value_name = "N", conflicts_with = "undo", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) to: Option<usize>,
     /// Only files; the conversation stays
     #[arg(long, conflicts_with_all = ["conversation", "both", "undo"])]

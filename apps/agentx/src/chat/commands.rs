@@ -27,6 +27,7 @@ impl Chat<'_> {
             Slash::Model(Some(name)) => self.use_model(&name).await,
             Slash::Status => self.status().await,
             Slash::Usage(by) => self.usage(by).await,
+            Slash::Context { exact } => self.window(exact).await,
             Slash::Thinking(n) => self.thinking(n).await,
             Slash::Output(n) => self.output(n).await,
             Slash::Todo => Ok(self.todo_list()),

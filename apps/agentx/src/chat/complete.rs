@@ -137,7 +137,9 @@ fn completion(before: &str, known: Vec<String>, workspace: &Path) -> Option<Comp
 fn words_of(command: &str) -> &'static [&'static str] {
     match command {
         "approve-mode" => &["ask", "auto", "deny"],
-        "approvals" => &["remove"],
+        "approvals" => &["remove", "test"],
+        "compact" | "rewind" => &["undo"],
+        "context" => &["exact"],
         "queue" => &["edit", "remove", "steer"],
         "usage" => &["session", "day", "model", "cause"],
         "wheel" => &["take", "ask", "give", "release"],
@@ -200,6 +202,8 @@ mod tests {
         assert_eq!(of("/queue st").unwrap().2, "steer ");
         assert_eq!(of("/approve-mode a").unwrap().1, ["ask", "auto"]);
         assert_eq!(of("/queue steer "), None);
+        assert_eq!(of("/context ").unwrap().2, "exact ");
+        assert_eq!(of("/approvals ").unwrap().1, ["remove", "test"]);
         assert_eq!(
             of("look at @REA"),
             Some((9, vec!["README.md".into()], "README.md ".into()))

@@ -35,6 +35,7 @@ pub(crate) mod terminal;
 pub(crate) mod typed;
 mod waiting;
 pub(crate) mod welcome;
+mod window;
 
 use std::sync::Arc;
 
@@ -201,7 +202,8 @@ impl<'a> Chat<'a> {
     /// A chat in a session that exists.
     pub(crate) async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, CliError> {
         let state = session.state().await?;
-        let (past, events, came) = Past::of(&session, state.last_seq).await?;
+        let follow = async |after| Follower::new(session.clone(), after, View::Runtime).await;
+        let (past, events, came) = Past::of(follow, state.last_seq).await?;
         self.desk = Desk::of(&state);
         self.progress.stands(&state);
         self.company.join(session.id()).await?;

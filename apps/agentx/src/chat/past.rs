@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{Delivery, Session, View};
+use agentx::runtime::Delivery;
 use agentx::types::{Envelope, RuntimeEvent};
 
 use super::LOOK_BACK;
@@ -29,15 +29,16 @@ impl Past {
         }
     }
 
-    /// What was said last in a session that is opened at `last_seq`; who follows it from there on; and what came meanwhile.
+    /// What was said last in a session that stands at `last_seq`, where `follow` reads it from after an event; who follows it
+    /// from there on; and what came meanwhile.
     pub(crate) async fn of(
-        session: &Arc<dyn Session>,
+        follow: impl AsyncFn(u64) -> Result<Follower, CliError>,
         last_seq: u64,
     ) -> Result<(Self, Follower, Option<Delivery>), CliError> {
         let mut look_back = FIRST_LOOK;
         loop {
             let after = last_seq.saturating_sub(look_back);
-            let mut events = Follower::new(session.clone(), after, View::Runtime).await?;
+            let mut events = follow(after).await?;
             let mut past = Self::until(last_seq);
             let mut came = None;
             while let Some(delivery) = events.next().await? {
@@ -84,6 +85,11 @@ impl Past {
     /// All of them, in order.
     pub(crate) fn all(&self) -> &[Arc<Envelope<RuntimeEvent>>] {
         &self.events
+    }
+
+    /// Whether it begins with the session.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.events.first().is_none_or(|envelope| envelope.seq <= 1)
     }
 
     /// Those of the last turns, where `is_of_another` says what is of other agents than the one that people talk to. It begins with what a person said; where nothing was found that far back, with the

@@ -78,7 +78,11 @@ impl Chat<'_> {
                 self.transcript.aside(&style.dim(&note));
             }
             Ok(false) => {}
-            Err(error) => self.complain(&error.into()),
+            Err(error) => {
+                self.complain(&error.into());
+                let note = "  holds in this session; it is not kept for later ones";
+                self.transcript.aside(&style.warn(note));
+            }
         }
     }
 
@@ -94,15 +98,22 @@ impl Chat<'_> {
     /// `/approvals`
     pub(super) async fn rules(&mut self, wish: Rules) -> Result<String, CliError> {
         let config = self.agent_config().await?;
-        let Rules::Remove(number) = wish else {
-            return Ok(approvals::render(
+        match wish {
+            Rules::List => Ok(approvals::render(
                 &config,
                 |index, _| Some(index + 1),
                 |rule| self.origin(rule),
                 self.console.terminal.width,
-            ));
-        };
-        let mut rules = config.rules;
+            )),
+            Rules::Test(call) => {
+                let tried = approvals::Tried::of(&config, &call, !self.company.is_possible())?;
+                Ok(tried.words(|rule| self.origin(rule)))
+            }
+            Rules::Remove(number) => self.without_rule(config.rules, number).await,
+        }
+    }
+
+    async fn without_rule(&mut self, mut rules: Vec<Rule>, number: usize) -> Result<String, CliError> {
         let Some(index) = number.checked_sub(1).filter(|index| *index < rules.len()) else {
             return Err(no_rule(number, rules.len()));
         };

@@ -3,7 +3,10 @@
 use agentx::config::nearest;
 use agentx::runtime::UsageBy;
 use agentx::types::ApprovalMode;
-use agentx_terminal::Line;
+
+mod help;
+
+pub(crate) use help::{HELP, help};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +21,11 @@ pub(crate) enum Slash {
     Status,
     /// Say what was spent: in this session, or in all, added up so.
     Usage(Option<UsageBy>),
+    /// Say what fills the model's window, or print the last request to the byte.
+    Context {
+        /// Whether the request is wanted.
+        exact: bool,
+    },
     /// Show reasoning, whole: this one from the end.
     Thinking(usize),
     /// Show all that a tool said: this call from the end.
@@ -44,7 +52,7 @@ pub(crate) enum Slash {
     Rewind(Back),
     /// Compare this branch with another.
     Diff(Option<String>),
-    /// List the approval rules, or remove one.
+    /// List the approval rules, try a call on them, or remove one.
     Approvals(Rules),
     /// Condense the conversation, or take a summary out again.
     Compact(CompactWish),
@@ -82,10 +90,12 @@ pub(crate) enum Back {
 }
 
 /// What a person wants with the approval rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
     /// To see them.
     List,
+    /// To know what would happen to this call.
+    Test(String),
     /// That this one goes.
     Remove(usize),
 }
@@ -125,6 +135,7 @@ pub(crate) const NAMES: &[&str] = &[
     "model",
     "status",
     "usage",
+    "context",
     "thinking",
     "output",
     "todo",
@@ -143,78 +154,6 @@ pub(crate) const NAMES: &[&str] = &[
     "pin",
     "unpin",
 ];
-
-/// Where what a command does begins; in a narrow terminal below it.
-const DOES: usize = 26;
-const BELOW: usize = 4;
-/// A terminal with less room is a narrow one.
-const NARROW: usize = 72;
-
-/// What the commands do, in rows of a terminal that is so wide.
-pub(crate) fn help(width: usize) -> String {
-    let indent = if width < NARROW { BELOW } else { DOES };
-    let mut text = String::new();
-    for line in HELP.lines() {
-        if line.is_empty() {
-            text.push('\n');
-        }
-        let Some((command, does)) = line.split_once("  ").filter(|_| line.starts_with('/')) else {
-            fitted(line, width).for_each(|row| text.push_str(&format!("{row}\n")));
-            continue;
-        };
-        let mut rows = fitted(does.trim(), width.saturating_sub(indent));
-        // A long command has a row of its own, as all have where there is little room.
-        let beside = match indent == DOES && command.len() + 2 <= DOES {
-            true => rows.next().unwrap_or_default(),
-            false => String::new(),
-        };
-        text.push_str(format!("{command:<DOES$}{beside}").trim_end());
-        text.push('\n');
-        rows.for_each(|row| text.push_str(&format!("{:indent$}{row}\n", "")));
-    }
-    text
-}
-
-/// A line in as many rows as it needs.
-fn fitted(line: &str, width: usize) -> impl Iterator<Item = String> + use<> {
-    let rows = Line::new(line, Default::default()).rows(width.max(1));
-    rows.into_iter().map(|row| row.text())
-}
-
-/// What the commands do, for `/help`.
-pub(crate) const HELP: &str = "\
-/model [NAME]             ask another model from here on; without a name, list them
-/approve-mode [ask|auto|deny]  who decides about calls that no rule decides
-/approvals [remove N]     the approval rules and where they come from; take one out
-/status                   model, session, workspace, how full the window is
-/usage [session|day|model|cause]  what this session has cost; or all sessions, added up so
-/thinking [N]             the model's last reasoning, whole; the Nth from the end
-/output [N]               all that the last tool said; the Nth from the end
-/todo                     the list of what is to be done
-/steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
-/queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
-/rewind [N]               go back to before an input: conversation, files or both; says first what that undoes
-/rewind undo              files are again as they were before they were put back
-/fork [EVENT]             try another way in a copy of this session, from here or an earlier event
-/diff [SESSION]           compare this branch with the one it was forked from, or another
-/compact [WORDS]          condense all but the latest exchanges now, minding these words
-/compact undo             take the latest summary out again: all is as it was
-/pin [N], /unpin [N]      what you said last, or Nth, stays whatever is condensed
-/title TEXT               name this session
-/sessions                 the latest sessions
-/who                      who is at this session of a server
-/wheel [take|ask|give WHO|release]  who drives it; take it, ask for it, hand it over, let it go
-/quit                     leave (also Ctrl-D, and Ctrl-C on an empty line)
-
-Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
-@FILE sends a file or a picture along, !COMMAND runs a command and shows it to the agent.
-Ctrl-T shows or folds reasoning from here on, Ctrl-O shows all that the last tool said.
-Tab completes commands, models and files; Ctrl-R searches what was typed before.
-Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
-A question is answered by y, s, a or n and Enter, or at once with Alt; n WORDS says why, s PATTERN keeps another rule.
-What is typed while the agent works is queued: Alt-↑ takes the last back, Ctrl-S says it at once.
-Ctrl-C or Esc stops the agent, and what is queued comes back into the line; the session goes on.
-";
 
 /// Reads a line: a command, a mistake in one, or `None` for what is meant for the agent.
 pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
@@ -246,6 +185,11 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
                 ));
             }
         }),
+        "context" => match argument {
+            "" => Slash::Context { exact: false },
+            "exact" => Slash::Context { exact: true },
+            other => return Err(format!("/context takes `exact` or nothing, not `{other}`")),
+        },
         "thinking" => Slash::Thinking(number(name, argument)?.unwrap_or(1)),
         "output" => Slash::Output(number(name, argument)?.unwrap_or(1)),
         "todo" => Slash::Todo,
@@ -275,11 +219,11 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         }),
         other => {
             let near = nearest(other, NAMES.iter().copied(), 1);
-            let near = near
-                .first()
-                .map(|near| format!("; did you mean /{near}?"))
-                .unwrap_or_default();
-            return Err(format!("there is no command /{other}{near} /help lists them all"));
+            let near = near.first().map(|near| format!(" did you mean /{near}?"));
+            let near = near.unwrap_or_default();
+            return Err(format!(
+                "there is no command /{other};{near} /help lists them all"
+            ));
         }
     })
 }
@@ -299,10 +243,14 @@ fn rules(argument: &str) -> Result<Rules, String> {
     let (word, number) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
     match (word, number.trim().parse()) {
         ("" | "list", Err(_)) if number.is_empty() => Ok(Rules::List),
+        ("test", _) if number.trim().is_empty() => {
+            Err("which call? For example /approvals test bash: rm -rf build".into())
+        }
+        ("test", _) => Ok(Rules::Test(number.trim().to_owned())),
         ("remove", Ok(number)) => Ok(Rules::Remove(number)),
         ("remove", Err(_)) => Err("which one? /approvals remove N; /approvals lists them".into()),
         _ => Err(format!(
-            "`{argument}` is no wish: /approvals, or /approvals remove N"
+            "/approvals takes nothing, test CALL or remove N, not `{argument}`"
         )),
     }
 }
@@ -320,7 +268,7 @@ fn queue_wish(argument: &str) -> Result<QueueWish, String> {
             Err(format!("which one? /queue {word} N; /queue lists them"))
         }
         _ => Err(format!(
-            "`{argument}` is no wish: /queue, or /queue edit, remove or steer N"
+            "/queue takes nothing, edit, remove or steer N, not `{argument}`"
         )),
     }
 }
@@ -337,7 +285,7 @@ fn wish(argument: &str) -> Result<Wish, String> {
         ("give", who) => Wish::Give(who.to_owned()),
         _ => {
             return Err(format!(
-                "there is no wish `{argument}`: take, ask, give WHO or release"
+                "/wheel takes nothing, take, ask, give WHO or release, not `{argument}`"
             ));
         }
     })
@@ -351,25 +299,6 @@ pub(crate) fn unescaped(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn help_fits_wherever_it_is_read() {
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        for width in [40, 80, 200] {
-            let text = help(width);
-            assert!(
-                text.lines().all(|line| agentx_terminal::width(line) <= width),
-                "{text}"
-            );
-            assert_eq!(words(&text), words(HELP), "no word is lost");
-        }
-        let wide = help(80);
-        assert!(
-            wide.contains("\n/todo                     the list of what is to be done\n"),
-            "{wide}"
-        );
-        assert!(help(40).contains("\n/todo\n    the list of what is to be done\n"));
-    }
 
     #[test]
     fn commands_and_texts_are_told_apart() {
@@ -394,5 +323,14 @@ mod tests {
         assert!(matches!(parse("/wheel drive"), Some(Err(_))));
         assert!(matches!(parse("/titel x"), Some(Err(what)) if what.contains("/title")));
         assert!(matches!(parse("/title"), Some(Err(_))));
+        assert!(matches!(parse("/zzzz"), Some(Err(what)) if what.contains("/zzzz; /help")));
+        assert_eq!(parse("/context"), Some(Ok(Slash::Context { exact: false })));
+        assert_eq!(parse("/context exact"), Some(Ok(Slash::Context { exact: true })));
+        assert!(matches!(parse("/context all"), Some(Err(_))));
+        assert_eq!(
+            parse("/approvals test bash: rm -rf x"),
+            Some(Ok(Slash::Approvals(Rules::Test("bash: rm -rf x".into()))))
+        );
+        assert!(matches!(parse("/approvals test"), Some(Err(what)) if what.contains("which call?")));
     }
 }

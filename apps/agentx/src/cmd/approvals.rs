@@ -1,28 +1,27 @@
 //! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
 
-use std::path::Path;
+mod tried;
 
 use agentx::config::{
     Loaded, Origin, Sourced, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
 };
 use agentx::runtime::{
-    Decided, Delivery, Derived, Ruling, SessionFold, SessionQuery, TrialReport, View, names_a_tool,
-    refused_by_the_tool, try_rule,
+    Delivery, Derived, SessionFold, SessionQuery, TrialReport, View, names_a_tool, try_rule,
 };
-use agentx::tools::where_it_leads;
 use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::args::{AddRuleArgs, AgentArgs, ApprovalsCommand, Global, TrialArgs};
-use crate::cmd::{only_here, tools, with_runtime};
+use crate::cmd::{only_here, with_runtime};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
-use crate::render::table::table;
+use crate::render::table::{table, whole};
 use crate::render::tool::describe;
 use crate::seat;
+pub(crate) use tried::Tried;
 
 /// Does what was asked for.
 pub(crate) fn run(
@@ -45,7 +44,8 @@ pub(crate) fn run(
             ApprovalsCommand::Test { call, session } => {
                 let config = config_of(place, loaded, session.as_deref()).await?;
                 let is_here = place.remote().is_none();
-                test(&config, loaded, (call.as_str(), is_here), json, console)?;
+                let tried = Tried::of(&config, call, is_here)?;
+                tried.tell(|rule| from(loaded, rule), json, console)?;
             }
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,
             ApprovalsCommand::Remove { number } => remove(loaded, *number, console)?,
@@ -144,7 +144,7 @@ pub(crate) fn render(
     for [what, from] in defaults(config.approval) {
         rows.push(vec!["–".into(), what.into(), from.into()]);
     }
-    table(&rows, width)
+    whole(&rows, width)
 }
 
 fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
@@ -166,90 +166,6 @@ fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Cons
     console.out_pretty(&json!({"rules": rules, "approval": config.approval}))
 }
 
-/// A call as it is typed: the tool, then its command line, its path, or its arguments as JSON.
-fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), CliError> {
-    let (name, rest) = words.split_once(':').unwrap_or((words, ""));
-    let tool = tools::find(tools, name.trim())?;
-    let rest = rest.trim();
-    if rest.is_empty() {
-        return Ok((tool, json!({})));
-    }
-    if rest.starts_with('{') {
-        return match serde_json::from_str(rest) {
-            Ok(input) => Ok((tool, input)),
-            Err(error) => Err(CliError::usage(
-                format!("the arguments are not JSON: {error}"),
-                format!("for example '{}: {{\"path\": \"x\"}}'", tool.name),
-            )),
-        };
-    }
-    match tool.command_argument.as_ref().or(tool.path_argument.as_ref()) {
-        Some(argument) => {
-            let mut input = json!({});
-            input[argument] = rest.into();
-            Ok((tool, input))
-        }
-        None => Err(CliError::usage(
-            format!("{} takes neither a command line nor a path", tool.name),
-            format!("give its arguments as JSON: '{}: {{…}}'", tool.name),
-        )),
-    }
-}
-
-fn test(
-    config: &AgentConfig,
-    loaded: &Loaded,
-    (words, is_here): (&str, bool),
-    as_json: bool,
-    console: &mut Console,
-) -> Result<(), CliError> {
-    let (tool, input) = call_of(&config.tools, words)?;
-    let ruling = Ruling::of(config, tool, &input);
-    let refused = is_here
-        .then(|| refused_at_the_place(config, tool, &input))
-        .flatten();
-    if as_json {
-        let rules: Vec<Value> = ruling
-            .rules
-            .iter()
-            .map(|rule| json!({"rule": rule, "from": from(loaded, rule)}))
-            .collect();
-        return console.out_pretty(&json!({
-            "decision": ruling.decision, "because": ruling.because, "rules": rules, "always": ruling.always,
-            "still_asked": ruling.still_asked, "refused_by_the_tool": refused, "tool": tool.name, "input": input,
-        }));
-    }
-    let mut text = format!("{}: {}\n", ruling.decision.as_str(), visible(&ruling.because));
-    for rule in &ruling.rules {
-        let (words, from) = (visible(&show_rule(rule)), visible(&from(loaded, rule)));
-        text.push_str(&format!("  {words}  ({from})\n"));
-    }
-    if let Some(always) = &ruling.always {
-        text.push_str(&format!("always would keep: {}\n", visible(&show_rule(always))));
-    }
-    if let Some(why) = &ruling.still_asked {
-        text.push_str(&format!(
-            "  and it would be asked about all the same: {}\n",
-            visible(why)
-        ));
-    }
-    if let Some(why) = refused.filter(|_| ruling.decision != Decided::Deny) {
-        text.push_str(&format!("but the tool refuses it: {}\n", visible(&why)));
-    }
-    console.out(&text)
-}
-
-/// Why the tool itself would refuse a call: where its path leads to on this machine.
-fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
-    let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
-    let workspace = Path::new(&config.workspace);
-    let root = workspace.canonicalize().ok()?;
-    match where_it_leads(workspace, path) {
-        Ok(real) => refused_by_the_tool(config, tool, input, &root, &real),
-        Err(error) => Some(error.to_string()),
-    }
-}
-
 fn add(
     tools: &[ToolSpec],
     loaded: &Loaded,
@@ -259,11 +175,7 @@ fn add(
     let effect = parse_effect(&args.effect)
         .map_err(|what| CliError::usage(what, "`agentx approvals add deny bash --argument 'git push *'`"))?;
     if !names_a_tool(&args.tool, tools) {
-        let near = nearest(&args.tool, tools.iter().map(|tool| tool.name.as_str()), 3);
-        let hint = match near.is_empty() {
-            true => "`agentx tools` lists them".to_owned(),
-            false => format!("did you mean {}?", near.join(" or ")),
-        };
+        let hint = near_tools(&args.tool, tools);
         return Err(CliError::usage(format!("there is no tool {:?}", args.tool), hint));
     }
     let rule = Rule {
@@ -277,6 +189,15 @@ fn add(
     match add_rule(file, &rule)? {
         true => console.out(&format!("added to {}: {words}\n", file.display())),
         false => console.out(&format!("{} has it already: {words}\n", file.display())),
+    }
+}
+
+/// What may have been meant by a name that no tool has.
+fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
+    let near = nearest(name, tools.iter().map(|tool| tool.name.as_str()), 3);
+    match near.is_empty() {
+        true => "`agentx tools` lists them".to_owned(),
+        false => format!("did you mean {}?", near.join(" or ")),
     }
 }
 
@@ -330,6 +251,15 @@ async fn trial(
     let rule = parse_rule(&args.rule)
         .map_err(|what| CliError::usage(what, "--rule 'deny bash: git push*' or 'allow edit in src/**'"))?;
     let runtime = place.runtime();
+    let tools = runtime.tools();
+    if !names_a_tool(&rule.tool, &tools) {
+        let note = format!(
+            "note: there is no tool {:?} here; {}\n",
+            visible(&rule.tool),
+            near_tools(&rule.tool, &tools)
+        );
+        console.say(&note);
+    }
     let sessions = match &args.session {
         Some(id) => vec![runtime.resolve(id).await?],
         None => {

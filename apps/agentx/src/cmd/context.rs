@@ -7,8 +7,8 @@ use crate::args::ContextArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::clean::clean;
-use crate::render::units;
+use crate::render::clean::{clean, visible};
+use crate::render::{units, window};
 
 /// Prints the request.
 pub(crate) async fn run(
@@ -39,13 +39,16 @@ pub(crate) async fn run(
         console.out_pretty(&view)?;
         return Ok(Exit::Ok);
     }
+    if args.parts {
+        return parts(&view, &runtime.info(&id).await?.model, console);
+    }
     console.say(&format!(
         "request of event {} for the API {}\n",
         view.seq,
         view.api.as_str()
     ));
     for (number, condensed) in (1..).zip(&view.condensed) {
-        console.say(&format!("{}\n", line(number, condensed)));
+        console.say(&format!("{}\n", line(number, condensed, "")));
     }
     console.out(&view.body)?;
     if console.terminal.output && !view.body.ends_with('\n') {
@@ -54,11 +57,27 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
+/// What fills the window, by what it is.
+fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit, CliError> {
+    let Some(fill) = &view.fill else {
+        return Err(CliError::usage(
+            "the server is older and does not say what fills the window",
+            "without --parts the whole request is printed",
+        ));
+    };
+    console.say(&format!("after event {}\n", fill.seq));
+    console.out(&window::render(fill, &visible(model), console.out_width()))?;
+    for (number, condensed) in (1..).zip(&view.condensed) {
+        console.say(&format!("{}\n", line(number, condensed, "")));
+    }
+    Ok(Exit::Ok)
+}
+
 /// What is condensed, and what that made free.
-fn line(number: usize, condensed: &CondensedRange) -> String {
+pub(crate) fn line(number: usize, condensed: &CondensedRange, command: &str) -> String {
     let range = &condensed.range;
     format!(
-        "{number}. events {} to {} are condensed: {} messages, {} tokens, to {} (--summary {number} shows it)",
+        "{number}. events {} to {} are condensed: {} messages, {} tokens, to {} ({command}--summary {number} shows it)",
         range.from_seq,
         range.to_seq,
         range.messages,
@@ -80,7 +99,7 @@ fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console)
         console.out_pretty(condensed)?;
         return Ok(Exit::Ok);
     }
-    console.say(&format!("{}\n", line(number, condensed)));
+    console.say(&format!("{}\n", line(number, condensed, "")));
     console.out(&clean(&condensed.summary))?;
     if !condensed.summary.ends_with('\n') {
         console.out("\n")?;

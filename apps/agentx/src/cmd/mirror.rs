@@ -51,7 +51,8 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
         OutputFormat::StreamJson => Stage::Events,
         OutputFormat::Text | OutputFormat::Json => Stage::Lines,
     };
-    let spectator = Spectator::new(stage, (place.shared(), id.clone()), console);
+    let source = (place.shared(), id.clone());
+    let spectator = Spectator::new(stage, source, settings.chat.thinking, console);
     let end = follow(events, spectator, &place, &mut keeping, signals, console).await;
     if let Some(keeping) = keeping {
         say_kept(keeping, settings, &id, console).await?;

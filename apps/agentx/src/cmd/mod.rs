@@ -134,8 +134,9 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Show(args) => with_runtime(global, console, async |place, _, console| {
             show::run(place.runtime(), &args, json, console).await
         }),
-        Command::Watch(args) => with_runtime(global, console, async |place, _, console| {
-            watch::run(place, &args, global, console).await
+        Command::Watch(args) => with_runtime(global, console, async |place, loaded, console| {
+            let thinking = loaded.settings.chat.thinking;
+            watch::run(place, &args, (global, thinking), console).await
         }),
         Command::Usage(args) => with_runtime(global, console, async |place, _, console| {
             spending::run(place, &args, json, console).await

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agentx::config::Thinking;
 use agentx::runtime::{Delivery, FileInQuestion, Runtime};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
@@ -43,11 +44,21 @@ pub(crate) struct Spectator {
 
 impl Spectator {
     /// Begins with nothing.
-    pub(crate) fn new(stage: Stage, source: (Arc<dyn Runtime>, SessionId), console: &Console) -> Self {
+    pub(crate) fn new(
+        stage: Stage,
+        source: (Arc<dyn Runtime>, SessionId),
+        thinking: Thinking,
+        console: &Console,
+    ) -> Self {
+        let (style, width) = (console.out_style(), console.terminal.width);
+        let mut transcript = Transcript::new(style, width).with_costs().looking_on();
+        let mut cast = Cast::new(style, width);
+        transcript.set_thinking(thinking);
+        cast.set_thinking(thinking);
         Self {
             stage,
-            transcript: Transcript::new(console.out_style(), console.terminal.width).with_costs(),
-            cast: Cast::new(console.out_style(), console.terminal.width),
+            transcript,
+            cast,
             source,
             live: false,
         }

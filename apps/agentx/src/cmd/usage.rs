@@ -21,11 +21,11 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         console.say(&error.render().to_string());
         return Exit::Usage;
     }
-    let error = as_usage(error);
     // What is no text is no word that is looked for either.
     let typed: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
+    let error = as_usage(error, &typed);
     if wants_result(&typed) {
         let result = RunResult::failed(error);
         let _ = console.out_json(&result.to_json()).and_then(|()| console.flush());
@@ -39,7 +39,7 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
 }
 
 /// The parser's words as a message and a hint.
-fn as_usage(error: &clap::Error) -> CliError {
+fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
     let text = error.render().to_string();
     let mut message = Vec::new();
     let mut hints = Vec::new();
@@ -75,9 +75,25 @@ fn as_usage(error: &clap::Error) -> CliError {
         }
     }
     if hints.is_empty() {
-        hints.push("`agentx --help` shows all commands".into());
+        hints.push(match command_in(typed) {
+            Some(command) => format!("`agentx help {command}` explains it"),
+            None => "`agentx --help` shows all commands".into(),
+        });
     }
     CliError::usage(message.join("\n"), hints.join("; "))
+}
+
+/// The command that was typed, as far as there is one: `sessions list`.
+fn command_in(typed: &[String]) -> Option<String> {
+    let root = Cli::command();
+    let (mut at, mut path) = (&root, Vec::new());
+    for word in typed.iter().skip(1) {
+        if let Some(sub) = at.find_subcommand(word) {
+            path.push(word.as_str());
+            at = sub;
+        }
+    }
+    (!path.is_empty()).then(|| path.join(" "))
 }
 
 /// Whether `run` was asked for a result object, as far as that can be read.
@@ -98,6 +114,20 @@ fn wants_result(typed: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_names_the_command_that_was_typed() {
+        let typed = |line: &str| {
+            let words = line.split(' ').map(str::to_owned);
+            command_in(&words.collect::<Vec<_>>())
+        };
+        assert_eq!(
+            typed("agentx --data x sessions list --limit y").as_deref(),
+            Some("sessions list")
+        );
+        assert_eq!(typed("agentx usage --since x").as_deref(), Some("usage"));
+        assert_eq!(typed("agentx --model"), None);
+    }
 
     #[test]
     fn the_format_is_read_from_a_broken_command_line() {

@@ -1,5 +1,6 @@
 //! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to it.
 
+use agentx::config::Thinking;
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
 use agentx::types::{RuntimeEvent, SessionId};
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -30,29 +31,46 @@ const LATEST: usize = 200;
 pub(crate) async fn run(
     place: &Place,
     args: &WatchArgs,
-    global: &Global,
+    (global, thinking): (&Global, Thinking),
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     let info = find(place, args.id.as_deref()).await?;
-    let after = match args.from {
-        Some(From::After(seq)) => seq,
-        Some(From::Live) => info.last_seq,
-        None => 0,
-    };
-    let events = Follower::watching(place.shared(), info.session_id.clone(), after, View::Runtime).await?;
     let has_events = global.json || args.output_format == OutputFormat::StreamJson;
+    let follow = async |after| {
+        let (runtime, id) = (place.shared(), info.session_id.clone());
+        Follower::watching(runtime, id, after, View::Runtime).await
+    };
+    let beginning = match args.from {
+        Some(From::After(seq)) => (None, follow(seq).await?, None),
+        Some(From::Live) => (None, follow(info.last_seq).await?, None),
+        None if has_events => (None, follow(0).await?, None),
+        // Of a long session only the end is shown, as where one goes on with it.
+        None => tokio::select! {
+            past = Past::of(follow, info.last_seq) => {
+                let (past, events, came) = past?;
+                (Some(past), events, came)
+            }
+            _ = signals.next() => return Ok(Exit::Ok),
+        },
+    };
+    let (past, events, came) = beginning;
     let (stage, inputs) = stage(has_events, console)?;
-    // Of a long session only the end is shown, as where one goes on with it.
-    let past = (args.from.is_none() && !has_events).then(|| Past::until(info.last_seq));
+    let source = (place.shared(), info.session_id.clone());
     let mut watch = Watch {
-        spectator: Spectator::new(stage, (place.shared(), info.session_id.clone()), console),
+        spectator: Spectator::new(stage, source, thinking, console),
         place,
         id: info.session_id.clone(),
-        past,
         driver: None,
         absent: 0,
     };
+    watch.look(console).await?;
+    if let Some(past) = past {
+        watch.show_past(&past, console).await?;
+    }
+    if let Some(came) = came {
+        watch.spectator.delivery(&came, console).await?;
+    }
     let end = watch.follow(events, inputs, signals, console).await;
     watch.spectator.end(console)?;
     if let Ok(Some(left)) = &end {
@@ -99,8 +117,6 @@ struct Watch<'a> {
     spectator: Spectator,
     place: &'a Place,
     id: SessionId,
-    /// What was there before is collected and shown together.
-    past: Option<Past>,
     /// Who drives, as it was said last.
     driver: Option<String>,
     /// How often nobody was found who drives, one after the other.
@@ -122,9 +138,9 @@ impl Watch<'_> {
             tokio::select! {
                 delivery = events.next() => {
                     let Some(delivery) = delivery? else { return Ok(Some("· it is over".into())) };
-                    self.delivery(&delivery, console).await?;
+                    self.spectator.delivery(&delivery, console).await?;
                     while let Some(delivery) = events.ready() {
-                        self.delivery(&delivery, console).await?;
+                        self.spectator.delivery(&delivery, console).await?;
                     }
                     self.spectator.print(console)?;
                 }
@@ -132,7 +148,7 @@ impl Watch<'_> {
                     let style = console.out_style();
                     self.spectator.say(&style.warn(&format!("· {news}")), console)?;
                 }
-                _ = looks.tick(), if self.past.is_none() => {
+                _ = looks.tick() => {
                     if let Some(left) = self.look(console).await? {
                         return Ok(Some(left));
                     }
@@ -147,28 +163,15 @@ impl Watch<'_> {
         }
     }
 
-    async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
-        if let (Delivery::Runtime(envelope), Some(past)) = (delivery, &mut self.past)
-            && past.take(envelope)
-        {
-            self.spectator.meet(envelope);
-            return Ok(());
-        }
-        match (delivery, self.past.take()) {
-            (Delivery::CaughtUp(_), Some(past)) => self.show_past(&past, console).await,
-            (_, past) => {
-                self.past = past;
-                self.spectator.delivery(delivery, console).await
-            }
-        }
-    }
-
     async fn show_past(&mut self, past: &Past, console: &mut Console) -> Result<(), CliError> {
         self.spectator.is_live();
+        past.all()
+            .iter()
+            .for_each(|envelope| self.spectator.meet(envelope));
         let turns = past.last_turns(|envelope| self.spectator.is_of_another(envelope));
         let hidden = &past.all()[..past.all().len() - turns.len()];
         let is_input = |event: &RuntimeEvent| matches!(event, RuntimeEvent::UserMessageAdded(_));
-        if hidden.iter().any(|envelope| is_input(&envelope.event)) {
+        if !past.is_whole() || hidden.iter().any(|envelope| is_input(&envelope.event)) {
             let all = self.place.command(&format!("sessions show {}", self.id));
             let note = format!("… earlier events are left out; {all}");
             self.spectator.say(&console.out_style().dim(&note), console)?;

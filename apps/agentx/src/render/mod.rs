@@ -16,3 +16,4 @@ pub(crate) mod todo;
 pub(crate) mod tool;
 pub(crate) mod transcript;
 pub(crate) mod units;
+pub(crate) mod window;

@@ -11,17 +11,9 @@ const ROOMY: usize = 100;
 /// Lines of cells, the last of which is cut to what is left of `width`. Where nothing is left of it, and the first line is one of
 /// heads, each line is told as a record.
 pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|c| {
-            rows.iter()
-                .filter_map(|row| row.get(c))
-                .map(|cell| cell.width())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let used: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
+    let widths = widths_of(rows);
+    let columns = widths.len();
+    let used = before_last(&widths);
     let last = widths.last().copied().unwrap_or(0);
     if columns > 2 && width < ROOMY && used + last.min(LAST) > width && has_heads(rows) {
         return records(rows, &widths, width);
@@ -41,6 +33,30 @@ pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The same where the last column is as telling as the others: it is never cut, each line is a record before that.
+pub(crate) fn whole(rows: &[Vec<String>], width: usize) -> String {
+    let widths = widths_of(rows);
+    let used = before_last(&widths) + widths.last().copied().unwrap_or(0);
+    match used > width {
+        true => records(rows, &widths, width),
+        false => table(rows, width),
+    }
+}
+
+fn widths_of(rows: &[Vec<String>]) -> Vec<usize> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |c: usize| {
+        let cells = rows.iter().filter_map(|row: &Vec<String>| row.get(c));
+        cells.map(|cell| cell.as_str().width()).max().unwrap_or(0)
+    };
+    (0..columns).map(widest).collect()
+}
+
+/// Columns that are taken before the last cell of a line begins.
+fn before_last(widths: &[usize]) -> usize {
+    widths.iter().rev().skip(1).map(|width| width + 2).sum()
 }
 
 /// Whether the first line names the columns, in capitals.
@@ -144,6 +160,14 @@ mod tests {
             table(&numbered, 30),
             "1 allow bash \"git *\"\n  from the session\n"
         );
+        let mut placed = numbered;
+        placed[1][2] = "your file, config.yaml:4".into();
+        assert!(table(&placed, 40).contains("  your file, confi…\n"));
+        assert_eq!(
+            whole(&placed, 40),
+            "1 allow bash \"git *\"\n  from your file, config.yaml:4\n"
+        );
+        assert_eq!(whole(&placed, 47), table(&placed, 47), "there is room");
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(crate) struct Transcript {
     at: Timestamp,
     /// How reasoning is shown, where somebody chose; else as it comes, where it can be told apart.
     thinking: Option<Thinking>,
+    /// For somebody who only looks on, and has no commands.
+    looks_on: bool,
     thought: Option<Thought>,
     todos: TodoView,
     cleaner: Cleaner,

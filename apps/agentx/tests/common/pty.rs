@@ -72,6 +72,23 @@ impl Pty {
         });
     }
 
+    /// Waits until the terminal is told to work so.
+    pub(crate) fn wait_for_mode(&mut self, mode: &str) {
+        let until = Instant::now() + PATIENCE;
+        while !self.screen.modes().iter().any(|told| told == mode) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.tube.output.recv_timeout(left) {
+                Ok(bytes) => self.write(&bytes),
+                Err(error) => panic!("{mode} never came ({error}): {:?}", self.screen.modes()),
+            }
+        }
+    }
+
+    /// How the terminal was told to work, in order.
+    pub(crate) fn modes(&self) -> &[String] {
+        self.screen.modes()
+    }
+
     /// Waits until no line shows this.
     pub(crate) fn wait_until_gone(&mut self, text: &str) {
         self.wait_until(&format!("no {text:?}"), |lines| {

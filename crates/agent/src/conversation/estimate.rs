@@ -1,6 +1,6 @@
 //! How much a conversation weighs: tokens are estimated, and what a provider counts corrects the estimate.
 
-use agentx_types::{AgentConfig, ContentPart, Message};
+use agentx_types::{AgentConfig, ContentPart, Message, ToolSpec};
 
 /// A picture or document is counted as so many tokens.
 const MEDIA_TOKENS: u64 = 1_500;
@@ -22,7 +22,7 @@ pub(crate) fn estimate_message(message: &Message) -> u64 {
     4 + message.content.iter().map(estimate_part).sum::<u64>()
 }
 
-fn estimate_part(part: &ContentPart) -> u64 {
+pub(super) fn estimate_part(part: &ContentPart) -> u64 {
     match part {
         ContentPart::Text(part) => estimate_text(&part.text),
         ContentPart::Thinking(part) => estimate_text(&part.text),
@@ -31,6 +31,11 @@ fn estimate_part(part: &ContentPart) -> u64 {
         ContentPart::ToolResult(part) => part.content.iter().map(estimate_part).sum(),
         ContentPart::Opaque(part) => estimate_text(&part.provider.data.to_string()),
     }
+}
+
+/// Tokens of a tool that is on offer.
+pub(super) fn estimate_tool(tool: &ToolSpec) -> u64 {
+    estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string())
 }
 
 /// How many tokens of a request fit beside the longest answer.

@@ -4,6 +4,7 @@
 
 mod condense;
 mod estimate;
+mod weight;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::recall;
 use condense::Condensed;
 pub(crate) use condense::Part;
 pub use estimate::estimate_text;
-use estimate::{estimate_message, room};
+use estimate::{estimate_message, estimate_tool, room};
 
 /// One message with the event that completed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -281,11 +282,8 @@ impl Fixed {
             Some(recall) => config.tools.iter().cloned().chain([recall]).collect(),
             None => config.tools.clone(),
         };
-        let weight = |tool: &ToolSpec| {
-            estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string())
-        };
         let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()
-            + tools.iter().map(weight).sum::<u64>();
+            + tools.iter().map(estimate_tool).sum::<u64>();
         Self {
             system,
             tools,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, NanoUsd, RunStatus, StateOutput, ToolSpec, Usage, UserMessage,
+    MessageOutput, ModelRequest, NanoUsd, RunStatus, StateOutput, ToolSpec, Usage, UserMessage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,12 @@ impl ReactAgent {
         let mut conversation = self.conversation.clone();
         conversation.settle(&self.config, input);
         conversation.request(&self.config)
+    }
+
+    /// What fills the window after the event `seq`, by what it is. See [`Self::given`].
+    pub fn filled(&self, seq: u64) -> WindowFill {
+        let mut conversation = self.conversation.clone();
+        conversation.filled(&self.config, seq)
     }
 
     /// Tokens and money of all model calls, and how many tokens the last one filled the window with.

@@ -222,6 +222,63 @@ fn a_summary_stands_for_the_range() {
 }
 
 #[test]
+fn what_fills_the_window_is_told_apart_and_is_what_is_sent() {
+    let mut session = Session::started(|config| {
+        config.instructions = vec![Instructions {
+            path: "AGENTS.md".into(),
+            text: "be brief".into(),
+        }];
+    });
+    session.looks("c1");
+    session.result("c1", "a result");
+    session.answer("done");
+    let end = session.log.len() as u64;
+    session.say("second");
+    let of = |session: &Session, kind: WindowKind| {
+        let fill = session.react().filled(session.log.len() as u64);
+        let share = fill.shares.iter().find(|share| share.kind == kind);
+        share.map_or((0, 0), |share| (share.count, share.bytes))
+    };
+    assert_eq!(of(&session, WindowKind::SystemPrompt).0, 1);
+    assert_eq!(of(&session, WindowKind::Instructions).0, 1);
+    assert_eq!(of(&session, WindowKind::ToolCalls).0, 1);
+    assert_eq!(
+        of(&session, WindowKind::ToolResults),
+        (1, "a result".len() as u64)
+    );
+    assert_eq!(of(&session, WindowKind::Summaries), (0, 0));
+    let given = session.react().given();
+    assert_eq!(of(&session, WindowKind::Tools).0, given.tools.len() as u64);
+    let texts = |session: &Session, role| {
+        let given = session.react().given();
+        let said = given.messages.iter().filter(|message| message.role == role);
+        let parts = said.flat_map(|message| &message.content);
+        parts
+            .filter_map(ContentPart::as_text)
+            .map(str::len)
+            .sum::<usize>() as u64
+    };
+    assert_eq!(of(&session, WindowKind::Inputs), (2, texts(&session, Role::User)));
+    assert_eq!(
+        of(&session, WindowKind::Answers).1,
+        texts(&session, Role::Assistant)
+    );
+    condense(&mut session, 1, end);
+    assert_eq!(of(&session, WindowKind::Summaries).0, 1);
+    assert_eq!(of(&session, WindowKind::Inputs), (1, "second".len() as u64));
+    assert_eq!(of(&session, WindowKind::ToolResults), (0, 0));
+    let fill = session.react().filled(9);
+    assert_eq!(
+        (fill.seq, fill.window),
+        (9, session.react().config().model.context_window)
+    );
+    assert!(
+        fill.in_use > 0 && fill.answer > 0 && fill.in_use < fill.window,
+        "{fill:?}"
+    );
+}
+
+#[test]
 fn a_range_that_covers_nothing_whole_changes_nothing() {
     let mut session = Session::started(|_| {});
     session.looks("c1");

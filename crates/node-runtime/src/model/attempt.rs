@@ -159,7 +159,7 @@ impl<'a> Attempt<'a> {
         if self.ended {
             Ok(())
         } else {
-            decoded.map_err(|error| misunderstood(error, hopeless))
+            decoded.map_err(|error| self.misunderstood(error, hopeless))
         }
     }
 
@@ -199,7 +199,7 @@ impl<'a> Attempt<'a> {
             return Err(failed(Failure::too_much(limits.max_body_bytes)));
         }
         let decoded = body.decoder.push(&piece, events);
-        decoded.map_err(|error| misunderstood(error, body.hopeless))?;
+        decoded.map_err(|error| self.misunderstood(error, body.hopeless))?;
         Ok(true)
     }
 
@@ -218,7 +218,7 @@ impl<'a> Attempt<'a> {
         let mut events = Vec::new();
         let decoded = decode_body(self.call.request.model.api, self.context(), &body, &mut events);
         self.say(events, false).await?;
-        decoded.map_err(|error| misunderstood(error, false))
+        decoded.map_err(|error| self.misunderstood(error, false))
     }
 
     /// Reads why the server refused, as far as it says so in good time.
@@ -239,7 +239,8 @@ impl<'a> Attempt<'a> {
             .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
             .collect();
         let now = self.call.parts.clock.now();
-        failed(decode_error(response.status().as_u16(), &headers, &body, now).into())
+        let error = decode_error(response.status().as_u16(), &headers, &body, now);
+        failed(Failure::said(error, &self.endpoint.who()))
     }
 
     async fn chunk(
@@ -273,6 +274,22 @@ impl<'a> Attempt<'a> {
                 limits.idle
             ),
         })
+    }
+
+    /// What the decoder could not make sense of, or the provider's own words in the middle of an answer. A page of HTML in the
+    /// place of an answer comes again: the address is wrong.
+    fn misunderstood(&self, error: StreamError, hopeless: bool) -> Outcome {
+        let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
+        let who = self.endpoint.who();
+        let mut failure = match error {
+            StreamError::Provider(error) => Failure::said(error, &who),
+            other => Failure::misunderstood(other.into_model_error(), &who),
+        };
+        if wrong_place {
+            failure.retryable = false;
+            failure.message.push_str(" (is the base URL right?)");
+        }
+        failed(failure)
     }
 
     fn lost(&self, error: &reqwest::Error) -> Outcome {
@@ -315,17 +332,6 @@ impl<'a> Attempt<'a> {
 
 fn failed(failure: Failure) -> Outcome {
     Outcome::Failed(failure)
-}
-
-/// What the decoder could not make sense of. A page of HTML in the place of an answer comes again: the address is wrong.
-fn misunderstood(error: StreamError, hopeless: bool) -> Outcome {
-    let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
-    let mut failure = Failure::from(error.into_model_error());
-    if wrong_place {
-        failure.retryable = false;
-        failure.message.push_str(" (is the base URL right?)");
-    }
-    failed(failure)
 }
 
 fn content_type(headers: &HeaderMap) -> String {

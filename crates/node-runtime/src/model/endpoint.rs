@@ -65,6 +65,22 @@ impl Endpoint {
         url.to_string()
     }
 
+    /// Whose server it is and where, in few words: `local at 127.0.0.1:8080`, `api.openai.com`.
+    pub fn who(&self) -> String {
+        let name = &self.provider.name;
+        let Some(host) = self.url().and_then(Url::host_str) else {
+            return name.clone();
+        };
+        let place = match self.url().and_then(Url::port) {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        match host.contains(name.as_str()) {
+            true => place,
+            false => format!("{name} at {place}"),
+        }
+    }
+
     /// `text` with everything that must not be seen replaced, for what servers and libraries say.
     pub fn scrub(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -166,6 +182,7 @@ mod tests {
         let endpoint = endpoint("http://user:hunter22@h.test", Some("sk-secret-1"))
             .with_header("x-org", Secret::new("org-value"));
         assert_eq!(endpoint.place(), "http://h.test/v1/messages");
+        assert_eq!(endpoint.who(), "anthropic at h.test");
         let said = endpoint.scrub("key sk-secret-1, password hunter22, org-value, sk-other");
         assert_eq!(said, "key <hidden>, password <hidden>, <hidden>, sk-other");
         let debug = format!("{endpoint:?} {:?}", endpoint.headers());

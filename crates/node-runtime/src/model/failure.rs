@@ -69,6 +69,32 @@ impl Failure {
         }
     }
 
+    /// What the provider says is wrong. Its words may be short, so who says them stands before them.
+    pub(super) fn said(error: ModelError, who: &str) -> Self {
+        let code = error.code.as_str();
+        let message = match error.message.trim() {
+            "" => format!("{who} refused without words ({code})"),
+            words => format!("{who} says: {words}"),
+        };
+        Self::of(error, message)
+    }
+
+    /// What is wrong with an answer.
+    pub(super) fn misunderstood(error: ModelError, who: &str) -> Self {
+        let message = format!("{who}: {}", error.message);
+        Self::of(error, message)
+    }
+
+    fn of(error: ModelError, message: String) -> Self {
+        Self {
+            code: error.code.as_str(),
+            message,
+            status: error.status,
+            retryable: error.retryable,
+            retry_after: error.retry_after_ms.map(Duration::from_millis),
+        }
+    }
+
     /// The transport failed, before or in the middle of an answer.
     pub(super) fn transport(error: &reqwest::Error, place: &str, streaming: bool) -> Self {
         let what = describe(error);
@@ -106,25 +132,6 @@ impl Failure {
             status: None,
             retryable,
             retry_after: None,
-        }
-    }
-}
-
-impl From<ModelError> for Failure {
-    fn from(error: ModelError) -> Self {
-        let code = error.code.as_str();
-        let wordless = error.message.trim().is_empty();
-        let message = if wordless {
-            format!("the provider refused without words ({code})")
-        } else {
-            error.message
-        };
-        Self {
-            code,
-            message,
-            status: error.status,
-            retryable: error.retryable,
-            retry_after: error.retry_after_ms.map(Duration::from_millis),
         }
     }
 }

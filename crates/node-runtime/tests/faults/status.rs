@@ -30,7 +30,11 @@ async fn what_would_fail_again_is_not_tried_again() {
             format!("error {code}"),
         ];
         let said = check(vec![refusal(status, kind, "no, never")], expected).await;
-        assert_eq!(message(&said), "no, never");
+        let told = message(&said);
+        assert!(
+            told.starts_with("anthropic at 127.0.0.1:") && told.ends_with(" says: no, never"),
+            "{told}"
+        );
         assert_eq!(said.batches, [2], "what fails together is committed together");
     }
 }
@@ -56,7 +60,11 @@ async fn after_the_last_retry_the_call_fails() {
     let caller = Caller::at(&server.url());
     let said = caller.call().await;
     assert_eq!(story(&said), exhausted("overloaded 529"));
-    assert_eq!(message(&said), "Overloaded (gave up after 5 attempts)");
+    let place = server.url().replace("http://", "");
+    assert_eq!(
+        message(&said),
+        format!("anthropic at {place} says: Overloaded (gave up after 5 attempts)")
+    );
     assert_eq!(caller.pause.millis(), [250, 500, 1000, 2000]);
     assert_eq!(server.requests().len(), 5);
     let bodies: Vec<_> = server
@@ -95,10 +103,9 @@ async fn a_wait_that_is_too_long_ends_the_call_and_is_named() {
         "error rate_limited".to_owned(),
     ];
     let said = check(vec![refused], expected).await;
-    assert_eq!(
-        message(&said),
-        "slow down (it asks to wait 3600 s; the longest wait is 300 s)"
-    );
+    let told = message(&said);
+    let end = " says: slow down (it asks to wait 3600 s; the longest wait is 300 s)";
+    assert!(told.ends_with(end), "{told}");
 }
 
 #[tokio::test]

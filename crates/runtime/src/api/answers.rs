@@ -2,6 +2,7 @@
 
 use agentx_types::{
     AgentConfig, CondensedRange, ModelSpec, NanoUsd, Rule, RunId, RunStatus, SessionId, ToolCallId, Usage,
+    WindowFill,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -123,4 +124,7 @@ pub struct ContextView {
     /// What is condensed in it, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub condensed: Vec<CondensedRange>,
+    /// What fills the window by now, with what has come since that request. An older server does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<WindowFill>,
 }

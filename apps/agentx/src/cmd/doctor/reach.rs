@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentx::config::ProviderSettings;
+use agentx::config::{PROXIES, ProviderSettings, check_environment};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -13,16 +13,6 @@ use crate::start::lookup;
 
 /// Longer nobody waits for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Variables that name a proxy.
-const PROXIES: [&str; 6] = [
-    "HTTPS_PROXY",
-    "https_proxy",
-    "HTTP_PROXY",
-    "http_proxy",
-    "ALL_PROXY",
-    "all_proxy",
-];
-
 /// Reaches for the server of a provider.
 pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) -> Check {
     let name = "server";
@@ -41,6 +31,11 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
         .into_iter()
         .find(|name| lookup(name).is_some_and(|value| !value.is_empty()))
     {
+        let value = lookup(proxy).unwrap_or_default();
+        if let Some(wrong) = check_environment([(proxy, value.as_str())]).first() {
+            let advice = "set it to the address of a proxy, or unset it";
+            return Check::bad(name, Exit::Config, wrong.to_string(), advice);
+        }
         return Check::ok(
             name,
             format!("{at}, by the proxy that {proxy} names; not looked for"),

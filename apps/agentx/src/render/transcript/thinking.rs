@@ -72,6 +72,12 @@ pub(super) fn is_after(event: &RuntimeEvent) -> bool {
 }
 
 impl Transcript {
+    /// For somebody who only looks on, and has no commands.
+    pub(crate) fn looking_on(mut self) -> Self {
+        self.looks_on = true;
+        self
+    }
+
     /// Shows reasoning so from here on.
     pub(crate) fn set_thinking(&mut self, thinking: Thinking) {
         let before = self.thinking.replace(thinking);
@@ -142,7 +148,11 @@ impl Transcript {
         if self.thinking() == Thinking::Folded {
             let sign = self.style.sign("✻ ", "");
             let length = told(thought.until.millis_since(thought.since), thought.count);
-            let line = self.style.dim(&format!("{sign}{length} (/thinking shows it)"));
+            let how = match self.looks_on {
+                true => "",
+                false => " (/thinking shows it)",
+            };
+            let line = self.style.dim(&format!("{sign}{length}{how}"));
             self.aside(&line);
         }
     }

@@ -1,0 +1,52 @@
+//! `/context`: what fills the model's window, and the last request to the byte.
+
+use agentx::runtime::RuntimeError;
+
+use super::{Chat, Seat};
+use crate::cmd::context;
+use crate::error::CliError;
+use crate::render::clean::{clean, visible};
+use crate::render::{units, window};
+
+impl Chat<'_> {
+    /// Says what fills the window; or prints the request that the model got last, as it was sent.
+    pub(super) async fn window(&mut self, exact: bool) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing was said yet".to_owned());
+        };
+        let (session, runtime) = (session.clone(), self.place.shared());
+        let id = session.id();
+        let view = match self.wait_for(async { runtime.context(id, None).await }).await {
+            Ok(view) => view,
+            Err(CliError::Runtime(RuntimeError::Refused(_))) => {
+                return Ok("no model was asked yet".to_owned());
+            }
+            Err(error) => return Err(error),
+        };
+        if exact {
+            return Ok(clean(&view.body));
+        }
+        let state = self.wait_for(async { session.state().await }).await?;
+        let width = self.console.terminal.width;
+        let mut text = match &view.fill {
+            Some(fill) => window::render(fill, &visible(&state.config.model.id), width),
+            None => "the server is older and does not say what fills the window\n".to_owned(),
+        };
+        let command = format!("agentx context {} ", visible(session.id().as_str()));
+        for (number, condensed) in (1..).zip(&view.condensed) {
+            // One that a later summary stands for is not in the window any more.
+            let later = &view.condensed[number..];
+            if !later.iter().any(|later| {
+                later.range.from_seq <= condensed.seq && condensed.range.to_seq <= later.range.to_seq
+            }) {
+                text.push_str(&format!("{}\n", context::line(number, condensed, &command)));
+            }
+        }
+        let note = format!(
+            "the last request had {}: /context exact prints it to the byte",
+            units::bytes(u64::try_from(view.body.len()).unwrap_or(u64::MAX))
+        );
+        text.push_str(&self.console.out_style().dim(&note));
+        Ok(text)
+    }
+}

@@ -1,0 +1,94 @@
+//! What fills the window of the model, told apart by what it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentx_types::{AgentConfig, ContentPart, MessageId, Role, WindowFill, WindowKind, WindowShare};
+
+use super::estimate::{estimate_part, estimate_text, estimate_tool, room};
+use super::{Conversation, Fixed};
+
+/// Pieces, tokens and bytes of each kind.
+#[derive(Default)]
+struct Scales(BTreeMap<WindowKind, (u64, u64, u64)>);
+
+impl Scales {
+    fn add(&mut self, kind: WindowKind, tokens: u64, bytes: usize) {
+        let (count, sum, size) = self.0.entry(kind).or_default();
+        *count += 1;
+        *sum += tokens;
+        *size += u64::try_from(bytes).unwrap_or(u64::MAX);
+    }
+
+    fn add_part(&mut self, part: &ContentPart, role: Role, is_summary: bool) {
+        let kind = match part {
+            ContentPart::Text(_) => match role {
+                _ if is_summary => WindowKind::Summaries,
+                Role::Assistant => WindowKind::Answers,
+                Role::Tool => WindowKind::ToolResults,
+                Role::User | Role::System => WindowKind::Inputs,
+            },
+            ContentPart::Thinking(_) => WindowKind::Reasoning,
+            ContentPart::ToolCall(_) => WindowKind::ToolCalls,
+            ContentPart::ToolResult(_) => WindowKind::ToolResults,
+            ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => WindowKind::Media,
+            ContentPart::Opaque(_) => WindowKind::Opaque,
+        };
+        self.add(kind, estimate_part(part), bytes_of(part));
+    }
+}
+
+fn bytes_of(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Text(part) => part.text.len(),
+        ContentPart::Thinking(part) => part.text.len(),
+        ContentPart::ToolCall(part) => part.name.len() + part.input.to_string().len(),
+        ContentPart::ToolResult(part) => part.content.iter().map(bytes_of).sum(),
+        // Media are blobs of their own.
+        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => 0,
+        ContentPart::Opaque(part) => part.provider.data.to_string().len(),
+    }
+}
+
+impl Conversation {
+    /// What the window holds after the event `seq`. The window is as it was at the last call, or as [`Self::settle`] left it.
+    pub(crate) fn filled(&mut self, config: &AgentConfig, seq: u64) -> WindowFill {
+        let mut scales = Scales::default();
+        let Fixed { system, tools, .. } = self.fixed(config).clone();
+        for (index, text) in system.iter().enumerate() {
+            let kind = match index {
+                0 => WindowKind::SystemPrompt,
+                _ => WindowKind::Instructions,
+            };
+            scales.add(kind, estimate_text(text), text.len());
+        }
+        for tool in tools.iter() {
+            let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
+            scales.add(WindowKind::Tools, estimate_tool(tool), bytes);
+        }
+        let summaries = self.entries.iter().filter(|entry| entry.summary);
+        let summaries: BTreeSet<MessageId> =
+            summaries.map(|entry| entry.message.message_id.clone()).collect();
+        for message in self.window() {
+            let is_summary = summaries.contains(&message.message_id);
+            for part in &message.content {
+                scales.add_part(part, message.role, is_summary);
+            }
+        }
+        let shares = scales
+            .0
+            .into_iter()
+            .map(|(kind, (count, tokens, bytes))| WindowShare {
+                kind,
+                count,
+                tokens,
+                bytes,
+            });
+        WindowFill {
+            seq,
+            window: config.model.context_window,
+            answer: config.model.context_window.saturating_sub(room(config)),
+            in_use: self.in_use(config),
+            shares: shares.collect(),
+        }
+    }
+}
