@@ -217,7 +217,17 @@ fn enter() -> io::Result<()> {
     if tells_keys_apart(&|name| std::env::var(name).ok()) {
         out.write_all(b"\x1b[>1u")?;
     }
+    out.write_all(own_keys().as_bytes())?;
     out.flush()
+}
+
+/// What xterm is told once it is known that it is: to send Alt as other terminals do, and not as letters of another alphabet; how it
+/// was before is kept by it, and comes back. Empty for all others.
+pub(crate) fn own_keys() -> &'static str {
+    match CUTS.get() {
+        Some(true) => "\u{1b}[?1036;1039s\u{1b}[?1036;1039h",
+        _ => "",
+    }
 }
 
 fn leave() {
@@ -225,6 +235,9 @@ fn leave() {
     // A terminal that is gone needs no cleaning up.
     if tells_keys_apart(&|name| std::env::var(name).ok()) {
         let _ = out.write_all(b"\x1b[<u");
+    }
+    if CUTS.get() == Some(&true) {
+        let _ = out.write_all(b"\x1b[?1036;1039r");
     }
     let _ = out.write_all(b"\x1b[?2004l").and_then(|()| out.flush());
     let _ = crossterm::terminal::disable_raw_mode();

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::editor::Edited;
 use super::slash::{self, Slash};
-use super::terminal::Input;
+use super::terminal::{self, Input};
 use super::{Chat, Face, Flow, Seat, reading};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -53,6 +53,9 @@ impl Chat<'_> {
             }
             Input::Named(_) => {
                 self.asked_name = None;
+                if let Face::Editor { screen, .. } = &mut self.face {
+                    screen.tell(terminal::own_keys());
+                }
                 Edited::Nothing
             }
             Input::Resize(columns, rows) => {

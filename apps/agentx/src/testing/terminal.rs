@@ -13,6 +13,8 @@ pub(crate) struct FakeTerminal {
     column: usize,
     pending_wrap: bool,
     scrolled: Vec<Vec<String>>,
+    /// What was wanted of its ways to work, in order: `?2004h`.
+    modes: Vec<String>,
 }
 
 impl FakeTerminal {
@@ -26,7 +28,14 @@ impl FakeTerminal {
             column: 0,
             pending_wrap: false,
             scrolled: Vec::new(),
+            modes: Vec::new(),
         }
+    }
+
+    /// What was wanted of its ways to work, in order.
+    #[allow(dead_code, reason = "the tests of keys look at it")]
+    pub(crate) fn modes(&self) -> &[String] {
+        &self.modes
     }
 
     pub(crate) fn write(&mut self, text: &str) {
@@ -91,8 +100,11 @@ impl FakeTerminal {
                     self.cells[row][start..].fill(" ".to_owned());
                 }
             }
-            // Looks, modes, and the question what it is.
-            'm' | 'h' | 'l' | 'q' => {}
+            'h' | 'l' | 's' | 'r' if arguments.starts_with('?') => {
+                self.modes.push(format!("{arguments}{end}"))
+            }
+            // Looks, and the question what it is.
+            'm' | 'q' => {}
             other => panic!("unexpected control {other:?}"),
         }
     }
