@@ -10,8 +10,8 @@ mod support;
 
 use agentx_testing::Answer;
 use agentx_types::{
-    EnvironmentEvent, MessageId, RuntimeEvent, StopReason, StreamEnd, StreamStart, ToolStatus, Usage,
-    UsageReport,
+    EnvironmentEvent, ErrorOccurred, MessageId, RuntimeEvent, StopReason, StreamEnd, StreamStart, ToolStatus,
+    Usage, UsageReport,
 };
 use serde_json::json;
 use support::{Place, definition, luau};
@@ -107,6 +107,55 @@ async fn what_a_model_said_before_it_broke_off_is_paid_for_too() {
         _ => None,
     });
     assert_eq!(paid, Some(7 + 10));
+}
+
+#[tokio::test]
+async fn an_answer_that_never_came_is_paid_for_as_far_as_it_did() {
+    let usage = |input_tokens| Usage {
+        input_tokens,
+        ..Usage::default()
+    };
+    let end = |stop_reason| StreamEnd {
+        stop_reason,
+        raw: None,
+    };
+    let broken = Answer::new().then_text("It ra").then([
+        EnvironmentEvent::from(UsageReport { usage: usage(7) }),
+        end(StopReason::Broken).into(),
+        ErrorOccurred {
+            code: "overloaded".into(),
+            message: "come back later".into(),
+            recoverable: false,
+        }
+        .into(),
+    ]);
+    let refused = Answer::new().then([
+        EnvironmentEvent::from(UsageReport { usage: usage(5) }),
+        end(StopReason::Refusal).into(),
+    ]);
+    let place = Place::new([
+        Answer::call("call_1", "poem", json!({})),
+        broken,
+        refused,
+        Answer::text("Done."),
+    ]);
+    let script = "function invoke(ctx, args)
+        local _, first = pcall(ctx.generate, 'writer', 'a poem')
+        local stream = rt:generate('writer', { messages = { { role = 'user', content = 'a poem' } } })
+        local _, second = stream:recv()
+        return { first, second }
+    end";
+    place.tool(luau("poem", script, json!({"models": ["writer"]})));
+    let session = place.open().await;
+    place.ask(&session, "a poem, please").await;
+    let (status, said) = place.result("call_1");
+    assert_eq!(status, ToolStatus::Success, "{said}");
+    assert!(said.contains("overloaded") && said.contains("refused"), "{said}");
+    let paid = place.facts().into_iter().filter_map(|event| match event {
+        EnvironmentEvent::EffectEnded(ended) => ended.bill.map(|bill| bill.usage.input_tokens),
+        _ => None,
+    });
+    assert_eq!(paid.collect::<Vec<_>>(), [7, 5]);
 }
 
 #[tokio::test]

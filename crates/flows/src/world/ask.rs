@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentx_luau_tools::{EffectError, Outcome};
 use agentx_runtime::{Also, Overheard};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentStateId, Assembler, CallModel, EffectBill, EnvironmentEvent,
+    Action, ActionBody, ActionId, AgentStateId, Answer, Assembler, CallModel, EffectBill, EnvironmentEvent,
     ModelRequest, Role, StopReason, Usage,
 };
 use serde_json::Value;
@@ -17,12 +17,6 @@ use super::prompt::{request, say};
 use super::{Call, text};
 use crate::Done;
 
-/// What a model answered.
-pub(crate) struct Answered {
-    pub(crate) text: String,
-    pub(crate) usage: Usage,
-}
-
 /// What is heard while a model answers.
 pub(crate) enum Heard {
     /// An attempt begins.
@@ -33,12 +27,13 @@ pub(crate) enum Heard {
     Ends(Result<(), EffectError>),
 }
 
-/// Asks a model. Dropping the future stops the call.
+/// Asks a model. Dropping the future stops the call. What is to be paid is added to `paid`, whatever comes of it.
 pub(crate) async fn ask(
     call: &Call,
     request: Arc<ModelRequest>,
     hears: Option<&mpsc::Sender<Heard>>,
-) -> Result<Answered, EffectError> {
+    paid: &mut Usage,
+) -> Result<String, EffectError> {
     let journal = &call.context.journal;
     let model = request.model.id.clone();
     let action = Arc::new(Action {
@@ -55,10 +50,10 @@ pub(crate) async fn ask(
     let mut asked = Overheard::of(&*call.shared.parts.models, action, None, cancel);
     let mut assembler = Assembler::default();
     assembler.asks(&model);
-    let mut broken_off = Usage::default();
     while let Some(event) = asked.next().await {
         match event {
             EnvironmentEvent::ErrorOccurred(error) => {
+                *paid += assembler.finish_partial().usage;
                 return Err(EffectError::new(
                     error.code,
                     format!("{model}: {}", error.message),
@@ -66,12 +61,12 @@ pub(crate) async fn ask(
             }
             EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {
                 // What broke off was paid for, too.
-                broken_off += assembler.finish_partial().usage;
+                *paid += assembler.finish_partial().usage;
             }
             EnvironmentEvent::StreamEnd(end) => {
-                let mut answered = answered(&mut assembler, end.stop_reason, &model)?;
-                answered.usage += broken_off;
-                return Ok(answered);
+                let answer = assembler.finish();
+                *paid += answer.usage;
+                return answered(answer, end.stop_reason, &model);
             }
             event => {
                 match &event {
@@ -85,6 +80,7 @@ pub(crate) async fn ask(
             }
         }
     }
+    *paid += assembler.finish_partial().usage;
     Err(EffectError::new(
         "failed",
         format!("{model} ended without an answer"),
@@ -98,25 +94,22 @@ async fn tell(hears: Option<&mpsc::Sender<Heard>>, heard: impl FnOnce() -> Heard
     }
 }
 
-fn answered(assembler: &mut Assembler, reason: StopReason, model: &str) -> Result<Answered, EffectError> {
-    let answer = assembler.finish();
+fn answered(answer: Answer, reason: StopReason, model: &str) -> Result<String, EffectError> {
     match reason {
         StopReason::Interrupted => Err(EffectError::new("interrupted", format!("{model} was stopped"))),
         StopReason::Refusal => Err(EffectError::new("refused", format!("{model} refuses to answer"))),
-        _ => Ok(Answered {
-            text: answer.message.map(|message| message.text()).unwrap_or_default(),
-            usage: answer.usage,
-        }),
+        _ => Ok(answer.message.map(|message| message.text()).unwrap_or_default()),
     }
 }
 
-/// What was paid.
-pub(crate) fn bill(request: &ModelRequest, usage: Usage) -> EffectBill {
-    EffectBill {
+/// What was paid: of an answer that did not come, if anything was.
+pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, usage: Usage) -> Also {
+    let bill = (answer.is_ok() || usage != Usage::default()).then(|| EffectBill {
         model: request.model.id.clone(),
         usage,
         cost: request.model.prices.cost(&usage),
-    }
+    });
+    bill.map(Also::from).unwrap_or_default()
 }
 
 /// `generate`: the text.
@@ -125,12 +118,11 @@ pub(crate) async fn generate(call: Arc<Call>, asked: Value) -> Done {
         Ok(request) => Arc::new(request),
         Err(error) => return Err(error).into(),
     };
-    match ask(&call, request.clone(), None).await {
-        Ok(answered) => Done {
-            outcome: Ok(Value::String(answered.text)),
-            also: bill(&request, answered.usage).into(),
-        },
-        Err(error) => Err(error).into(),
+    let mut paid = Usage::default();
+    let said = ask(&call, request.clone(), None, &mut paid).await;
+    Done {
+        also: bill(&request, &said, paid),
+        outcome: said.map(Value::String),
     }
 }
 
@@ -142,32 +134,30 @@ pub(crate) async fn generate_json(call: Arc<Call>, asked: Value) -> Done {
         Err(error) => return Err(error).into(),
     };
     request.system.push(instructions(schema).into());
-    let mut usage = Usage::default();
+    let mut paid = Usage::default();
     let mut outcome: Outcome = Err(EffectError::new("failed", text(&asked, "model")));
     for _ in 0..2 {
-        let answered = match ask(&call, Arc::new(request.clone()), None).await {
-            Ok(answered) => answered,
+        let said = match ask(&call, Arc::new(request.clone()), None, &mut paid).await {
+            Ok(said) => said,
             Err(error) => {
                 outcome = Err(error);
                 break;
             }
         };
-        usage += answered.usage;
-        outcome = read_answer(&answered.text, schema);
+        outcome = read_answer(&said, schema);
         let Err(problem) = &outcome else { break };
         if problem.code == "invalid" {
             break;
         }
-        say(Role::Assistant, &answered.text, &mut request.messages);
+        say(Role::Assistant, &said, &mut request.messages);
         let correction = format!(
             "This cannot be used: {}. Answer with the corrected JSON alone.",
             problem.message
         );
         say(Role::User, &correction, &mut request.messages);
     }
-    let cost = (usage != Usage::default()).then(|| bill(&request, usage));
     Done {
+        also: bill(&request, &outcome, paid),
         outcome,
-        also: cost.map(Also::from).unwrap_or_default(),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_luau_tools::{Effect, EffectError, EffectKind, Outcome};
 use agentx_runtime::Also;
-use agentx_types::EffectOutcome;
+use agentx_types::{EffectOutcome, Usage};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -186,15 +186,14 @@ impl Stream {
 
 /// Asks the model, and puts its whole answer on record.
 async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) {
-    let outcome = tokio::select! {
+    let (recorded, paid) = tokio::select! {
         biased;
-        () = stream.cancel.cancelled() => Err(EffectError::new("closed", "the stream was closed before its end")),
+        () = stream.cancel.cancelled() => {
+            let closed = EffectError::new("closed", "the stream was closed before its end");
+            (Err(closed), Also::default())
+        }
         () = call.context.cancel.cancelled() => return,
-        outcome = answer(&stream, &call, &pieces) => outcome,
-    };
-    let (recorded, paid) = match outcome {
-        Ok((text, bill)) => (Ok(json!({"text": text})), Also::from(bill)),
-        Err(problem) => (Err(problem), Also::default()),
+        answered = answer(&stream, &call, &pieces) => answered,
     };
     let ended = recorded.clone().map(|_| ());
     let recorder = &call.recorder.0;
@@ -210,14 +209,16 @@ async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) 
     let _ = pieces.send(Heard::Ends(ended)).await;
 }
 
-async fn answer(
-    stream: &Stream,
-    call: &Call,
-    pieces: &mpsc::Sender<Heard>,
-) -> Result<(String, agentx_types::EffectBill), EffectError> {
-    let request = Arc::new(request(call, &stream.asked)?);
-    let answered = ask(call, request.clone(), Some(pieces)).await?;
-    Ok((answered.text, bill(&request, answered.usage)))
+/// What came of it, and what it cost.
+async fn answer(stream: &Stream, call: &Call, pieces: &mpsc::Sender<Heard>) -> (Outcome, Also) {
+    let request = match request(call, &stream.asked) {
+        Ok(request) => Arc::new(request),
+        Err(problem) => return (Err(problem), Also::default()),
+    };
+    let mut paid = Usage::default();
+    let said = ask(call, request.clone(), Some(pieces), &mut paid).await;
+    let also = bill(&request, &said, paid);
+    (said.map(|text| json!({"text": text})), also)
 }
 
 /// The next piece of an answer, or null at its end.
