@@ -63,13 +63,22 @@ fn check(example: &str, runs: &[&[&str]]) {
 fn a_router_sends_inputs_to_its_agents() {
     check(
         "router",
-        &[&[
-            "run",
-            "--agent",
-            "router",
-            "--yes",
-            "play Clair de lune by Debussy",
-        ]],
+        &[
+            &[
+                "run",
+                "--agent",
+                "router",
+                "--yes",
+                "play Clair de lune by Debussy",
+            ],
+            &[
+                "run",
+                "--agent",
+                "router",
+                "--streams",
+                "I would like Clair de lune by Debussy, and then a story about dragons",
+            ],
+        ],
     );
     // Where the router's own model was asked, what it said is words to nobody, but it is not nothing.
     let asked = [

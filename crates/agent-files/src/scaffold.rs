@@ -89,6 +89,7 @@ fn router(name: &str) -> String {
     format!(
         "{comment}type: match
 name: {name}
+description: What this router is for
 rules:
   - name: play_music
     vars:
