@@ -1,25 +1,32 @@
 //! Completion with Tab: commands and their words, models, sessions, and files where a path is written or `@` begins one.
 
+mod files;
+
 use std::path::Path;
 
 use agentx::runtime::SessionQuery;
 
-use super::slash::NAMES;
-use super::{Chat, Face};
+use super::slash::{NAMES, about};
+use super::{Chat, Face, Seat};
 use crate::render::clean::visible;
+use crate::render::table::cut;
+use crate::render::units;
+use files::{files, named_so};
 
-/// So many names are looked at in a directory.
-const LOOKED_AT: usize = 5_000;
 /// So many of the latest sessions are looked through.
 const KNOWN_SESSIONS: usize = 200;
-/// So many are shown.
+/// So many are shown beside each other,
 const SHOWN: usize = 24;
+/// and so many in a row each.
+const ROWS: usize = 8;
 
 /// What may stand from `from` to the cursor.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub(crate) from: usize,
     pub(crate) options: Vec<String>,
+    /// The options do not begin with what is written: they have it in their names.
+    is_elsewhere: bool,
 }
 
 impl Completion {
@@ -41,7 +48,50 @@ impl Completion {
         }
         Some(shared.to_owned())
     }
+
+    /// The ways that there are: few about which something is said in a row each, others beside each other.
+    fn told(&self, known: &Known, width: usize) -> String {
+        let about = |option: &String| {
+            let found = known
+                .iter()
+                .find(|(name, about)| name == option && !about.is_empty());
+            found.map(|(_, about)| about.as_str())
+        };
+        let wide = self.options.iter().map(String::len).max().unwrap_or(0);
+        let are_told = self.options.first().is_some_and(|first| about(first).is_some());
+        let in_rows = are_told && (self.options.len() <= ROWS || self.options[0].starts_with("ses_"));
+        let most = if in_rows { ROWS } else { SHOWN };
+        let mut told: Vec<String> = match in_rows {
+            true => (self.options.iter().take(most))
+                .map(|option| {
+                    let row = format!("{option:wide$}  {}", about(option).unwrap_or_default());
+                    cut(row.trim_end(), width.saturating_sub(1))
+                })
+                .collect(),
+            false => self
+                .options
+                .iter()
+                .take(most)
+                .map(|option| self.short(option))
+                .collect(),
+        };
+        if self.options.len() > most {
+            told.push(format!("… {} more", self.options.len() - most));
+        }
+        told.join(if in_rows { "\n" } else { "  " })
+    }
+
+    /// An option beside others of its directory.
+    fn short(&self, option: &str) -> String {
+        let name = option
+            .rsplit_once('/')
+            .filter(|(_, name)| !name.is_empty() && !self.is_elsewhere);
+        visible(name.map_or(option, |(_, name)| name))
+    }
 }
+
+/// What a command may name, and what is said beside it.
+type Known = Vec<(String, String)>;
 
 impl Chat<'_> {
     /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are several.
@@ -50,43 +100,50 @@ impl Chat<'_> {
         let known = if before.starts_with("/diff ") {
             self.known_sessions().await
         } else if before.starts_with("/model ") {
-            let models = self.place.runtime().models();
-            models.into_iter().map(|model| model.spec.id).collect()
+            self.known_models()
+        } else if before.starts_with('/') && !before.contains(' ') {
+            let told = |name: &&str| ((*name).to_owned(), about(name).unwrap_or_default().to_owned());
+            NAMES.iter().map(told).collect()
         } else {
-            Vec::new()
+            Known::new()
         };
-        let Some(found) = completion(&before, known, &self.settings.workspace) else {
+        let Some(found) = completion(&before, &known, &self.settings.workspace) else {
             return;
         };
         let written = before[found.from..].to_owned();
-        if let Some(shared) = found.shared().filter(|shared| shared.len() > written.len()) {
-            return self.editor.complete(found.from, &shared);
+        let longer = |shared: &String| shared.len() > written.len() && !found.is_elsewhere;
+        match found
+            .shared()
+            .filter(|shared| found.options.len() == 1 || longer(shared))
+        {
+            Some(shared) => self.editor.complete(found.from, &shared),
+            None if found.options.len() == 1 => return,
+            None => {}
         }
-        let Face::Editor { screen, .. } = &mut self.face else {
-            return;
-        };
-        let mut hint: Vec<String> = found
-            .options
-            .iter()
-            .take(SHOWN)
-            .map(|option| {
-                visible(
-                    option
-                        .rsplit_once('/')
-                        .filter(|(_, name)| !name.is_empty())
-                        .map_or(option, |(_, name)| name),
-                )
-            })
-            .collect();
-        if found.options.len() > SHOWN {
-            hint.push(format!("… {} more", found.options.len() - SHOWN));
+        if let Face::Editor { screen, .. } = &mut self.face
+            && found.options.len() > 1
+        {
+            screen.set_hint(found.told(&known, self.console.terminal.width));
         }
-        screen.set_hint(hint.join("  "));
     }
 
-    /// The ids of the latest sessions; none where they cannot be had now.
-    async fn known_sessions(&mut self) -> Vec<String> {
+    /// The models, those first that can be asked.
+    fn known_models(&self) -> Known {
+        let mut models = self.place.runtime().models();
+        models.sort_by_key(|model| model.missing.is_some());
+        models
+            .into_iter()
+            .map(|model| (model.spec.id, String::new()))
+            .collect()
+    }
+
+    /// The latest sessions but this one; none where they cannot be had now.
+    async fn known_sessions(&mut self) -> Known {
         let runtime = self.place.shared();
+        let own = match &self.seat {
+            Seat::Open { session, .. } => Some(session.id().clone()),
+            Seat::New(_) => None,
+        };
         let query = SessionQuery {
             owner: runtime.owner().clone(),
             workspace: None,
@@ -94,28 +151,44 @@ impl Chat<'_> {
             before: None,
         };
         let list = self.wait_for(async { runtime.sessions(query).await }).await;
-        let ids = list.unwrap_or_default().into_iter();
-        ids.map(|info| info.session_id.to_string()).collect()
+        let now = units::now();
+        let others = list.unwrap_or_default().into_iter();
+        others
+            .filter(|info| Some(&info.session_id) != own.as_ref())
+            .map(|info| {
+                let ago = units::ago(info.updated_at, now);
+                (
+                    info.session_id.to_string(),
+                    format!("{ago}  {}", visible(&info.title)),
+                )
+            })
+            .collect()
     }
 }
 
-/// `known` are the models or sessions that the command before the cursor may name.
-fn completion(before: &str, known: Vec<String>, workspace: &Path) -> Option<Completion> {
+/// `known` is what the command before the cursor may name, or the commands themselves.
+fn completion(before: &str, known: &Known, workspace: &Path) -> Option<Completion> {
     let begins = |names: Vec<String>, from: usize| {
         let options: Vec<String> = names
             .into_iter()
             .filter(|name| name.starts_with(&before[from..]))
             .collect();
-        (!options.is_empty()).then_some(Completion { from, options })
+        let found = Completion {
+            from,
+            options,
+            is_elsewhere: false,
+        };
+        (!found.options.is_empty()).then_some(found)
     };
+    let known = || known.iter().map(|(name, _)| name.clone()).collect();
     if let Some(command) = before
         .strip_prefix('/')
         .filter(|rest| !rest.contains(['/', '\n']))
     {
         return match command.split_once(' ') {
-            None => begins(NAMES.iter().map(|name| (*name).to_owned()).collect(), 1),
+            None => begins(known(), 1),
             Some((name @ ("model" | "diff"), argument)) if !argument.contains(' ') => {
-                begins(known, name.len() + 2)
+                begins(known(), name.len() + 2)
             }
             Some((name, argument)) if !argument.contains(' ') => {
                 let words = words_of(name).iter().map(|word| (*word).to_owned());
@@ -130,7 +203,18 @@ fn completion(before: &str, known: Vec<String>, workspace: &Path) -> Option<Comp
     if from == word && !written.contains('/') {
         return None;
     }
-    begins(files(written, workspace), from)
+    begins(files(written, workspace), from).or_else(|| {
+        let options = match from > word && written.len() > 1 && !written.contains('/') {
+            true => named_so(&written.to_lowercase(), workspace),
+            false => Vec::new(),
+        };
+        let found = Completion {
+            from,
+            options,
+            is_elsewhere: true,
+        };
+        (!found.options.is_empty()).then_some(found)
+    })
 }
 
 /// What may follow a command.
@@ -147,42 +231,20 @@ fn words_of(command: &str) -> &'static [&'static str] {
     }
 }
 
-/// The files whose path may be meant; a directory ends with a slash.
-fn files(written: &str, workspace: &Path) -> Vec<String> {
-    let (directory, name) = written
-        .rsplit_once('/')
-        .map_or(("", written), |(directory, name)| (directory, name));
-    let prefix = &written[..written.len() - name.len()];
-    let home = std::env::var("HOME").unwrap_or_default();
-    let place = match (directory.strip_prefix('~'), prefix) {
-        (Some(rest), _) => Path::new(&home).join(rest.trim_start_matches('/')),
-        (None, "/") => Path::new("/").to_owned(),
-        (None, _) => workspace.join(directory),
-    };
-    let Ok(entries) = std::fs::read_dir(place) else {
-        return Vec::new();
-    };
-    let mut found: Vec<String> = entries
-        .take(LOOKED_AT)
-        .flatten()
-        .filter_map(|entry| {
-            let found = entry.file_name().into_string().ok()?;
-            let is_hidden = found.starts_with('.') && !name.starts_with('.');
-            let slash = if entry.path().is_dir() { "/" } else { "" };
-            (found.starts_with(name) && !is_hidden).then(|| format!("{prefix}{found}{slash}"))
-        })
-        .collect();
-    found.sort();
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of(before: &str, workspace: &Path) -> Option<(usize, Vec<String>, String)> {
-        let known = ["opus-1", "opus-2", "tiny", "ses_a"].map(str::to_owned).to_vec();
-        let found = completion(before, known, workspace)?;
+        let known = match before.contains(' ') {
+            true => &["opus-1", "opus-2", "tiny", "ses_a"],
+            false => NAMES,
+        };
+        let known: Known = known
+            .iter()
+            .map(|name| ((*name).to_owned(), String::new()))
+            .collect();
+        let found = completion(before, &known, workspace)?;
         let shared = found.shared().unwrap();
         Some((found.from, found.options, shared))
     }
@@ -214,5 +276,67 @@ mod tests {
         assert_eq!(of("@.h").unwrap().2, ".hidden ");
         assert_eq!(of("a word"), None);
         assert_eq!(of("@no-such"), None);
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_name_wherever_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        for dir in ["src/deep", "target/deep", ".git"] {
+            std::fs::create_dir_all(place.path().join(dir)).unwrap();
+        }
+        for file in [
+            "src/Parser.rs",
+            "src/deep/parsing.rs",
+            "target/deep/parser.d",
+            ".git/parser",
+            "notes.md",
+        ] {
+            std::fs::write(place.path().join(file), "").unwrap();
+        }
+        let of = |before| of(before, place.path());
+        assert_eq!(
+            of("see @pars").unwrap().1,
+            ["src/Parser.rs", "src/deep/parsing.rs"]
+        );
+        assert_eq!(of("see @parser").unwrap().2, "src/Parser.rs ");
+        assert_eq!(
+            of("see @no").unwrap().1,
+            ["notes.md"],
+            "what begins so comes first"
+        );
+        assert_eq!(of("see pars"), None, "words are no files");
+    }
+
+    #[test]
+    fn ways_about_which_something_is_said_have_a_row_each() {
+        let known = |names: &[(&str, &str)]| -> Known {
+            let known = names
+                .iter()
+                .map(|(name, about)| ((*name).to_owned(), (*about).to_owned()));
+            known.collect()
+        };
+        let told = |before: &str, known: &Known, width| {
+            let found = completion(before, known, Path::new("/nowhere")).unwrap();
+            found.told(known, width)
+        };
+        let commands: Known = NAMES
+            .iter()
+            .map(|name| ((*name).to_owned(), about(name).unwrap_or_default().to_owned()))
+            .collect();
+        assert_eq!(
+            told("/t", &commands, 60),
+            "thinking  the model's last reasoning, whole; the Nth from …\n\
+             todo      the list of what is to be done\n\
+             title     name this session"
+        );
+        assert!(
+            told("/", &commands, 80).starts_with("help  quit"),
+            "many stand beside each other"
+        );
+        let many: Vec<String> = (0..12).map(|n| format!("ses_{n:02}")).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|id| (id.as_str(), "just now  a title")).collect();
+        let shown = told("/diff ", &known(&many), 80);
+        assert_eq!(shown.lines().count(), ROWS + 1);
+        assert!(shown.starts_with("ses_00  just now  a title\n") && shown.ends_with("… 4 more"));
     }
 }

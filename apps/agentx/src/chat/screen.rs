@@ -214,8 +214,8 @@ impl Screen {
             let layout = layout(line, columns, self.painter.most());
             cursor = Some((live.len() + layout.row, layout.column));
             live.extend(layout.rows.iter().map(|row| Row::new(row, Style::default())));
-            if !self.hint.is_empty() {
-                live.extend(Text::new(&self.hint, self.theme.faint).rows(columns));
+            for hint in self.hint.lines() {
+                live.extend(Text::new(hint, self.theme.faint).rows(columns));
             }
         }
         let frame = self.painter.frame(&self.done, &live, cursor);

@@ -6,7 +6,7 @@ use agentx::types::ApprovalMode;
 
 mod help;
 
-pub(crate) use help::{HELP, help};
+pub(crate) use help::{HELP, about, help};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]

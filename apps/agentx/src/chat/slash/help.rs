@@ -33,6 +33,16 @@ pub(crate) fn help(width: usize) -> String {
     text
 }
 
+/// What a command does.
+pub(crate) fn about(name: &str) -> Option<&'static str> {
+    HELP.lines().find_map(|line| {
+        let (command, does) = line.split_once("  ")?;
+        let mut words = command.split([' ', ',']);
+        let is_it = words.any(|word| word.strip_prefix('/') == Some(name));
+        is_it.then(|| does.trim())
+    })
+}
+
 /// A line in as many rows as it needs.
 fn fitted(line: &str, width: usize) -> impl Iterator<Item = String> + use<> {
     let rows = Line::new(line, Default::default()).rows(width.max(1));

@@ -20,6 +20,8 @@ const SHOWN_LINES: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) name: String,
+    /// Which one of those of this name that run side by side, where their lines stand among each other.
+    number: usize,
     what: String,
     output: ToolOutputView,
     /// Its first lines, where they are told at its end.
@@ -46,6 +48,14 @@ impl Call {
             ..Self::default()
         }
     }
+
+    /// How it is called beside others.
+    fn called(&self) -> String {
+        match self.number {
+            0 | 1 => visible(&self.name),
+            number => format!("{} {number}", visible(&self.name)),
+        }
+    }
 }
 
 impl Transcript {
@@ -65,7 +75,16 @@ impl Transcript {
     }
 
     pub(super) fn remember(&mut self, id: &ToolCallId, name: &str, what: String) {
+        let others = self
+            .calls
+            .iter()
+            .filter(|(other, call)| *other != id && call.name == name);
+        let numbers: Vec<usize> = others.map(|(_, call)| call.number).collect();
+        let free = (1..).find(|number| !numbers.contains(number));
         let call = self.calls.entry(id.clone()).or_default();
+        if call.number == 0 && !self.holds_calls {
+            call.number = free.unwrap_or(1);
+        }
         call.name = name.to_owned();
         call.what = what;
     }
@@ -89,8 +108,8 @@ impl Transcript {
 
     /// What stands before a line of a call beside others.
     fn label(&self, call: &Call) -> String {
-        match self.calls.len() > 1 && call.begun {
-            true => format!("{} ", visible(&call.name)),
+        match call.begun && (self.calls.len() > 1 || call.number > 1) {
+            true => format!("{} ", call.called()),
             false => String::new(),
         }
     }
@@ -174,6 +193,7 @@ impl Transcript {
         for line in lines {
             self.aside(&format!("  {line}"));
         }
+        let called = self.calls.get(id).map_or_else(|| visible(name), Call::called);
         let label = self.tell_rest(id);
         let details = match details {
             "" => String::new(),
@@ -181,7 +201,7 @@ impl Transcript {
         };
         let corner = self.style.sign("  └ ", "");
         let who = match self.style.words && label.is_empty() {
-            true => format!("{} ", visible(name)),
+            true => format!("{called} "),
             false => label,
         };
         self.aside(&format!("{corner}{who}{ended}{details}"));
@@ -316,13 +336,13 @@ impl Transcript {
 }
 
 fn head_of(call: &Call, width: usize, style: super::Style) -> String {
-    let (name, what) = (visible(&call.name), &call.what);
+    let (name, what) = (call.called(), &call.what);
     if style.words {
         return format!("tool {name}: {what}")
             .trim_end_matches([':', ' '])
             .to_owned();
     }
-    let what = cut(what, width.saturating_sub(call.name.width() + 4));
+    let what = cut(what, width.saturating_sub(name.width() + 4));
     let line = format!("{} {}  {what}", style.person("●"), style.bold(&name));
     line.trim_end().to_owned()
 }

@@ -201,3 +201,38 @@ fn an_answer_that_is_not_whole_says_so() {
     assert_eq!(told(None), "… the model said nothing\n");
     assert_eq!(told(Some(goes_on)), "");
 }
+
+#[test]
+fn calls_of_one_name_are_told_apart_where_their_lines_stand_among_each_other() {
+    use agentx::types::ToolExecuting;
+    let run = |mut transcript: Transcript| {
+        let call = |id: &str| ToolExecuting {
+            tool_call_id: ToolCallId::new(id),
+            name: "bash".into(),
+            input: serde_json::json!({"command": format!("make {id}")}),
+        };
+        for id in ["a", "b"] {
+            transcript.event(&call(id).into());
+        }
+        for (id, text) in [("b", "two\n"), ("a", "one\n")] {
+            transcript.tool_output(&ToolCallId::new(id), text);
+        }
+        for id in ["a", "b"] {
+            let done = ToolCompleted {
+                tool_call_id: ToolCallId::new(id),
+                name: "bash".into(),
+                duration_ms: 1_000,
+                details: None,
+            };
+            transcript.event(&done.into());
+        }
+        text(&mut transcript)
+    };
+    let told = run(Transcript::new(Style::default(), 80));
+    assert_eq!(
+        told,
+        "● bash  make a\n● bash 2  make b\n  │ bash 2 two\n  │ bash one\n  └ bash ✓ 1.0s\n  └ bash 2 ✓ 1.0s\n"
+    );
+    let told = run(Transcript::new(Style::default(), 80).holding_calls());
+    assert!(!told.contains("bash 2"), "each is told whole: {told}");
+}
