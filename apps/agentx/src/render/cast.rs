@@ -120,10 +120,10 @@ impl Cast {
         if let Some(parent) = parent {
             match self.members.get_mut(parent) {
                 Some(member) => {
-                    member.transcript.delegated(name);
+                    member.transcript.delegated(name, id);
                     member.tell(main, self.apart);
                 }
-                None => main.delegated(name),
+                None => main.delegated(name, id),
             }
         }
         if self.members.len() >= MOST {
