@@ -167,6 +167,25 @@ impl Console {
         self.out.flush().map_err(|error| self.gone(error))
     }
 
+    /// Whether anybody may still read standard output: who waits for long before it is written to learns of `| head -1` so.
+    #[cfg(unix)]
+    pub(crate) fn is_read(&self) -> bool {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        let out = io::stdout();
+        let mut asked = [PollFd::new(std::os::fd::AsFd::as_fd(&out), PollFlags::empty())];
+        let gone = poll(&mut asked, PollTimeout::ZERO).is_ok()
+            && asked[0]
+                .revents()
+                .is_some_and(|found| found.contains(PollFlags::POLLERR));
+        !gone
+    }
+
+    /// Nothing here says that.
+    #[cfg(not(unix))]
+    pub(crate) fn is_read(&self) -> bool {
+        true
+    }
+
     /// Says how it goes. A closed standard error is no reason to stop.
     pub(crate) fn say(&mut self, text: &str) {
         let _ = self

@@ -134,6 +134,15 @@ fn shells_and_man_are_told_every_command() {
     assert_eq!(sandbox.run(&["completions", "tcsh"]).code, Some(2));
     let page = ok(sandbox.run(&["man"]));
     assert!(page.stdout.contains(".TH AGENTX 1"), "{page}");
+    for section in ["EXIT STATUS", ".SH ENVIRONMENT", ".SH FILES"] {
+        assert!(page.stdout.contains(section), "{section}");
+    }
+    let topic = sandbox.run(&["man", "exit-codes"]);
+    assert_eq!(topic.code, Some(2));
+    assert!(
+        topic.stderr.contains("`agentx help exit-codes` prints it"),
+        "{topic}"
+    );
     let page = ok(sandbox.run(&["man", "sessions", "export"]));
     assert!(page.stdout.contains(".TH AGENTX-SESSIONS-EXPORT 1"), "{page}");
     assert!(page.stdout.contains("Markdown"), "{page}");
@@ -172,7 +181,7 @@ fn a_shell_completes_ids_and_agents() {
             .join(" ");
         let text = format!(
             "PATH=\"{}:$PATH\"; source agentx.bash; COMP_WORDS=(agentx {line}); COMP_CWORD={}; \
-             _agentx_known agentx; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+             _agentx_known agentx \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             program.display(),
             words.len()
         );
@@ -196,9 +205,18 @@ fn a_shell_completes_ids_and_agents() {
     assert_eq!(complete(&["chat", "--agent", "gu"]), "guide\n");
     assert_eq!(complete(&["agents", "show", ""]), "guide\n");
     assert!(complete(&["sess"]).contains("sessions"));
+    assert_eq!(complete(&["sessions", "export", "--format", "h"]), "html\n");
+    assert_eq!(complete(&["tools", "show", "gr"]), "grep\n");
+    assert_eq!(complete(&["config", "set", "limits.max_c"]), "limits.max_cost\n");
+    assert_eq!(complete(&["man", "watc"]), "watch\n");
+    assert_eq!(complete(&["help", "mod"]), "models\n");
+    assert!(
+        !complete(&["comp"]).lines().any(|word| word == "complete"),
+        "it is for scripts"
+    );
     for shell in ["zsh", "fish"] {
         let script = ok(sandbox.run(&["completions", shell]));
-        for kind in ["sessions", "agents", "models"] {
+        for kind in ["sessions", "agents", "models", "settings", "commands"] {
             assert!(
                 script.stdout.contains(&format!("agentx complete {kind}")),
                 "{shell} asks for {kind}"
@@ -255,6 +273,17 @@ fn what_was_edited_is_kept_only_where_it_is_right() {
     };
     let none = Sandbox::new().run(&["config", "edit"]);
     assert_eq!(none.code, Some(2), "{none}");
+    let missing = Sandbox::new().env("EDITOR", "/no/such/editor");
+    let ran = missing.run(&["config", "edit"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(
+        ran.stderr.contains("cannot be run") && ran.stderr.contains("set VISUAL or EDITOR"),
+        "{ran}"
+    );
+    let left = std::fs::read_dir(missing.path("home/.config/agentx"))
+        .unwrap()
+        .count();
+    assert_eq!(left, 0, "nothing was typed, and nothing is left behind");
     let sandbox = editor(Sandbox::new(), "log: warn # loud\\n");
     let changed = ok(sandbox.run(&["config", "edit"]));
     assert!(changed.stdout.ends_with("config.yaml is changed\n"), "{changed}");

@@ -81,6 +81,27 @@ fn a_watch_on_a_screen_is_left_by_a_key() {
 }
 
 #[test]
+fn a_watch_that_nobody_reads_any_more_ends_while_nothing_happens() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["run", "--quiet", "hello"]).code, Some(0));
+    let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let mut watch = sandbox
+        .command(&["watch", list[0]["session_id"].as_str().unwrap()])
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(watch.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    assert!(first.contains("hello"), "{first}");
+    drop(out);
+    let mut said = String::new();
+    watch.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(!said.contains("error"), "{said}");
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn there_may_be_nothing_to_watch() {
     let sandbox = Sandbox::new();
     let none = sandbox.run(&["watch"]);

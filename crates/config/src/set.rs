@@ -130,7 +130,7 @@ fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigEr
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     match spec.kind {
         Kind::Rules => {
-            let what = "rules are a list; add to it with `agentx config edit`".to_owned();
+            let what = "rules are a list; add to it with `agentx approvals add`, or in an editor: `agentx config edit`".to_owned();
             return Err(mistake(key, what, None));
         }
         Kind::Names => {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agentx_runtime::LogError;
 use agentx_types::SessionId;
 
 use crate::error::Fault;
@@ -157,6 +158,11 @@ fn file_name(session: &SessionId) -> String {
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Fault {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    if matches!(error.kind(), StorageFull | QuotaExceeded) {
+        let path = path.display().to_string();
+        return Fault::Log(LogError::Full { path });
+    }
     Fault::Other(format!("{} cannot be locked: {error}", path.display()))
 }
 
@@ -175,5 +181,19 @@ impl Drop for Lock {
                 all.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_has_no_room_says_that_the_disk_is_full() {
+        let error = |kind: std::io::ErrorKind| cannot(Path::new("locks/ses_1.lock"), &kind.into());
+        let full = error(std::io::ErrorKind::StorageFull);
+        assert!(matches!(full, Fault::Log(LogError::Full { .. })), "{full:?}");
+        let refused = error(std::io::ErrorKind::PermissionDenied);
+        assert!(matches!(refused, Fault::Other(_)), "{refused:?}");
     }
 }

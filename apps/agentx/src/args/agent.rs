@@ -5,10 +5,10 @@ use clap::{Args, ValueEnum};
 /// What shapes the agent.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentArgs {
-    /// Talk to this agent of `.agentx/agents` or of your own files
+    /// Talk to this agent of `.agentx/agents` or your own files
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) agent: Option<String>,
-    /// Ask this model: an id, an alias, or PROVIDER/ID [env: AGENTX_MODEL]
+    /// Ask this model: id, alias, PROVIDER/ID [env: AGENTX_MODEL]
     #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) model: Option<String>,
     /// Give these standing instructions in place of the built-in ones
@@ -38,7 +38,9 @@ pub(crate) struct AgentArgs {
     /// Who decides about calls that no rule decides
     #[arg(long, value_name = "WHO", help_heading = "Agent", hide_short_help = true)]
     pub(crate) approve: Option<Approve>,
-    /// Do whatever is asked for: the same as --approve auto, and rules that ask are answered with yes
+    /// Do whatever is asked for, also where a rule asks
+    ///
+    /// The same as --approve auto, and rules that ask are answered with yes
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
     pub(crate) yes: bool,
     /// Only append whole lines and say in words what happens: for a screen reader [env: ACCESSIBLE]
@@ -80,7 +82,7 @@ pub(crate) struct SessionArgs {
     /// Go on with this session
     #[arg(long, value_name = "ID", help_heading = "Session", hide_short_help = true, conflicts_with_all = ["resume", "last"])]
     pub(crate) session: Option<String>,
-    /// Go on with this session, or without ID with the latest of this directory
+    /// Go on with this session; without ID with the latest here
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
     pub(crate) resume: Option<String>,
     /// Go on with the latest session of this directory

@@ -17,8 +17,8 @@ pub(crate) struct ForkArgs {
 /// `agentx rewind`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --to, what was said is listed. The conversation goes back in a copy, whose id is printed; the \
-session stays as it is. Files go back where they are; `agentx rewind ID --undo` takes that back."
+    after_help = "Without --to, what was said is listed. The conversation goes back in a copy, whose id is printed, \
+files where they are."
 )]
 pub(crate) struct RewindArgs {
     /// Its id, or the beginning of it

@@ -15,9 +15,8 @@ pub(crate) const PORT: u16 = 5200;
 /// `agentx serve`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Ctrl-C ends it: those who are connected are told, and come back by themselves when it is \
-                  there again; what runs is stopped. Where it is killed instead, what ran goes on when it \
-                  starts again."
+    after_help = "Ctrl-C ends it and stops what runs; those who are connected are told, and come back by themselves. \
+                  Where it is killed, what ran goes on with the next start."
 )]
 pub(crate) struct ServeArgs {
     /// Listen here; without a port at 5200, without a host on this machine alone
@@ -26,7 +25,7 @@ pub(crate) struct ServeArgs {
     /// What the server is called from outside, behind a proxy or by a name
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<String>,
-    /// Let web pages of this origin connect; may be repeated
+    /// Let web pages from there connect; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
     /// Let people in who do not say who they are; they see what is shared with anyone

@@ -42,6 +42,12 @@ pub(crate) enum CompleteArg {
     Agents,
     /// Models that can be asked
     Models,
+    /// Tools that an agent has
+    Tools,
+    /// Keys of the configuration
+    Settings,
+    /// Commands that can be explained
+    Commands,
 }
 
 /// What is added up.

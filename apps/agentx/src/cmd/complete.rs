@@ -1,9 +1,12 @@
-//! What a shell completes words with that it cannot know by itself: ids of sessions, agents, models. The scripts of
+//! What a shell completes words with that it cannot know by itself: ids of sessions, agents, models, tools, keys. The scripts of
 //! `agentx completions` ask for it; where anything is wrong, nothing is completed.
 
+use agentx::config::KEYS;
 use agentx::runtime::SessionQuery;
+use agentx::types::ToolSpec;
+use clap::{Command, CommandFactory as _};
 
-use crate::args::{AgentArgs, CompleteArg, Global};
+use crate::args::{AgentArgs, Cli, CompleteArg, Global};
 use crate::cmd::block_on;
 use crate::compose::Place;
 use crate::console::Console;
@@ -62,5 +65,32 @@ async fn words(what: CompleteArg, place: &Place) -> Result<Vec<(String, String)>
             let asked = models.into_iter().filter(|model| model.missing.is_none());
             asked.map(|model| (model.spec.id, model.spec.provider)).collect()
         }
+        CompleteArg::Tools => {
+            let tools = runtime.tools();
+            let told = |tool: ToolSpec| (tool.name, first_line(&tool.description));
+            tools.into_iter().map(told).collect()
+        }
+        CompleteArg::Settings | CompleteArg::Commands => known(what),
     })
+}
+
+/// What the program knows by itself.
+fn known(what: CompleteArg) -> Vec<(String, String)> {
+    match what {
+        CompleteArg::Settings => {
+            let keys = KEYS.iter().filter(|spec| !spec.path.contains('*'));
+            keys.map(|spec| (spec.path.to_owned(), spec.about.to_owned()))
+                .collect()
+        }
+        _ => {
+            let root = Cli::command();
+            let shown = root.get_subcommands().filter(|sub| !sub.is_hide_set());
+            let about = |sub: &Command| sub.get_about().map(ToString::to_string).unwrap_or_default();
+            shown.map(|sub| (sub.get_name().to_owned(), about(sub))).collect()
+        }
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }

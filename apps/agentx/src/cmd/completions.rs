@@ -12,7 +12,7 @@ use crate::exit::Exit;
 /// Prints what a shell needs to complete commands.
 pub(crate) fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit, CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "agentx", &mut script);
+    clap_complete::generate(args.shell, &mut shown(), "agentx", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     console.out(&match args.shell {
         Shell::Bash => bash(&script),
@@ -21,6 +21,18 @@ pub(crate) fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit,
         _ => script,
     })?;
     Ok(Exit::Ok)
+}
+
+/// The command line without what only these scripts use.
+fn shown() -> Command {
+    let root = Cli::command();
+    let subs = root.get_subcommands().filter(|sub| !sub.is_hide_set());
+    Command::new("agentx")
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .disable_help_flag(true)
+        .args(root.get_arguments())
+        .subcommands(subs)
 }
 
 /// A place on the command line where words stand that only the program knows.
@@ -70,6 +82,9 @@ fn kind_of(arg: &Arg, path: &[String]) -> Option<&'static str> {
         (_, Some("agent")) => Some("agents"),
         (_, Some("model")) => Some("models"),
         ("name", None) if *path == ["agents", "show"] => Some("agents"),
+        ("name", None) if *path == ["tools", "show"] || *path == ["tools", "run"] => Some("tools"),
+        ("key", None) if *path == ["config", "set"] => Some("settings"),
+        ("topic" | "command", None) => Some("commands"),
         _ => None,
     }
 }
@@ -82,7 +97,27 @@ fn paths_of<'a>(places: &'a [Place], kind: &'a str) -> impl Iterator<Item = Stri
     here.map(|place| place.path.join(" "))
 }
 
-const KINDS: [&str; 3] = ["sessions", "agents", "models"];
+const KINDS: [&str; 6] = ["sessions", "agents", "models", "tools", "settings", "commands"];
+
+/// Flags that take a value which the scripts of the parser know best: a format, a file, a number.
+fn other_flags(known: &[String]) -> Vec<String> {
+    fn of(command: &Command, found: &mut Vec<String>) {
+        for arg in command
+            .get_arguments()
+            .filter(|arg| arg.get_action().takes_values())
+        {
+            found.extend(arg.get_long().map(|long| format!("--{long}")));
+            found.extend(arg.get_short().map(|short| format!("-{short}")));
+        }
+        command.get_subcommands().for_each(|sub| of(sub, found));
+    }
+    let mut found = Vec::new();
+    of(&shown(), &mut found);
+    found.sort();
+    found.dedup();
+    found.retain(|flag| !known.contains(flag));
+    found
+}
 
 fn flags_of(places: &[Place], kind: &str) -> Vec<String> {
     let here = places.iter().filter(|place| place.kind == kind);
@@ -95,6 +130,7 @@ fn flags_of(places: &[Place], kind: &str) -> Vec<String> {
 fn bash(script: &str) -> String {
     let places = places();
     let (mut flags, mut paths) = (String::new(), String::new());
+    let mut known = Vec::new();
     for kind in KINDS {
         let mut long: Vec<String> = flags_of(&places, kind)
             .iter()
@@ -105,6 +141,7 @@ fn bash(script: &str) -> String {
         }
         if !long.is_empty() {
             flags.push_str(&format!("        {}) kind={kind} ;;\n", long.join("|")));
+            known.append(&mut long);
         }
         let commands: Vec<String> = paths_of(&places, kind)
             .map(|path| format!("\" {path}\""))
@@ -113,6 +150,7 @@ fn bash(script: &str) -> String {
             paths.push_str(&format!("            {}) kind={kind} ;;\n", commands.join("|")));
         }
     }
+    flags.push_str(&format!("        {}) ;;\n", other_flags(&known).join("|")));
     format!(
         r#"{script}
 # Ids of sessions, agents and models: the program is asked.
@@ -146,6 +184,10 @@ fn zsh(script: &str) -> String {
             line.replace(":_default'", ":_agentx_agents'")
         } else if is_about(&["'-m+", "'--model="]) {
             line.replace(":_default'", ":_agentx_models'")
+        } else if is_about(&["':key "]) {
+            line.replace(":_default'", ":_agentx_settings'")
+        } else if is_about(&["'*::command ", "'*::topic "]) {
+            line.replace(":_default'", ":_agentx_commands'")
         } else {
             line.to_owned()
         };

@@ -69,6 +69,13 @@ pub(crate) fn find<'a>(
 ) -> Result<&'a mut clap::Command, CliError> {
     let mut command = root;
     for word in words {
+        if ["exit-codes", "settings"].contains(&word.as_str()) {
+            let message = format!("`{word}` is no command");
+            return Err(CliError::usage(
+                message,
+                format!("`agentx help {word}` prints it"),
+            ));
+        }
         let known: Vec<String> = command
             .get_subcommands()
             .map(|sub| sub.get_name().to_owned())
@@ -151,11 +158,18 @@ mod tests {
         assert!(long.is_empty(), "longer than a screen: {long:?}");
     }
 
-    /// Commands below this one whose short help has more than 24 rows.
+    /// Commands below this one whose short help has more rows than a terminal of 80 columns and 24 rows shows with the line that is
+    /// typed next.
     fn rows_of(command: &mut clap::Command, long: &mut Vec<String>) {
         for sub in command.get_subcommands_mut() {
-            let rows = sub.render_help().to_string().lines().count();
-            if rows > 24 {
+            let rows = sub
+                .clone()
+                .term_width(80)
+                .render_help()
+                .to_string()
+                .lines()
+                .count();
+            if rows > 23 {
                 long.push(format!("{} {rows}", sub.get_name()));
             }
             rows_of(sub, long);

@@ -8,12 +8,19 @@ use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::fitted::fitted;
 use crate::render::result::RunResult;
 
 /// Answers a command line that is a question (`--help`, `--version`) or a mistake.
 pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _ = console.out(&error.render().to_string());
+        let text = error.render().to_string();
+        // Where a terminal is narrower than what is written there by hand, it is broken between words.
+        let text = match console.terminal.output {
+            true => fitted(&text, console.terminal.width),
+            false => text,
+        };
+        let _ = console.out(&text);
         return Exit::Ok;
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -149,6 +149,9 @@ impl Watch<'_> {
                     self.spectator.say(&style.warn(&format!("· {news}")), console)?;
                 }
                 _ = looks.tick() => {
+                    if !console.is_read() {
+                        return Err(CliError::ClosedOutput);
+                    }
                     if let Some(left) = self.look(console).await? {
                         return Ok(Some(left));
                     }

@@ -101,7 +101,11 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
             console.out(&format!("{} {words}\n", file.display()))
         }
         Err(error) => {
-            console.say(&format!("note: what was typed is in {}\n", copy.display()));
+            // Where nothing was typed, as where there is no such editor, nothing is left behind.
+            match std::fs::read_to_string(&copy) {
+                Ok(text) if text == before => drop(std::fs::remove_file(&copy)),
+                _ => console.say(&format!("note: what was typed is in {}\n", copy.display())),
+            }
             Err(error)
         }
     }
@@ -157,7 +161,10 @@ fn run(editor: &str, file: &Path) -> Result<(), CliError> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(format!("the editor ended with {status}"))),
-        Err(error) => Err(failed(error.to_string())),
+        Err(error) => Err(CliError::usage(
+            format!("the editor {program} cannot be run: {error}"),
+            "set VISUAL or EDITOR to one that is there, or change one key: agentx config set KEY VALUE",
+        )),
     }
 }
 

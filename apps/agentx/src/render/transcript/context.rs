@@ -27,13 +27,16 @@ impl Transcript {
             }
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
             ContextChange::Failed { message, .. } => {
-                let message = cut(&visible(message), self.width.saturating_sub(15));
+                let message = cut(&visible(message), LONGEST_REASON);
                 self.style.warn(&format!("not condensed: {message}"))
             }
         };
         self.aside(&line);
     }
 }
+
+/// Why nothing was condensed is said in words that a person reads: what a server adds to them is not.
+const LONGEST_REASON: usize = 400;
 
 fn what(range: &ContextRange) -> String {
     let messages = match range.messages {
