@@ -13,6 +13,8 @@ use crate::render::units;
 
 /// How often the row moves while something is waited for.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
+/// After so long without a word a model that answers is silent.
+const SILENT: Duration = Duration::from_secs(10);
 /// Between what is waited for and how things stand.
 const BESIDE: &str = "   ";
 /// One of these is shown after the other.
@@ -47,6 +49,8 @@ pub(crate) struct Progress {
     stand: Stand,
     doing: Doing,
     since: Instant,
+    /// When the model said something last.
+    spoke: Instant,
     run_since: Instant,
     /// Whether a run is under way.
     runs: bool,
@@ -67,6 +71,7 @@ impl Progress {
             stand: Stand::default(),
             doing: Doing::Nothing,
             since: now,
+            spoke: now,
             run_since: now,
             runs: false,
             worked: Duration::ZERO,
@@ -133,8 +138,8 @@ impl Progress {
             }
             RuntimeEvent::RunStatusChanged(run) => self.stand.iterations = run.iterations,
             RuntimeEvent::MessageStart(_) if self.doing == Doing::Waits => self.turn_to(Doing::Asked, now),
-            RuntimeEvent::ThinkingDelta(_) => self.turn_to(Doing::Thinks, now),
-            RuntimeEvent::TextDelta(_) => self.turn_to(Doing::Answers, now),
+            RuntimeEvent::ThinkingDelta(_) => self.speaks(Doing::Thinks, now),
+            RuntimeEvent::TextDelta(_) => self.speaks(Doing::Answers, now),
             RuntimeEvent::ToolPlanned(_) => self.turn_to(Doing::Plans, now),
             RuntimeEvent::ToolExecuting(call) => {
                 self.asked.retain(|asked| *asked != call.tool_call_id);
@@ -203,6 +208,17 @@ impl Progress {
         self.turn_to(doing, now);
     }
 
+    fn speaks(&mut self, doing: Doing, now: Instant) {
+        self.spoke = now;
+        self.turn_to(doing, now);
+    }
+
+    /// How long the model has said nothing in the middle of what it says, where that is long.
+    fn silence(&self, now: Instant) -> Option<Duration> {
+        let silence = now.saturating_duration_since(self.spoke);
+        (matches!(self.doing, Doing::Thinks | Doing::Answers) && silence >= SILENT).then_some(silence)
+    }
+
     fn turn_to(&mut self, doing: Doing, now: Instant) {
         if self.doing != doing {
             (self.doing, self.since) = (doing, now);
@@ -226,10 +242,12 @@ impl Progress {
 
     /// What is waited for and since when; `None` where nothing is. `more` is said besides.
     pub(crate) fn waits_for(&self, now: Instant, more: Option<&str>) -> Option<String> {
-        let seconds = now.duration_since(self.since).as_secs();
+        let silence = self.silence(now);
+        let seconds = silence.unwrap_or(now.duration_since(self.since)).as_secs();
         let model = &self.stand.model;
         let what = match self.doing {
             Doing::Nothing | Doing::Question => return None,
+            _ if silence.is_some() => format!("{model} is silent"),
             Doing::Asked => format!("waiting for {model}"),
             Doing::Thinks => format!("{model} thinks"),
             Doing::Answers => format!("{model} answers"),

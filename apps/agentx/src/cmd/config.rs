@@ -83,7 +83,13 @@ fn settings(lines: &[Vec<String>], console: &Console) -> String {
     let mut text = String::new();
     for line in lines.iter().skip(1) {
         if let [key, value, origin] = &line[..] {
-            text.push_str(&format!("{key}  {value}\n"));
+            let beside = format!("{key}  {value}");
+            let fits = agentx_terminal::width(&beside) <= width;
+            text.push_str(&if fits {
+                format!("{beside}\n")
+            } else {
+                format!("{key}\n    {value}\n")
+            });
             let told = !origin.is_empty() && origin != "default";
             text.push_str(&if told {
                 format!("    {origin}\n")
@@ -231,13 +237,19 @@ mod tests {
             ["KEY", "VALUE", "FROM"],
             ["model", "opus", "/home/ada/.config/agentx/config.yaml:1"],
             ["approval", "ask", "default"],
+            [
+                "providers.openai.base_url",
+                "https://api.openai.com/v1",
+                "default",
+            ],
         ]
         .map(|line| line.map(str::to_owned).to_vec());
         let mut console = Console::of_process();
         (console.terminal.output, console.terminal.width) = (true, 40);
         assert_eq!(
             settings(&lines, &console),
-            "model  opus\n    /home/ada/.config/agentx/config.yaml\n    :1\napproval  ask\n"
+            "model  opus\n    /home/ada/.config/agentx/config.yaml\n    :1\napproval  ask\n\
+             providers.openai.base_url\n    https://api.openai.com/v1\n"
         );
         console.terminal.output = false;
         assert_eq!(

@@ -50,6 +50,13 @@ fn it_says_what_is_waited_for_and_since_when() {
     );
     progress.event(&TextDelta { text: "It".into() }.into(), false, at(6));
     assert!(row(&progress, 6, 30).contains("answers"));
+    assert!(row(&progress, 15, 80).contains("answers · 9s"));
+    assert!(
+        row(&progress, 18, 80).contains("is silent · 12s"),
+        "since its last word"
+    );
+    progress.event(&TextDelta { text: "It".into() }.into(), false, at(20));
+    assert!(row(&progress, 21, 80).contains("answers · 15s"));
     assert!(progress.moves() && !progress.is_stale());
     let end = RunFinished {
         run_id,
