@@ -21,6 +21,29 @@ fn lines_are_taken_one_after_the_other() {
 }
 
 #[test]
+fn what_fills_the_window_and_what_rules_say_is_told() {
+    let sandbox = Sandbox::new();
+    let input = "/context\nhello\n/context\n/context exact\n/context all\n/approvals test bash: rm x\n/approvals test\n";
+    let ran = sandbox.run_with_input(&["chat"], input);
+    for what in [
+        "nothing was said yet",
+        " of 128.0k tokens in use (1 %)",
+        "what was said to it",
+        "kept for the answer",
+        "\"messages\":[{\"role\":\"system\"",
+        "/context takes `exact` or nothing, not `all`",
+        "ask: running programs is asked for",
+        "which call? For example /approvals test bash: rm -rf build",
+    ] {
+        assert!(ran.to_string().contains(what), "{what}\n{ran}");
+    }
+    let parts = sandbox.run(&["context", "ses_", "--parts"]);
+    assert!(parts.stdout.contains("system prompt        1 "), "{parts}");
+    let whole = sandbox.run(&["context", "ses_", "--json"]).stdout;
+    assert!(whole.contains("\"kind\": \"system_prompt\""), "{whole}");
+}
+
+#[test]
 fn an_open_question_is_refused_when_nobody_can_answer() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run_with_input(&["chat"], "run touch made\n");

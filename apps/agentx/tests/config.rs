@@ -24,6 +24,33 @@ fn every_value_says_where_it_comes_from() {
 }
 
 #[test]
+fn a_variable_that_nothing_reads_and_a_proxy_that_is_none_are_said_once() {
+    let sandbox = Sandbox::new()
+        .env("AGENTX_MODLE", "opus")
+        .env("AGENTX_TEST_ANYTHING", "x")
+        .env("HTTPS_PROXY", "http://me:hunter22@");
+    let ran = sandbox.run(&["run", "--quiet", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let named = "warning: AGENTX_MODLE: nothing reads this variable; did you mean `AGENTX_MODEL`?";
+    assert_eq!(ran.stderr.matches(named).count(), 1, "{ran}");
+    assert_eq!(
+        ran.stderr.matches("warning: HTTPS_PROXY: is no address").count(),
+        1,
+        "{ran}"
+    );
+    assert!(
+        !ran.stderr.contains("AGENTX_TEST") && !ran.stderr.contains("hunter22"),
+        "{ran}"
+    );
+    let doctor = sandbox.run(&["doctor", "--json"]);
+    assert!(
+        doctor.stdout.contains("AGENTX_MODLE") || doctor.stdout.contains("HTTPS_PROXY"),
+        "{doctor}"
+    );
+    assert!(!doctor.to_string().contains("hunter22"), "{doctor}");
+}
+
+#[test]
 fn trust_is_given_taken_back_and_lost_by_a_change() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/.agentx/config.yaml", "approval: auto\n");
