@@ -187,6 +187,25 @@ fn begin(sandbox: &Sandbox, events: usize) -> String {
 }
 
 #[test]
+fn who_said_what_is_told_of_a_story_that_is_over() {
+    let sandbox = Sandbox::new();
+    let session = begin(&sandbox, usize::MAX);
+    let shown = sandbox.run(&["show", &session]);
+    for line in [
+        "› A story\n",
+        "director │ › Chapter 1: who speaks now?\n",
+        "Ada │ Sleep now. He is ashore.\n",
+        "\nThat was “The Lamp”",
+    ] {
+        assert!(shown.stdout.contains(line), "{line:?}: {shown}");
+    }
+    let written = sandbox.run(&["sessions", "export", &session, "--format", "md"]);
+    for heading in ["\n## Person · ", "\n## To director · ", "\n## Ada · "] {
+        assert!(written.stdout.contains(heading), "{heading:?}: {written}");
+    }
+}
+
+#[test]
 fn a_flow_that_is_killed_goes_on_where_it_was() {
     let sandbox = Sandbox::new();
     let thanks = |session: &str, there: bool| {

@@ -16,4 +16,5 @@ pub(crate) mod todo;
 pub(crate) mod tool;
 pub(crate) mod transcript;
 pub(crate) mod units;
+pub(crate) mod voices;
 pub(crate) mod window;

@@ -213,7 +213,7 @@ mod tests {
             entries: vec![Entry {
                 seq: 1,
                 at: Timestamp(0),
-                agent: Some(agentx_types::AgentStateId::new(bad)),
+                agent: Some(bad.into()),
                 message,
                 partial: true,
             }],

@@ -19,6 +19,8 @@ pub use markdown::markdown;
 
 /// Pictures that have more bytes are only named.
 const MOST_PICTURE_BYTES: u64 = 8 << 20;
+/// The longest name of an agent.
+const LONGEST_NAME: usize = 64;
 /// Pictures that a page shows: none of these can hold a script.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -54,8 +56,8 @@ pub struct Entry {
     pub seq: u64,
     /// When.
     pub at: Timestamp,
-    /// The agent, where it is not the one that people talk to.
-    pub agent: Option<AgentStateId>,
+    /// What the agent is called, where it is not the one that people talk to.
+    pub agent: Option<String>,
     /// What was said.
     pub message: Message,
     /// Whether it broke off.
@@ -79,7 +81,7 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
         ..Transcript::default()
     };
     let mut events = runtime.watch(session, 0, View::Runtime, false).await?;
-    let mut root = None;
+    let (mut root, mut names) = (None, BTreeMap::new());
     while let Some(delivery) = events.next().await {
         let envelope = match delivery {
             Delivery::Runtime(envelope) => envelope,
@@ -88,6 +90,15 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
             Delivery::Environment(_) => continue,
         };
         let (message, partial) = match &envelope.event {
+            RuntimeEvent::AgentStarted(started) => {
+                names.extend(
+                    envelope
+                        .agent_state_id
+                        .clone()
+                        .map(|id| (id, plain(&started.name))),
+                );
+                continue;
+            }
             RuntimeEvent::ToolCompleted(done) => {
                 let diff = done
                     .details
@@ -112,14 +123,23 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
             at: envelope.at,
             agent: envelope
                 .agent_state_id
-                .clone()
-                .filter(|agent| root.as_ref() != Some(agent)),
+                .as_ref()
+                .filter(|agent| root.as_ref() != Some(*agent))
+                .map(|agent| names.get(agent).cloned().unwrap_or_else(|| agent.to_string())),
             message: message.clone(),
             partial,
         });
     }
     add_pictures(runtime, session, &mut transcript).await?;
     Ok(transcript)
+}
+
+/// A name on one line: a script may call its agents anything.
+fn plain(name: &str) -> String {
+    name.chars()
+        .filter(|sign| !sign.is_control())
+        .take(LONGEST_NAME)
+        .collect()
 }
 
 async fn add_pictures(

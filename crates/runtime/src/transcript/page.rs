@@ -44,17 +44,17 @@ pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
 
 /// Who speaks, and when.
 pub(super) fn name_of(entry: &Entry) -> String {
-    let who = match entry.message.role {
-        Role::System => "Instructions",
-        Role::User => "Person",
-        Role::Assistant => "Model",
-        Role::Tool => "Tool",
+    let who = match (entry.message.role, &entry.agent) {
+        (Role::System, None) => "Instructions".to_owned(),
+        (Role::User, None) => "Person".to_owned(),
+        (Role::Assistant, None) => "Model".to_owned(),
+        (Role::Tool, None) => "Tool".to_owned(),
+        (Role::System, Some(agent)) => format!("Instructions of {agent}"),
+        (Role::User, Some(agent)) => format!("To {agent}"),
+        (Role::Assistant, Some(agent)) => agent.clone(),
+        (Role::Tool, Some(agent)) => format!("Tool of {agent}"),
     };
-    let of = match &entry.agent {
-        Some(agent) => format!(" of {agent}"),
-        None => String::new(),
-    };
-    format!("{who}{of} · {}", time_of(entry.at))
+    format!("{who} · {}", time_of(entry.at))
 }
 
 /// The arguments of a call, laid out. Where its diff is told, what that shows is left out.

@@ -22,6 +22,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::conversation;
+use crate::render::voices::Voices;
 use crate::signals::Signals;
 
 use stepper::{Step, Stepper};
@@ -64,12 +65,14 @@ async fn whole(
 ) -> Result<(), CliError> {
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
     let (style, width) = (console.out_style(), console.terminal.width);
+    let mut voices = Voices::default();
     while let Some(delivery) = subscription.next().await {
         match delivery {
             Delivery::Runtime(envelope) if json => console.out_json(&*envelope)?,
             Delivery::Runtime(envelope) => {
+                voices.meet(&envelope, style);
                 if let Some(text) = conversation::message(&envelope.event, style, width) {
-                    console.out(&text)?;
+                    console.out(&voices.under_name(&envelope, text))?;
                 }
             }
             Delivery::CutOff(message) => {

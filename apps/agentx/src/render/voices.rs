@@ -1,0 +1,70 @@
+//! Who says what in a session of several agents that lies in the past: the one that people talk to speaks as if it were alone, each
+//! line of and to another has that one's name before it, in its colour.
+
+use std::collections::HashMap;
+
+use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
+
+use super::clean::visible;
+use super::style::{Colours, Style};
+
+/// The agents beside the one that people talk to.
+#[derive(Debug, Default)]
+pub(crate) struct Voices {
+    labels: HashMap<AgentStateId, String>,
+    colours: Colours,
+}
+
+impl Voices {
+    /// Takes note of who comes.
+    pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>, style: Style) {
+        if let (Some(id), RuntimeEvent::AgentStarted(started)) = (&envelope.agent_state_id, &envelope.event)
+            && started.parent.is_some()
+        {
+            let name = visible(&started.name);
+            let colour = self.colours.of(&name);
+            let label = style.agent(colour, &format!("{name} │"));
+            self.labels.insert(id.clone(), label);
+        }
+    }
+
+    /// What an event says, under the name of who says it or is told.
+    pub(crate) fn under_name(&self, envelope: &Envelope<RuntimeEvent>, text: String) -> String {
+        let id = envelope.agent_state_id.as_ref();
+        match id.and_then(|id| self.labels.get(id)) {
+            Some(label) => text.lines().map(|line| format!("{label} {line}\n")).collect(),
+            None => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{AgentStarted, Draft, SessionId, Source, TextDelta, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn others_have_their_names_before_each_line() {
+        let envelope = |agent: &str, event: RuntimeEvent| {
+            let draft = Draft::new(Source::Agent, Some(agent.into()), event);
+            draft.into_envelope(SessionId::new("ses_1"), 1, Timestamp(1))
+        };
+        let comes = |name: &str, parent: Option<&str>| {
+            RuntimeEvent::from(AgentStarted {
+                name: name.into(),
+                parent: parent.map(Into::into),
+                routes: false,
+            })
+        };
+        let mut voices = Voices::default();
+        voices.meet(&envelope("a", comes("main", None)), Style::default());
+        voices.meet(&envelope("b", comes("sco\nut", Some("a"))), Style::default());
+        let says = |agent: &str| {
+            let said = envelope(agent, TextDelta { text: "x".into() }.into());
+            voices.under_name(&said, "one\ntwo\n".into())
+        };
+        assert_eq!(says("a"), "one\ntwo\n");
+        assert_eq!(says("b"), "sco↵ut │ one\nsco↵ut │ two\n");
+    }
+}
