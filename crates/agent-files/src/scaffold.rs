@@ -122,6 +122,7 @@ limits:
   wall_time: 30s
 lua: |
   --!strict
+  --!nolint FunctionUnused
   function invoke(ctx: Ctx, args: {{ city: string }})
     local response = ctx.http.get(\"https://api.example.com/weather\", {{ city = args.city }})
     return {{ city = args.city, answer = response.body }}
@@ -134,6 +135,7 @@ fn script(name: &str) -> String {
     let name = quoted(name);
     format!(
         "--!strict
+--!nolint FunctionUnused
 --[[
 name: {name}
 description: What this tool does, and when to use it
