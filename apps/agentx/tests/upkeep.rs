@@ -149,6 +149,35 @@ fn shells_and_man_are_told_every_command() {
     assert_eq!(sandbox.run(&["man", "sesions"]).code, Some(2));
 }
 
+/// What bash offers for the last of these words.
+fn completed(sandbox: &Sandbox, words: &[&str]) -> String {
+    let script = ok(sandbox.run(&["completions", "bash"]));
+    sandbox.write("ws/agentx.bash", &script.stdout);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_agentx"))
+        .parent()
+        .unwrap()
+        .to_owned();
+    let line = words
+        .iter()
+        .map(|word| format!("'{word}'"))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let text = format!(
+        "PATH=\"{}:$PATH\"; source agentx.bash; COMP_WORDS=(agentx {line}); COMP_CWORD={}; \
+         _agentx_known agentx \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        program.display(),
+        words.len()
+    );
+    let shell = sandbox.command(&[]);
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--norc", "-c", &text])
+        .env_clear()
+        .current_dir(sandbox.path("ws"));
+    bash.envs(shell.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    bash.stdin(std::process::Stdio::null());
+    String::from_utf8(bash.output().unwrap().stdout).unwrap()
+}
+
 #[test]
 fn a_shell_completes_ids_and_agents() {
     let sandbox = Sandbox::new();
@@ -167,33 +196,7 @@ fn a_shell_completes_ids_and_agents() {
         (nowhere.code, nowhere.stdout.as_str(), nowhere.stderr.as_str()),
         (Some(0), "", "")
     );
-    let script = ok(sandbox.run(&["completions", "bash"]));
-    sandbox.write("ws/agentx.bash", &script.stdout);
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_agentx"))
-        .parent()
-        .unwrap()
-        .to_owned();
-    let complete = |words: &[&str]| {
-        let line = words
-            .iter()
-            .map(|word| format!("'{word}'"))
-            .collect::<Vec<_>>()
-            .join(" ");
-        let text = format!(
-            "PATH=\"{}:$PATH\"; source agentx.bash; COMP_WORDS=(agentx {line}); COMP_CWORD={}; \
-             _agentx_known agentx \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            program.display(),
-            words.len()
-        );
-        let shell = sandbox.command(&[]);
-        let mut bash = std::process::Command::new("bash");
-        bash.args(["--norc", "-c", &text])
-            .env_clear()
-            .current_dir(sandbox.path("ws"));
-        bash.envs(shell.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        bash.stdin(std::process::Stdio::null());
-        String::from_utf8(bash.output().unwrap().stdout).unwrap()
-    };
+    let complete = |words: &[&str]| completed(&sandbox, words);
     for words in [
         &["resume", "se"][..],
         &["sessions", "show", ""],
