@@ -14,6 +14,12 @@ fn part(numbers: std::ops::Range<usize>) -> Part {
     Part::Say(numbers.map(paragraph).collect())
 }
 
+/// Whether the screen was painted in this width: how the session stands has room beside what is waited for, or not.
+fn is_of(width: u16, screen: &[String]) -> bool {
+    let row = screen.iter().find(|row| row.contains("Esc stops"));
+    row.is_some_and(|row| row.contains("Esc stops   ") == (width >= 80))
+}
+
 #[test]
 fn resize_in_mid_stream() {
     in_every_width("resize_in_mid_stream", |width| {
@@ -38,12 +44,16 @@ fn resize_in_mid_stream() {
         chat.wait_for_last("› a draft");
         chat.resize(other);
         chat.wait("the line again", |terminal| {
-            terminal.screen().last().is_some_and(|row| row == "› a draft") && terminal.cursor().1 == 10
+            let screen = terminal.screen();
+            is_of(other, &screen)
+                && screen.last().is_some_and(|row| row == "› a draft")
+                && terminal.cursor().1 == 10
         });
         shots.now(&format!("{other} now"), &chat);
         world.go_on();
         chat.wait_for("№20 And here");
         chat.resize(width);
+        chat.wait("the first width", |terminal| is_of(width, &terminal.screen()));
         world.go_on();
         chat.wait_for("№23");
         chat.wait("the end", |terminal| {
