@@ -144,73 +144,79 @@ impl Chat<'_> {
     pub(crate) fn paint(&mut self) -> Result<(), CliError> {
         let now = Instant::now();
         self.pace.begin(now);
+        let pieces = self.transcript.take();
+        if let Face::Lines { .. } = self.face {
+            let text: String = pieces.into_iter().map(|piece| piece.text).collect();
+            let text = self.whole_lines(text);
+            return self.console.out(&text);
+        }
         let status = self
             .pace
             .looks(now, self.progress.since())
             .then(|| self.status_text());
-        let pieces = self.transcript.take();
-        let busy = self.desk.is_busy();
-        match &mut self.face {
-            Face::Lines { .. } => {
-                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
-                let text = self.whole_lines(text);
-                self.console.out(&text)
-            }
-            Face::Editor { screen, .. } => {
-                for piece in pieces {
-                    match piece.lane {
-                        Lane::Answer => screen.print_answer(&piece.text),
-                        Lane::Aside => screen.print(&piece.text),
-                        Lane::Passing => screen.print_in_passing(&piece.text),
-                    }
-                }
-                // As `asks_in_line`, which cannot be asked while the screen is at work.
-                let asked = self.desk.question().is_some()
-                    && !self.attention.waits()
-                    && self.company.may(SessionRole::Approve);
-                let own = self.desk.asking.as_ref().filter(|_| !asked).map(Asking::prompt);
-                let prompt = match own {
-                    Some(prompt) => prompt,
-                    None => if asked { approval::PROMPT_OF_KEYS } else { PROMPT }.to_owned(),
-                };
-                // While an answer streams and nobody types, there is no line to take away and put back.
-                let hidden = (self.desk.is_busy() || self.own.is_some())
-                    && !asked
-                    && self.editor.text().is_empty()
-                    && !self.editor.is_commanded()
-                    && self.editor.wanted().is_none();
-                let prompt = match self.editor.wanted() {
-                    Some(wanted) => format!("search {wanted} › "),
-                    None if self.editor.is_commanded() && !asked => COMMANDED.to_owned(),
-                    None => prompt,
-                };
-                let line = Line {
-                    prompt,
-                    text: self.editor.text().to_owned(),
-                    cursor: self.editor.cursor(),
-                };
-                screen.set_line((!hidden).then_some(line));
-                if let Some(status) = status {
-                    screen.set_status(status);
-                }
-                let width = self.console.terminal.width;
-                screen.set_queue(self.desk.queue.rows(width, self.console.out_style(), asked));
-                let mut beside = if busy {
-                    self.transcript.running(units::now())
-                } else {
-                    Vec::new()
-                };
-                beside.extend(self.cast.unfinished());
-                if let Some(own) = &self.own {
-                    beside.extend(own.rows(width, self.console.out_style()));
-                }
-                screen.set_beside(beside);
-                let bytes = screen.take();
-                let painted = self.console.out(&bytes);
-                self.pace.end(Instant::now());
-                painted
+        // As `asks_in_line`, which looks whether there is a line at all.
+        let asked = self.desk.question().is_some()
+            && !self.attention.waits()
+            && self.company.may(SessionRole::Approve);
+        let (line, beside) = (self.written(asked), self.beside());
+        let Face::Editor { screen, .. } = &mut self.face else {
+            return Ok(());
+        };
+        for piece in pieces {
+            match piece.lane {
+                Lane::Answer => screen.print_answer(&piece.text),
+                Lane::Aside => screen.print(&piece.text),
+                Lane::Passing => screen.print_in_passing(&piece.text),
             }
         }
+        screen.set_line(line);
+        if let Some(status) = status {
+            screen.set_status(status);
+        }
+        let (width, style) = (self.console.terminal.width, self.console.out_style());
+        screen.set_queue(self.desk.queue.rows(width, style, asked));
+        screen.set_beside(beside);
+        let bytes = screen.take();
+        let painted = self.console.out(&bytes);
+        self.pace.end(Instant::now());
+        painted
+    }
+
+    /// The line that is written, and what stands before it. While an answer streams and nobody types, there is none to take away
+    /// and put back.
+    fn written(&self, asked: bool) -> Option<Line> {
+        let (editor, wanted) = (&self.editor, self.editor.wanted());
+        let hidden = (self.desk.is_busy() || self.own.is_some())
+            && !asked
+            && editor.text().is_empty()
+            && !editor.is_commanded()
+            && wanted.is_none();
+        let own = self.desk.asking.as_ref().map(Asking::prompt);
+        let prompt = match (wanted, own) {
+            (Some(wanted), _) => format!("search {wanted} › "),
+            _ if asked => approval::PROMPT_OF_KEYS.to_owned(),
+            _ if editor.is_commanded() => COMMANDED.to_owned(),
+            (None, Some(own)) => own,
+            (None, None) => PROMPT.to_owned(),
+        };
+        (!hidden).then(|| Line {
+            prompt,
+            text: editor.text().to_owned(),
+            cursor: editor.cursor(),
+        })
+    }
+
+    /// What goes on now, in rows.
+    fn beside(&self) -> Vec<String> {
+        let mut beside = match self.desk.is_busy() {
+            true => self.transcript.running(units::now()),
+            false => Vec::new(),
+        };
+        beside.extend(self.cast.unfinished());
+        if let Some(own) = &self.own {
+            beside.extend(own.rows(self.console.terminal.width, self.console.out_style()));
+        }
+        beside
     }
 
     /// What may be printed of a text that goes on: for who listens only lines that have ended.
