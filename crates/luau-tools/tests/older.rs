@@ -253,5 +253,8 @@ async fn a_library_that_is_no_script_harms_only_who_requires_it() {
     let said = |index: usize| got[index].as_str().unwrap().to_owned();
     assert_eq!(got[0], json!(1));
     assert!(said(1).contains("libs/bad.luau:2: "), "{got}");
-    assert!(said(2).contains("libs/long.luau: the text has more than"), "{got}");
+    assert!(
+        said(2).contains("libs/long.luau: the text has more than"),
+        "{got}"
+    );
 }

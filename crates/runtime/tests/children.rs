@@ -2,6 +2,7 @@
 //! over, and whatever stops the one stops the other.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -254,6 +255,42 @@ async fn an_interrupt_reaches_the_child() {
     assert!(text.contains("I look"), "{text}");
     say(&session, "go on").await;
     assert_eq!(until_finished(&session, 2).await, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_one_in_the_background_and_asks_no_model_again() {
+    let gates = [Gate::closed(), Gate::closed()];
+    let world = World::new([
+        delegate("call_1", true),
+        Answer::text("I look").then_stall(&gates[0]),
+        Answer::text("I look").then_stall(&gates[1]),
+        Answer::text("well"),
+    ]);
+    let session = world.new_session().await;
+    say(&session, "find it meanwhile").await;
+    let begun = Cell::new(0);
+    until(&session, |event| {
+        begun.set(begun.get() + usize::from(matches!(event, RuntimeEvent::TextDelta(_))));
+        begun.get() == 2
+    })
+    .await;
+    // Both are asked at the same time; which first is not said.
+    let is_child = world.model.requests()[1].system[0].starts_with("You look things up");
+    gates[usize::from(is_child)].open();
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    session.interrupt(None).await.unwrap();
+    let interrupted = |event: &RuntimeEvent| matches!(event, RuntimeEvent::RunFinished(finished) if finished.status == RunStatus::Interrupted);
+    assert_ne!(
+        until(&session, interrupted).await,
+        Some(fixture::agent_state_id())
+    );
+    say(&session, "go on").await;
+    assert_eq!(until_finished(&session, 2).await, RunStatus::Completed);
+    let requests = world.model.requests();
+    assert_eq!(requests.len(), 4, "who stops an agent wants no answer to that");
+    assert!(said(&requests[3]).contains("go on"));
+    let known = serde_json::to_string(&requests[3].messages).unwrap();
+    assert!(known.contains("in the background has ended"), "{known}");
 }
 
 #[tokio::test]

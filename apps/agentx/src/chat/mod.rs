@@ -289,7 +289,7 @@ impl<'a> Chat<'a> {
         if self.question().is_some() && !self.company.has_others() {
             return self.refuse("nobody can answer any more").await;
         }
-        Ok(if self.desk.is_busy() {
+        Ok(if self.desk.is_busy() || self.cast.is_at_work() {
             Flow::On
         } else {
             Flow::Leave(Exit::Ok)

@@ -106,7 +106,7 @@ impl Chat<'_> {
                 Ok(Flow::On)
             }
             Edited::Interrupt => self.stop().await,
-            Edited::Escape if self.desk.is_busy() && !self.desk.stopping => self.stop().await,
+            Edited::Escape if self.works() && !self.desk.stopping => self.stop().await,
             Edited::Escape => Ok(Flow::On),
             Edited::Leave => Ok(Flow::Leave(Exit::Ok)),
             Edited::Clear => {
@@ -252,12 +252,12 @@ impl Chat<'_> {
         Ok(Flow::On)
     }
 
-    /// Prints what the person said, where the terminal has not done so.
+    /// Prints what the person said, all of it, where the terminal has not done so.
     fn echo(&mut self, text: &str) {
         if matches!(self.face, Face::Lines { eager: true }) {
             return;
         }
-        let said = conversation::said_in_short(text, self.console.out_style());
+        let said = conversation::said(text, self.console.out_style());
         self.transcript.in_passing(&said);
     }
 
@@ -325,9 +325,14 @@ impl Chat<'_> {
         .await
     }
 
+    /// Whether something can be stopped: the agent, or one that it made and that works in the background.
+    fn works(&self) -> bool {
+        self.desk.is_busy() || self.cast.is_at_work()
+    }
+
     /// Stops what runs; leaves when nothing does, or when the person asks again.
     pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
-        if !self.desk.is_busy() || self.desk.stopping {
+        if !self.works() || self.desk.stopping {
             return Ok(Flow::Leave(if self.desk.is_busy() {
                 Exit::Interrupted
             } else {
@@ -339,7 +344,7 @@ impl Chat<'_> {
         };
         let session = session.clone();
         self.take_all_back().await;
-        self.desk.stopping = true;
+        self.desk.stopping = self.desk.is_busy();
         let reason = Some("the person stopped it".into());
         if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
             self.complain(&error);

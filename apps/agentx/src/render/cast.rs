@@ -37,6 +37,7 @@ struct Member {
     line: String,
     gone: bool,
     is_child: bool,
+    at_work: bool,
 }
 
 impl Cast {
@@ -109,7 +110,12 @@ impl Cast {
         let Some(member) = self.members.get_mut(id) else {
             return main.event(&envelope.event);
         };
-        member.gone |= matches!(envelope.event, RuntimeEvent::AgentDestroyed(_));
+        match &envelope.event {
+            RuntimeEvent::AgentDestroyed(_) => (member.gone, member.at_work) = (true, false),
+            RuntimeEvent::RunStarted(_) => member.at_work = true,
+            RuntimeEvent::RunFinished(_) => member.at_work = false,
+            _ => {}
+        }
         member.transcript.set_time(envelope.at);
         member.transcript.event(&envelope.event);
         member.tell(main, self.apart);
@@ -147,9 +153,16 @@ impl Cast {
             line: String::new(),
             gone: false,
             is_child,
+            at_work: false,
         });
         // Something may be known of it before its name is.
         (member.label, member.is_child) = (label, is_child);
+    }
+
+    /// Whether an agent that another one made is at work.
+    pub(crate) fn is_at_work(&self) -> bool {
+        let mut members = self.members.values();
+        members.any(|member| member.is_child && member.at_work)
     }
 
     /// What others are saying, each in the line that has not ended.

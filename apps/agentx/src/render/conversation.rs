@@ -109,7 +109,7 @@ pub(crate) fn said(text: &str, style: Style) -> String {
     said_in(&clean(text), style)
 }
 
-/// What the person said, in a chat: of a long paste the beginning and the end, and how much is between them.
+/// What a person said before, or elsewhere: of a long paste the beginning and the end, and how much is between them.
 pub(crate) fn said_in_short(text: &str, style: Style) -> String {
     let text = clean(text);
     let lines: Vec<&str> = text.lines().collect();

@@ -99,6 +99,9 @@ pub(crate) struct InputQueue {
     waiting: VecDeque<Input>,
     /// Those that join the run under way before its next model call.
     steering: Vec<Input>,
+    /// What is known to the next run, and opens none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kept: Vec<Arc<Message>>,
     /// Why no run will be opened any more.
     closed: Option<String>,
 }
@@ -113,6 +116,16 @@ impl InputQueue {
     /// Keeps an input for the next model call, whichever run makes it.
     pub(crate) fn steer(&mut self, input: Input) {
         self.steering.push(input);
+    }
+
+    /// Keeps a message until a run is opened by something else.
+    pub(crate) fn keep(&mut self, message: Arc<Message>) {
+        self.kept.push(message);
+    }
+
+    /// The messages that were kept for the run that is opened now.
+    pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
+        std::mem::take(&mut self.kept)
     }
 
     /// Takes an input out, wherever it waits.

@@ -294,7 +294,7 @@ impl ReactAgent {
         };
         step.act_in(run_id, ActionBody::CloseAgent(close));
         let Some(call) = &child.call else {
-            self.background_answer(&child, said, step);
+            self.background_answer(&child, said, status, step);
             return;
         };
         let waits = |stage: &CallStage| matches!(stage, CallStage::Delegated { .. });
@@ -308,8 +308,9 @@ impl ReactAgent {
         }
     }
 
-    /// What an agent in the background came to is an input: it joins the run under way, or opens one.
-    fn background_answer(&mut self, child: &Child, said: String, step: &mut Step<'_>) {
+    /// What an agent in the background came to is an input: it joins the run under way, or opens one. Who stops an agent wants no
+    /// answer to that: it is known to the next run.
+    fn background_answer(&mut self, child: &Child, said: String, status: RunStatus, step: &mut Step<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("answer_{}", child.id.as_str())),
             role: Role::User,
@@ -319,7 +320,10 @@ impl ReactAgent {
             ))],
         };
         let input = Input::new(message, step);
-        if self.course.is_free() {
+        let goes_on = self.course.active().is_some() && !self.course.is_stopping();
+        if status == RunStatus::Interrupted && !goes_on {
+            self.course.inputs.keep(input.message);
+        } else if self.course.is_free() {
             self.start_run(input, step);
         } else {
             self.course.inputs.steer(input);

@@ -206,6 +206,9 @@ impl ReactAgent {
 
     fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
         let message = self.course.open(input, self.config.limits.max_wall_ms, step);
+        for kept in self.course.inputs.take_kept() {
+            self.say(kept, step);
+        }
         self.say(message, step);
         self.call_model(step);
     }

@@ -44,9 +44,10 @@ impl ReactAgent {
         }
     }
 
-    /// Stops what runs. The first cause counts.
+    /// Stops what runs, agents in the background too. The first cause counts.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
         if self.course.active().is_none() {
+            self.interrupt_children(step);
             return self.cancel_condensing(step);
         }
         let Some(run) = self.course.active().filter(|run| run.pending.stop.is_none()) else {

@@ -171,7 +171,11 @@ fn code_has_its_colours_while_it_is_written() {
     let keyword = live[0].spans.iter().find(|span| span.text.trim() == "let");
     assert_eq!(keyword.map(|span| span.style), Some(Theme::dark().keyword));
     markdown.push("y");
-    assert_eq!(markdown.live()[0].text().trim(), "let b = \"xy", "no letter waits");
+    assert_eq!(
+        markdown.live()[0].text().trim(),
+        "let b = \"xy",
+        "no letter waits"
+    );
     markdown.push(" and its end");
     let live = markdown.live();
     let string = live[0].spans.iter().find(|span| span.text.ends_with("end"));
@@ -179,7 +183,10 @@ fn code_has_its_colours_while_it_is_written() {
     markdown.push("\";\nif");
     let live = markdown.live();
     assert_eq!(live[0].text().trim(), "if");
-    assert_eq!(live[0].spans.last().map(|span| span.style), Some(Theme::dark().keyword));
+    assert_eq!(
+        live[0].spans.last().map(|span| span.style),
+        Some(Theme::dark().keyword)
+    );
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub(crate) struct Ending {
     refused: u32,
     partial: String,
     finished: bool,
+    cut_off: bool,
 }
 
 impl Ending {
@@ -38,7 +39,13 @@ impl Ending {
             refused: 0,
             partial: String::new(),
             finished: false,
+            cut_off: false,
         }
+    }
+
+    /// All that is under way is told to stop.
+    pub(crate) fn stopping(&mut self) {
+        self.cut_off = self.finished;
     }
 
     /// Whether the run is over.
@@ -106,6 +113,8 @@ impl Ending {
                 let message = format!("{calls} refused because nobody could be asked");
                 error(Exit::Denied, "approval_needed", &message)
             }
+            // What went on behind it was stopped.
+            (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
             (Some(RunStatus::Completed), _) => return None,
             (Some(RunStatus::TimedOut), _) => error(
                 Exit::Limit,

@@ -231,6 +231,7 @@ impl Headless {
                     if self.signal.replace(exit).is_some() {
                         break;
                     }
+                    self.ending.stopping();
                     self.stop().await?;
                 }
             }
@@ -252,14 +253,14 @@ impl Headless {
         Ok(())
     }
 
-    /// Whether another input waits, or its run is under way.
+    /// Whether another input waits, or its run is under way, or an agent in the background is at work.
     async fn has_more(&self) -> Result<bool, CliError> {
         if !self.is_onward || self.signal.is_some() {
             return Ok(false);
         }
         let state = self.session.state().await?;
         let is_last = state.run.is_some_and(|run| run.run_id == self.run_id);
-        Ok(!is_last || !state.queued.is_empty())
+        Ok(!is_last || !state.queued.is_empty() || self.cast.is_at_work())
     }
 
     /// Puts the questions that were open when the session was opened.
@@ -306,6 +307,8 @@ impl Headless {
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
                 self.stop().await?;
             }
+            // It may go on behind the run, and what it comes to begins another one.
+            RuntimeEvent::AgentStarted(started) => self.is_onward |= started.parent.is_some(),
             _ => {}
         }
         if self.is_onward {

@@ -34,9 +34,7 @@ fn a_paste_of_5000_lines() {
             .filter_map(|row| row.find("entry ").map(|at| &row[at..]));
         let entries: Vec<&str> = entries.map(|entry| &entry[..10]).collect();
         let expected: Vec<&str> = text.iter().map(|line| &line[..10]).collect();
-        let (head, tail) = (&expected[..12], &expected[expected.len() - 4..]);
-        assert_eq!(entries, [head, tail].concat(), "both ends once, in order");
-        chat.each_once(["… 4984 lines …"]);
-        shots.all(&mut chat)
+        assert_eq!(entries, expected, "each line once, in order");
+        shots.all(&mut chat).without("entry ", 3)
     });
 }
