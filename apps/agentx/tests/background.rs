@@ -5,6 +5,7 @@
 
 mod common;
 #[path = "common/serving.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
 mod serving;
 
 use std::process::Stdio;
