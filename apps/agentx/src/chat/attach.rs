@@ -62,19 +62,19 @@ impl Chat<'_> {
 
 fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     let size = path.metadata().map_err(|error| format!("{name}: {error}"))?.len();
-    let picture = picture_type(path);
-    let most = if picture.is_some() {
-        LARGEST_PICTURE
-    } else {
-        LONGEST_TEXT
-    };
+    let is_picture = named_as_picture(path);
+    let most = if is_picture { LARGEST_PICTURE } else { LONGEST_TEXT };
     if size > most {
         return Err(format!(
             "{name} has {size} bytes, and at most {most} go along; name it without the @, and the agent can read what it needs"
         ));
     }
     let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
-    if let Some(media_type) = picture {
+    if is_picture {
+        // A request with something else in a picture's place is refused, and so is every later one of that conversation.
+        let media_type = picture_type(&bytes).ok_or_else(|| {
+            format!("{name} is named like a picture, and holds none that models take (png, jpeg, gif, webp)")
+        })?;
         return Ok(ContentPart::Image(MediaPart {
             media_type: media_type.to_owned(),
             source: MediaSource::Base64(base64::engine::general_purpose::STANDARD.encode(bytes)),
@@ -90,15 +90,22 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     )))
 }
 
-fn picture_type(path: &Path) -> Option<&'static str> {
-    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-    Some(match extension.as_str() {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        _ => return None,
+fn named_as_picture(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["png", "jpg", "jpeg", "gif", "webp"].contains(&extension.to_ascii_lowercase().as_str())
     })
+}
+
+/// What a picture is, by how it begins: names are often wrong.
+fn picture_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -109,7 +116,7 @@ mod tests {
     fn files_go_along_once_and_words_stay_words() {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("a.txt"), "one\ntwo\n").unwrap();
-        std::fs::write(place.path().join("b.png"), [0x89, 0x50]).unwrap();
+        std::fs::write(place.path().join("b.png"), b"\x89PNG\r\n\x1a\n").unwrap();
         std::fs::write(place.path().join("c.bin"), [0xff, 0xfe]).unwrap();
         let parts = content("see @a.txt, @b.png and @a.txt of @ada", place.path()).unwrap();
         assert_eq!(parts.len(), 3);
@@ -118,6 +125,15 @@ mod tests {
             Some("\n\n<file path=\"a.txt\">\none\ntwo\n</file>")
         );
         assert!(matches!(&parts[2], ContentPart::Image(media) if media.media_type == "image/png"));
+        std::fs::write(place.path().join("d.png"), b"\xff\xd8\xff\xe0").unwrap();
+        let parts = content("@d.png", place.path()).unwrap();
+        assert!(matches!(&parts[1], ContentPart::Image(media) if media.media_type == "image/jpeg"));
+        std::fs::write(place.path().join("e.png"), "no picture").unwrap();
+        assert!(
+            content("@e.png", place.path())
+                .unwrap_err()
+                .contains("holds none that models take")
+        );
         assert!(
             content("@c.bin", place.path())
                 .unwrap_err()
