@@ -16,6 +16,7 @@ use serving::Running;
 const SCRIPT: &str = r#"
 - { system: "You look.*", result: "*", say: The hill is empty. }
 - { system: "You look.*", call: { tool: bash, input: { command: "until [ -e seen ]; do sleep 0.01; done" } } }
+- { system: "You ask.*", input: "thanks", say: Not at all. }
 - { system: "You ask.*", input: "*in the background has ended*", say: Nobody is there. }
 - { system: "You ask.*", result: "*", say: The scout is on its way. }
 - { system: "You ask.*", call: { tool: delegate, input: { agent: scout, input: look, background: true } } }
@@ -72,4 +73,22 @@ fn who_works_in_the_background_is_stopped_with_the_run() {
     let result = result(&out);
     assert_eq!(result["text"], "The scout is on its way.", "{out}");
     assert_eq!(result["exit_code"], 130, "{out}");
+}
+
+#[test]
+fn who_was_sent_off_before_a_crash_is_heard_by_the_next_run() {
+    let sandbox = Sandbox::new();
+    sent_off(&sandbox).kill();
+    let ran = sandbox.run(&[
+        "run",
+        "--last",
+        "--yes",
+        "--output-format",
+        "stream-json",
+        "thanks",
+    ]);
+    // What the killed process had started waits no longer.
+    sandbox.write("ws/seen", "");
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("in the background has ended"), "{ran}");
 }

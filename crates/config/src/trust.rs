@@ -85,9 +85,15 @@ fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Writes a file whole or not at all, with the permissions that it had (for a new one: only its owner's).
+/// Writes a file whole or not at all, with the permissions that it had (for a new one: only its owner's). A link stays one: what it
+/// leads to is written. What is no file, such as a device, stays what it is.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let failed = |error: std::io::Error| ConfigError::file(path, error);
+    let real = std::fs::canonicalize(path);
+    let path = real.as_deref().unwrap_or(path);
+    if std::fs::metadata(path).is_ok_and(|what| !what.is_file()) {
+        return Err(failed(std::io::Error::other("it is no file")));
+    }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.new", std::process::id()));
     let temporary = PathBuf::from(temporary);
@@ -227,5 +233,19 @@ mod tests {
         let (none, some) = (Value::Nothing, Value::Millis(1_000));
         assert!(is_stricter(&path, &some, &none) && is_stricter(&path, &none, &none));
         assert!(!is_stricter(&path, &none, &some));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_one_and_a_device_what_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (real, link) = (folder.path().join("real.yaml"), folder.path().join("config.yaml"));
+        std::fs::write(&real, "a").expect("a file");
+        std::os::unix::fs::symlink(&real, &link).expect("a link");
+        replace_file(&link, b"b").expect("it is written");
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&real).expect("it is there"), b"b");
+        let folder = replace_file(folder.path(), b"c").expect_err("it is no file");
+        assert!(folder.to_string().contains("it is no file"), "{folder}");
     }
 }

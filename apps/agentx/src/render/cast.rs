@@ -81,6 +81,10 @@ impl Cast {
         {
             self.admit(id, &started.name, started.parent.is_some());
         }
+        let id = envelope.agent_state_id.as_ref();
+        if let Some(member) = id.and_then(|id| self.members.get_mut(id)) {
+            member.stands(&envelope.event);
+        }
     }
 
     /// Shows reasoning so from here on.
@@ -110,12 +114,7 @@ impl Cast {
         let Some(member) = self.members.get_mut(id) else {
             return main.event(&envelope.event);
         };
-        match &envelope.event {
-            RuntimeEvent::AgentDestroyed(_) => (member.gone, member.at_work) = (true, false),
-            RuntimeEvent::RunStarted(_) => member.at_work = true,
-            RuntimeEvent::RunFinished(_) => member.at_work = false,
-            _ => {}
-        }
+        member.stands(&envelope.event);
         member.transcript.set_time(envelope.at);
         member.transcript.event(&envelope.event);
         member.tell(main, self.apart);
@@ -185,6 +184,16 @@ impl Cast {
 }
 
 impl Member {
+    /// Whether it is at work, and whether it is gone.
+    fn stands(&mut self, event: &RuntimeEvent) {
+        match event {
+            RuntimeEvent::AgentDestroyed(_) => (self.gone, self.at_work) = (true, false),
+            RuntimeEvent::RunStarted(_) => self.at_work = true,
+            RuntimeEvent::RunFinished(_) => self.at_work = false,
+            _ => {}
+        }
+    }
+
     /// Says the lines that have ended.
     fn tell(&mut self, main: &mut Transcript, apart: bool) {
         for piece in self.transcript.take() {
@@ -201,195 +210,4 @@ impl Member {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-    use agentx::types::{
-        AgentStarted, Draft, MessageStop, RunFinished, RunId, RunStatus, SessionId, Source, StopReason,
-        TextDelta, Timestamp, ToolCallRequested, ToolCompleted, ToolExecuting, Usage,
-    };
-    use serde_json::json;
-
-    use super::super::transcript::Piece;
-    use super::*;
-
-    fn envelope(agent: &str, event: impl Into<RuntimeEvent>) -> Envelope<RuntimeEvent> {
-        let draft = Draft::new(Source::Agent, Some(agent.into()), event);
-        draft.into_envelope(SessionId::new("ses_1"), 1, Timestamp(1))
-    }
-
-    fn started(name: &str, parent: Option<&str>) -> AgentStarted {
-        AgentStarted {
-            name: name.into(),
-            parent: parent.map(Into::into),
-            routes: false,
-        }
-    }
-
-    fn text(text: &str) -> TextDelta {
-        TextDelta { text: text.into() }
-    }
-
-    fn stop() -> MessageStop {
-        MessageStop {
-            message_id: "msg_1".into(),
-            stop_reason: StopReason::EndTurn,
-            usage: Usage::default(),
-        }
-    }
-
-    fn done(id: &str, name: &str) -> ToolCompleted {
-        ToolCompleted {
-            tool_call_id: id.into(),
-            name: name.into(),
-            duration_ms: 5,
-            details: None,
-        }
-    }
-
-    fn finished() -> RunFinished {
-        RunFinished {
-            run_id: RunId::new("run_1"),
-            status: RunStatus::Completed,
-            reason: None,
-            iterations: 0,
-        }
-    }
-
-    /// A parent gives work to a scout, who reads a file; both speak at once.
-    fn a_delegation() -> Vec<Envelope<RuntimeEvent>> {
-        let order = ToolCallRequested {
-            tool_call_id: "c1".into(),
-            name: "delegate".into(),
-            input: json!({"agent": "scout", "input": "look"}),
-        };
-        let reads = ToolExecuting {
-            tool_call_id: "c2".into(),
-            name: "read".into(),
-            input: json!({"path": "a.txt"}),
-        };
-        vec![
-            envelope("a", started("main", None)),
-            envelope("a", text("I ask.\n")),
-            envelope("a", order),
-            envelope("b", started("scout", Some("a"))),
-            envelope("b", text("Let me ")),
-            envelope("b", text("see.\nAnd")),
-            envelope("b", reads),
-            envelope("b", done("c2", "read")),
-            envelope("b", text("Found it.")),
-            envelope("b", stop()),
-            envelope("b", finished()),
-            envelope("a", done("c1", "delegate")),
-            envelope("a", text("It is there.")),
-            envelope("a", stop()),
-        ]
-    }
-
-    fn show(cast: &mut Cast, style: Style) -> Vec<Piece> {
-        let mut main = Transcript::new(style, 80);
-        for event in a_delegation() {
-            cast.event(&mut main, &event);
-        }
-        cast.end_lines(&mut main);
-        main.take()
-    }
-
-    fn joined(pieces: &[Piece]) -> String {
-        pieces.iter().map(|piece| piece.text.as_str()).collect()
-    }
-
-    #[test]
-    fn others_stand_beside_under_their_names() {
-        let mut cast = Cast::new(Style::default(), 80);
-        let shown = show(&mut cast, Style::default());
-        assert_eq!(
-            joined(&shown),
-            "I ask.\n● delegate  {\"agent\":\"scout\",\"input\":\"look\"}\nscout │ Let me see.\nscout │ And\n\
-             scout │ ● read  a.txt\nscout │   └ ✓ 0.0s\nscout │ Found it.\n  └ ✓ 0.0s\nIt is there.\n"
-        );
-        let answers = shown.iter().filter(|piece| piece.lane == Lane::Answer);
-        let answer: String = answers.map(|piece| piece.text.as_str()).collect();
-        assert_eq!(
-            answer, "I ask.\nIt is there.\n",
-            "what others say is no part of the answer"
-        );
-    }
-
-    #[test]
-    fn a_line_that_streams_can_be_seen_before_it_ends() {
-        let mut cast = Cast::new(Style::default(), 80);
-        let mut main = Transcript::new(Style::default(), 80);
-        let mut seen = Vec::new();
-        for event in a_delegation() {
-            cast.event(&mut main, &event);
-            seen.extend(cast.unfinished());
-        }
-        assert!(seen.contains(&"scout │ Let me ".to_owned()), "{seen:?}");
-        assert!(cast.unfinished().is_empty());
-    }
-
-    #[test]
-    fn all_of_them_apart() {
-        let shown = show(&mut Cast::new(Style::default(), 80).apart(true), Style::default());
-        assert!(shown.iter().all(|piece| piece.lane == Lane::Answer));
-        let text = joined(&shown);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.first(), Some(&"main │ I ask."));
-        assert_eq!(lines.last(), Some(&"main │ It is there."));
-        assert!(
-            lines
-                .iter()
-                .all(|line| line.starts_with("main │ ") || line.starts_with("scout │ "))
-        );
-    }
-
-    #[test]
-    fn who_spoke_before_it_said_its_name_has_it() {
-        let mut cast = Cast::new(Style::default(), 80).apart(true).with_first("main");
-        let mut main = Transcript::new(Style::default(), 80);
-        cast.event(&mut main, &envelope("a", text("One.\n")));
-        cast.event(&mut main, &envelope("a", started("story", None)));
-        cast.event(&mut main, &envelope("a", text("Two.\n")));
-        cast.meet(&envelope("b", started("scout", Some("a"))));
-        let said = envelope("b", text("Three.\n"));
-        cast.event(&mut main, &said);
-        assert!(cast.is_of_another(&said) && !cast.is_of_another(&envelope("a", text(""))));
-        assert_eq!(
-            joined(&main.take()),
-            "main │ One.\nstory │ Two.\nscout │ Three.\n"
-        );
-    }
-
-    #[test]
-    fn a_name_keeps_its_colour() {
-        let style = Style {
-            color: true,
-            ..Style::default()
-        };
-        let shown = joined(&show(&mut Cast::new(style, 80), style));
-        let again = joined(&show(&mut Cast::new(style, 80), style));
-        let label = style.agent(0, "scout │");
-        assert!(label.starts_with("\u{1b}["), "{label}");
-        assert!(shown.contains(&label) && shown == again, "{shown}");
-    }
-
-    #[test]
-    fn who_is_alone_has_no_name() {
-        let events = [
-            envelope("a", started("main", None)),
-            envelope("a", text("Hello")),
-            envelope("a", stop()),
-        ];
-        let (mut cast, mut main) = (
-            Cast::new(Style::default(), 80),
-            Transcript::new(Style::default(), 80),
-        );
-        let mut alone = Transcript::new(Style::default(), 80);
-        for event in &events {
-            cast.event(&mut main, event);
-            alone.event(&event.event);
-        }
-        assert_eq!(main.take(), alone.take());
-    }
-}
+mod tests;

@@ -286,6 +286,8 @@ impl Headless {
         };
         if envelope.seq <= self.shown_from {
             self.cast.meet(envelope);
+            // One that is at work from before comes back behind the run as one does that this run makes.
+            self.is_onward |= self.cast.is_at_work();
             return Ok(());
         }
         if self.frames {
@@ -334,7 +336,11 @@ impl Headless {
             && self.agent == envelope.agent_state_id
         {
             self.run_id.clone_from(&started.run_id);
-            self.ending = Ending::new(started.run_id.clone());
+            let before = std::mem::replace(&mut self.ending, Ending::new(started.run_id.clone()));
+            if !self.live && !before.result.text.is_empty() {
+                // Only the last answer is what the command comes to.
+                self.transcript.aside(&before.result.text);
+            }
         }
     }
 
