@@ -38,30 +38,30 @@ impl Chat<'_> {
                 return None;
             }
         };
-        let Some(pattern) = &answer.pattern else {
-            let kept = question.suggested.clone();
-            if let Some(why) = still_asked(&config, &kept, &question.name, &question.input) {
-                let text = format!("  the like will be asked about all the same: {}", visible(&why));
-                self.transcript.aside(&self.console.out_style().dim(&text));
-            }
-            return Some(kept);
+        let kept = match &answer.pattern {
+            None => Ok(question.suggested.clone()),
+            Some(pattern) => with_pattern(
+                &question.suggested,
+                pattern,
+                &config,
+                &question.name,
+                &question.input,
+            ),
         };
-        let rule = with_pattern(
-            &question.suggested,
-            pattern,
-            &config,
-            &question.name,
-            &question.input,
-        );
-        match rule {
-            Ok(rule) => Some(rule),
+        let rule = match kept {
+            Ok(rule) => rule,
             Err(other) => {
                 let what = format!("the rule {other} would not allow this call; nothing is decided yet");
                 let text = self.console.out_style().bad(&visible(&what));
                 self.transcript.aside(&text);
-                None
+                return None;
             }
+        };
+        if let Some(why) = still_asked(&config, &rule, &question.name, &question.input) {
+            let text = format!("  the like will be asked about all the same: {}", visible(&why));
+            self.transcript.aside(&self.console.out_style().dim(&text));
         }
+        Some(rule)
     }
 
     /// `always` holds for later sessions too: the rule goes into the person's own file.

@@ -68,3 +68,20 @@ fn a_key_answers_at_once_and_only_what_was_seen() {
     chat.each_once(["path: b.txt", "allowed once", "path: c.txt"]);
     assert!(world.path("b.txt").exists() && !world.path("c.txt").exists());
 }
+
+#[test]
+fn a_rule_that_is_of_no_effect_is_said_to_be_so_with_the_pattern_that_was_written() {
+    let call = Part::Call("bash", json!({ "command": "rm -rf build" }));
+    let world = World::configured(
+        vec![vec![call], vec![Part::Say("It is gone.".into())]],
+        "rules:\n  - { effect: ask, tool: bash, argument: \"rm *\" }\n",
+    );
+    let mut chat = Stage::chat(&world, &[], 80);
+    chat.say("clean up");
+    chat.wait_for_question();
+    chat.say("s rm -rf *");
+    chat.wait_for_words("the like will be asked about all the same: the rule");
+    chat.wait_for("It is gone.");
+    chat.wait_for_prompt();
+    chat.leave();
+}
