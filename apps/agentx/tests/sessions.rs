@@ -162,7 +162,7 @@ fn what_sessions_came_to() {
         .to_string()
         .lines()
         .filter(|line| {
-            !["stored ", "events ", "tokens "]
+            !["stored ", "blobs ", "events ", "tokens "]
                 .iter()
                 .any(|name| line.starts_with(name))
         })

@@ -52,12 +52,13 @@ fn render(stats: &SessionStats, is_one: bool, width: usize) -> String {
     row("tokens", units::usage(&stats.usage));
     row("cost", units::money(stats.cost));
     if let Some(stored) = &stats.stored {
-        let blobs = match stored.blobs {
-            0 => String::new(),
-            1 => format!(", and 1 blob of {}", units::bytes(stored.blob_bytes)),
-            n => format!(", and {n} blobs of {}", units::bytes(stored.blob_bytes)),
-        };
-        row("stored", format!("{}{blobs}", units::bytes(stored.facts)));
+        row("stored", units::bytes(stored.facts));
+        if stored.blobs > 0 {
+            row(
+                "blobs",
+                format!("{}, {}", stored.blobs, units::bytes(stored.blob_bytes)),
+            );
+        }
         if let Some(database) = stored.database.filter(|_| !is_one) {
             row("database", units::bytes(database));
         }
@@ -81,4 +82,32 @@ fn render(stats: &SessionStats, is_one: bool, width: usize) -> String {
         text.push_str(&table(&rows, width));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx::runtime::StoredSize;
+
+    #[test]
+    fn what_is_stored_is_whole_in_a_narrow_terminal() {
+        let stored = StoredSize {
+            facts: 132_813,
+            blobs: 77,
+            blob_bytes: 3_250_586,
+            database: Some(9_437_184),
+        };
+        let stats = SessionStats {
+            stored: Some(stored),
+            ..SessionStats::default()
+        };
+        let text = render(&stats, false, 40);
+        let said: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert!(said.contains(&vec!["stored", "129.7", "KiB"]), "{text}");
+        assert!(said.contains(&vec!["blobs", "77,", "3.1", "MiB"]), "{text}");
+        assert!(said.contains(&vec!["database", "9.0", "MiB"]), "{text}");
+    }
 }
