@@ -113,10 +113,8 @@ fn insert_first(text: &str, rule: &str, key: &Key, list: &Node) -> Option<String
             let item_line = index_of(item.at.line)?;
             let indent = line_of(item_line)?.split_once('-')?.0;
             let line = format!("{indent}- {rule}\n");
-            indent
-                .trim()
-                .is_empty()
-                .then(|| insert_line(text, item_line, &line))
+            let place = above_comments(text, key_line + 1, item_line);
+            indent.trim().is_empty().then(|| insert_line(text, place, &line))
         }
         ("", None) => Some(insert_line(
             &with_newline(text),
@@ -131,6 +129,15 @@ fn insert_first(text: &str, rule: &str, key: &Key, list: &Node) -> Option<String
         }
         _ => None,
     }
+}
+
+/// The first of the lines of comments right above a line: they are about it. Not above `top`.
+fn above_comments(text: &str, top: usize, line: usize) -> usize {
+    let lines: Vec<&str> = text.lines().take(line).collect();
+    let above = lines.get(top..).unwrap_or_default().iter().rev();
+    line - above
+        .take_while(|line| line.trim_start().starts_with('#'))
+        .count()
 }
 
 /// Lines count from 1 in positions, from 0 here.
@@ -181,8 +188,14 @@ mod tests {
         assert_eq!(added(text), format!("{text}rules:\n  - {LINE}\n"));
         let text = "rules: # these\n    # first\n    - effect: deny\n      tool: write\nmodel: x\n";
         let want = format!(
-            "rules: # these\n    # first\n    - {LINE}\n    - effect: deny\n      tool: write\nmodel: x\n"
+            "rules: # these\n    - {LINE}\n    # first\n    - effect: deny\n      tool: write\nmodel: x\n"
         );
+        assert_eq!(added(text), want);
+        let text = "rules:\n  # all of them\n\n# why\n  # so\n  - {effect: ask, tool: a}\n  # b\n  - {effect: ask, tool: b}\n";
+        let want = text.replace("# why", &format!("  - {LINE}\n# why"));
+        assert_eq!(added(text), want, "a comment stays with what it is about");
+        let text = "# mine\nrules:\n- {effect: ask, tool: a}\n";
+        let want = text.replace("rules:\n", &format!("rules:\n- {LINE}\n"));
         assert_eq!(added(text), want);
         assert_eq!(
             added("rules:\nmodel: x\n"),
