@@ -11,12 +11,15 @@ use super::{Call, text};
 /// The most messages of one request.
 const MAX_MESSAGES: usize = 1_000;
 
-/// The model that a script names, if it may ask it. No name is the model of the agent that calls.
+/// The model that a script names, if it may ask it. No name is the model of the agent that calls, for scripts that may ask any.
 pub(crate) fn model(call: &Call, name: &str) -> Result<(ModelSpec, ModelParams), EffectError> {
     let own = call.context.journal.caller().config.as_deref();
     if name.is_empty() {
         let own =
             own.ok_or_else(|| EffectError::new("not_found", "no model is named, and no agent calls"))?;
+        if call.grants.models.is_empty() {
+            call.grants.model(&own.model.id)?;
+        }
         return Ok((own.model.clone(), own.params.clone()));
     }
     call.grants.model(name)?;
