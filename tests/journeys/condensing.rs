@@ -157,6 +157,26 @@ fn a_summary_that_takes_too_long_is_stopped_with_the_run() {
 }
 
 #[test]
+fn a_summary_is_shown_before_a_model_was_asked_with_it() {
+    let (world, _) = world(0, |_| false);
+    let long = "much is to be said about this ".repeat(40);
+    let mut chat = world.talk(&["chat"]);
+    for number in 1..=4 {
+        chat.types(&format!("{number} {long}"));
+        chat.says("all is printed", number);
+    }
+    chat.types("/compact");
+    chat.says("/compact undo takes it back", 1);
+    chat.types_no_more();
+    chat.end().exits(0);
+    let listed = world.run(&["sessions", "list", "--json"]).exits(0);
+    let listed: Value = serde_json::from_str(&listed.out).unwrap();
+    let session = listed[0]["session_id"].as_str().unwrap();
+    let summary = world.run(&["context", session, "--summary", "1"]).exits(0);
+    assert_eq!(summary.out.trim(), SUMMARY, "{summary}");
+}
+
+#[test]
 fn a_chat_condenses_when_it_is_told_to_and_takes_it_back() {
     let (world, requests) = world(0, |_| false);
     let long = "much is to be said about this ".repeat(40);

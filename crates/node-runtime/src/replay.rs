@@ -65,7 +65,7 @@ pub(crate) struct Asked {
     pub(crate) seq: u64,
     /// The request.
     pub(crate) request: Arc<ModelRequest>,
-    /// What is condensed in it.
+    /// What is condensed in it, and what has been since.
     pub(crate) condensed: Vec<CondensedRange>,
     /// What fills the window of that agent by then.
     pub(crate) fill: Option<WindowFill>,
@@ -109,13 +109,21 @@ pub(crate) async fn request_at(
         let what = format!("no model was called in {session} up to event {end}");
         return Err(RuntimeError::Refused(what));
     };
-    let react = fold.agent(&agent).and_then(|agent| agent.react());
+    let now = fold.agent(&agent);
+    let react = now.and_then(|agent| agent.react());
     Ok(Asked {
         seq,
         request,
-        condensed,
+        condensed: with_later(condensed, now.map(|agent| agent.condensed()).unwrap_or_default()),
         fill: react.map(|react| react.filled(fold.last_seq())),
     })
+}
+
+/// What was condensed in a request, and the summaries that came after it: those are there to be read, too.
+fn with_later(mut then: Vec<CondensedRange>, now: Vec<CondensedRange>) -> Vec<CondensedRange> {
+    let last = then.last().map_or(0, |condensed| condensed.seq);
+    then.extend(now.into_iter().filter(|condensed| condensed.seq > last));
+    then
 }
 
 fn hex(digest: &Digest) -> String {

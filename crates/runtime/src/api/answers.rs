@@ -121,7 +121,7 @@ pub struct ContextView {
     pub api: agentx_types::Api,
     /// The body, to the byte.
     pub body: String,
-    /// What is condensed in it, the latest last.
+    /// What is condensed in it, and what has been since, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub condensed: Vec<CondensedRange>,
     /// What fills the window by now, with what has come since that request. An older server does not say it.
