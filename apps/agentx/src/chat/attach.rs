@@ -14,27 +14,69 @@ const LONGEST_TEXT: u64 = 256 * 1024;
 const LARGEST_PICTURE: u64 = 5 << 20;
 
 /// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word.
+/// A blank in a name is written with a backslash.
 ///
 /// # Errors
 /// Where a file that is there cannot go along, in words for the person.
 pub(crate) fn content(text: &str, workspace: &Path) -> Result<Vec<ContentPart>, String> {
     let mut parts = vec![ContentPart::text(text)];
-    let mut seen: Vec<&str> = Vec::new();
-    for word in text.split_whitespace() {
-        let Some(name) = word.strip_prefix('@') else {
+    let mut seen: Vec<String> = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(end_of_word(rest));
+        rest = after.trim_start();
+        let Some(name) = word.strip_prefix('@').map(unescaped) else {
             continue;
         };
         let trimmed = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')']);
-        let found = [name, trimmed]
+        let found = [name.as_str(), trimmed]
             .into_iter()
             .find(|name| !name.is_empty() && workspace.join(name).is_file());
-        let Some(name) = found.filter(|name| !seen.contains(name)) else {
+        let Some(name) = found.filter(|name| !seen.iter().any(|seen| seen == name)) else {
             continue;
         };
-        seen.push(name);
         parts.push(file(name, &workspace.join(name))?);
+        seen.push(name.to_owned());
     }
     Ok(parts)
+}
+
+/// A name as it is written after `@`.
+pub(super) fn escaped(name: &str) -> String {
+    name.replace(' ', "\\ ")
+}
+
+/// A name that is written after `@`.
+pub(super) fn unescaped(written: &str) -> String {
+    written.replace("\\ ", " ")
+}
+
+/// Where the word begins that a text ends with.
+pub(super) fn last_word(text: &str) -> usize {
+    let after_last = |ends: &dyn Fn(usize, char) -> bool| {
+        let last = text.char_indices().rev().find(|(at, sign)| ends(*at, *sign));
+        last.map_or(0, |(at, sign)| at + sign.len_utf8())
+    };
+    let start = after_last(&|at, sign| ends_word(text, at, sign));
+    match text[start..].starts_with('@') {
+        true => start,
+        false => after_last(&|_, sign| sign.is_whitespace()),
+    }
+}
+
+/// Where the word ends that a text begins with.
+fn end_of_word(text: &str) -> usize {
+    match text.starts_with('@') {
+        true => (text.char_indices())
+            .find(|(at, sign)| ends_word(text, *at, *sign))
+            .map_or(text.len(), |(at, _)| at),
+        false => text.find(char::is_whitespace).unwrap_or(text.len()),
+    }
+}
+
+/// Whether a word with `@` ends here: a blank behind a backslash belongs to it.
+fn ends_word(text: &str, at: usize, sign: char) -> bool {
+    sign.is_whitespace() && !(sign == ' ' && text[..at].ends_with('\\'))
 }
 
 impl Chat<'_> {
@@ -111,6 +153,24 @@ fn picture_type(bytes: &[u8]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_with_a_blank_is_written_with_a_backslash() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("my own notes.txt"), "mine").unwrap();
+        std::fs::write(place.path().join("a.txt"), "one").unwrap();
+        let written = format!("see C:\\ @{}, and @a.txt", escaped("my own notes.txt"));
+        let parts = content(&written, place.path()).unwrap();
+        let said: Vec<&str> = parts.iter().skip(1).filter_map(ContentPart::as_text).collect();
+        assert_eq!(
+            said,
+            [
+                "\n\n<file path=\"my own notes.txt\">\nmine\n</file>",
+                "\n\n<file path=\"a.txt\">\none\n</file>"
+            ]
+        );
+        assert_eq!(content("@my own notes.txt", place.path()).unwrap().len(), 1);
+    }
 
     #[test]
     fn files_go_along_once_and_words_stay_words() {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use agentx::runtime::SessionQuery;
 
+use super::attach::{escaped, last_word, unescaped};
 use super::slash::{NAMES, about};
 use super::{Chat, Face, Seat};
 use crate::render::clean::visible;
@@ -197,15 +198,20 @@ fn completion(before: &str, known: &Known, workspace: &Path) -> Option<Completio
             Some(_) => None,
         };
     }
-    let word = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-    let from = word + usize::from(before[word..].starts_with('@'));
-    let written = &before[from..];
-    if from == word && !written.contains('/') {
+    let word = last_word(before);
+    let is_named = before[word..].starts_with('@');
+    let from = word + usize::from(is_named);
+    if !is_named && !before[from..].contains('/') {
         return None;
     }
-    begins(files(written, workspace), from).or_else(|| {
-        let options = match from > word && written.len() > 1 && !written.contains('/') {
-            true => named_so(&written.to_lowercase(), workspace),
+    if !is_named {
+        return begins(files(&before[from..], workspace), from);
+    }
+    let written = unescaped(&before[from..]);
+    let escaped_all = |names: Vec<String>| names.iter().map(|name| escaped(name)).collect();
+    begins(escaped_all(files(&written, workspace)), from).or_else(|| {
+        let options = match written.len() > 1 && !written.contains('/') {
+            true => escaped_all(named_so(&written.to_lowercase(), workspace)),
             false => Vec::new(),
         };
         let found = Completion {
@@ -276,6 +282,22 @@ mod tests {
         assert_eq!(of("@.h").unwrap().2, ".hidden ");
         assert_eq!(of("a word"), None);
         assert_eq!(of("@no-such"), None);
+    }
+
+    #[test]
+    fn a_blank_in_a_name_is_written_with_a_backslash() {
+        let place = tempfile::tempdir().unwrap();
+        for file in ["my sky.png", "my sea.png"] {
+            std::fs::write(place.path().join(file), "").unwrap();
+        }
+        let of = |before| of(before, place.path());
+        assert_eq!(of("see @my").unwrap().2, "my\\ s");
+        assert_eq!(
+            of("see @my\\ sk"),
+            Some((5, vec!["my\\ sky.png".into()], "my\\ sky.png ".into()))
+        );
+        assert_eq!(of("@sea").unwrap().2, "my\\ sea.png ");
+        assert_eq!(of("见\u{3000}@my\\ sk").unwrap().0, 7, "wide blanks are blanks");
     }
 
     #[test]
