@@ -216,8 +216,6 @@ static AGENT_LIMITS: Table = table(
         may("max_tokens", Shape::Count(0, u64::MAX), "tokens in one run, read and written"),
         may("max_cost", Shape::Money, "US dollars in one run"),
         may("timeout", Shape::Duration, "time from the start of a run to its end"),
-        may("max_agents", Shape::Count(0, 10_000), "how many agents it may make in all"),
-        may("max_depth", Shape::Count(0, 64), "how deep agents may make agents"),
     ],
 );
 

@@ -80,6 +80,14 @@ fn agents_are_refused_for_their_reason() {
             "a.yaml:4:5: `tools` has `x` twice",
         ),
         (
+            "name: a\nlimits: {max_agents: 3, max_depth: 2}\n",
+            "a.yaml:2:10: unknown key `max_agents`",
+        ),
+        (
+            "name: a\nlimits: {max_agents: 3, max_depth: 2}\n",
+            "a.yaml:2:25: unknown key `max_depth`",
+        ),
+        (
             "name: a\nroute: []\n",
             "a.yaml:2:1: unknown key `route`; `route` belongs to `type: match`",
         ),

@@ -7,14 +7,11 @@ use agentx_agent_files::definition::{
 };
 use agentx_agent_files::{Library, Mistake};
 use agentx_types::{
-    AgentConfig, AgentKind, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar, ModelSpec,
-    Route, Routing, ToolSpec, VarKind,
+    AgentConfig, AgentKind, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar,
+    MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolSpec, VarKind,
 };
 
 use crate::{layers, trust};
-
-/// How deep agents may lie in each other.
-const MAX_DEPTH: usize = 16;
 
 /// Everything that an agent is made of.
 pub struct Assembly<'a> {
@@ -75,14 +72,14 @@ impl Assembly<'_> {
         Err(AssemblyError::Mistakes { name, mistakes })
     }
 
-    fn resolve(&self, agent: &AgentDefinition, depth: usize) -> Result<AgentConfig, AssemblyError> {
+    fn resolve(&self, agent: &AgentDefinition, depth: u32) -> Result<AgentConfig, AssemblyError> {
         let missing = |what: String| AssemblyError::Missing {
             agent: agent.name.clone(),
             what,
         };
-        if depth > MAX_DEPTH {
+        if depth > MAX_AGENT_DEPTH {
             return Err(missing(format!(
-                "agents lie more than {MAX_DEPTH} deep in each other"
+                "agents lie more than {MAX_AGENT_DEPTH} deep in each other"
             )));
         }
         let text_of = |name: &str| self.library.context(name).map(str::to_owned);
@@ -156,11 +153,11 @@ impl Assembly<'_> {
         }
     }
 
-    fn children(&self, uses: &[AgentUse], depth: usize) -> Result<Vec<AgentConfig>, AssemblyError> {
+    fn children(&self, uses: &[AgentUse], depth: u32) -> Result<Vec<AgentConfig>, AssemblyError> {
         uses.iter().map(|used| self.child(used, depth)).collect()
     }
 
-    fn child(&self, used: &AgentUse, depth: usize) -> Result<AgentConfig, AssemblyError> {
+    fn child(&self, used: &AgentUse, depth: u32) -> Result<AgentConfig, AssemblyError> {
         let definition = match used {
             AgentUse::Inline(definition) => definition,
             AgentUse::Ref(name) => match self.library.agents().get(name) {
@@ -171,7 +168,7 @@ impl Assembly<'_> {
         self.resolve(definition, depth + 1)
     }
 
-    fn routing(&self, agent: &AgentDefinition, depth: usize) -> Result<Routing, AssemblyError> {
+    fn routing(&self, agent: &AgentDefinition, depth: u32) -> Result<Routing, AssemblyError> {
         let rules = agent.rules.iter().map(|used| match used {
             RuleUse::Inline(rule) => Ok(intent_rule(rule)),
             RuleUse::Ref(name) => {

@@ -244,7 +244,7 @@ async fn what_is_not_granted_is_refused_and_can_be_caught() {
         for _, try in {
             function() ctx.generate('m', 'x') end, function() ctx.http.get('http://example.com') end,
             function() ctx.invoke('other', {}) end, function() ctx.kv.get('x') end, function() ctx.env('KEY') end,
-            function() ctx.create_agent('a', {}) end,
+            function() ctx.create_agent('a', {}) end, function() ctx.generate('', 'x') end,
         } do
             local ok, problem = pcall(try)
             table.insert(said, ok == false and string.find(tostring(problem), 'denied') ~= nil)
@@ -257,7 +257,7 @@ async fn what_is_not_granted_is_refused_and_can_be_caught() {
     place.ask(&session, "go").await;
     assert_eq!(
         place.result("call_1"),
-        (ToolStatus::Success, "[true,true,true,true,true,true]".to_owned())
+        (ToolStatus::Success, "[true,true,true,true,true,true,true]".to_owned())
     );
 }
 
@@ -317,4 +317,35 @@ async fn an_error_in_a_script_of_a_file_names_the_line_of_the_file() {
         (status, text.as_str()),
         (ToolStatus::Failed, "tools/inside.yaml:9: broken")
     );
+}
+
+#[tokio::test]
+async fn agents_that_make_agents_come_to_an_end() {
+    let script = "function invoke(ctx, args)
+        local child = ctx.create_agent('deeper', {prompt = 'Go deeper.', tools = {'deeper'}})
+        child:input('go')
+        return child:collect()
+    end";
+    let most = agentx_types::MAX_AGENT_DEPTH;
+    let calls = (0..=most).map(|at| Answer::call(&format!("call_{at}"), "deeper", json!({})));
+    let ends = (0..=most).map(|at| Answer::text(&format!("Back from {at}.")));
+    let place = Place::new(calls.chain(ends));
+    place.tool(luau(
+        "deeper",
+        script,
+        json!({"agents": ["*"], "tools": ["deeper"]}),
+    ));
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    let refused = "deeper:2: too_deep: agents lie at most 16 deep in each other, and the one that calls this tool lies 16 deep";
+    assert_eq!(
+        place.result(&format!("call_{most}")),
+        (ToolStatus::Failed, refused.to_owned())
+    );
+    assert_eq!(
+        place.result("call_0"),
+        (ToolStatus::Success, "Back from 15.".to_owned())
+    );
+    let made = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::AgentSpawned(_));
+    assert_eq!(place.facts().into_iter().filter(made).count(), most as usize);
 }

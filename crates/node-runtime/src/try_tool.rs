@@ -39,7 +39,7 @@ impl NodeRuntime {
             output: ToolOutputSink::discard(),
             journal: Journal::new(events, ToolCallId::new("call_1"), Arc::default()).of(Arc::new(Caller {
                 config: Some(Arc::new(agent)),
-                kept: Arc::default(),
+                ..Caller::default()
             })),
             blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
             session_id: session_id.clone(),

@@ -132,6 +132,7 @@ impl SessionFold {
                     call.caller = Arc::new(Caller {
                         config: config.map(|agent| Arc::clone(agent.config())),
                         kept: self.flows.kept(&action.agent_state_id),
+                        depth: self.agents.depth(&action.agent_state_id),
                     });
                 }
                 _ => {}

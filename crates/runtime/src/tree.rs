@@ -17,6 +17,9 @@ pub(crate) struct AgentTree {
     agents: BTreeMap<AgentStateId, Agent>,
     /// The agent that made it, by child.
     parents: BTreeMap<AgentStateId, AgentStateId>,
+    /// How many agents it lies in, by child. It stays what it is when those are gone.
+    #[serde(default)]
+    depths: BTreeMap<AgentStateId, u32>,
 }
 
 /// What an agent says, and where it stands.
@@ -40,6 +43,11 @@ impl AgentTree {
         self.agents.get(id)
     }
 
+    /// How many agents it lies in: 0 for the one that people talk to.
+    pub(crate) fn depth(&self, id: &AgentStateId) -> u32 {
+        self.depths.get(id).copied().unwrap_or(0)
+    }
+
     /// All that are there.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Agent> {
         self.agents.values()
@@ -56,6 +64,8 @@ impl AgentTree {
         if self.agents.contains_key(&id) {
             return;
         }
+        let depth = self.depth(&parent).saturating_add(1);
+        self.depths.insert(id.clone(), depth);
         self.parents.insert(id.clone(), parent);
         self.agents.insert(id.clone(), Agent::new(id, config));
     }
@@ -101,6 +111,7 @@ impl AgentTree {
         for id in gone {
             self.agents.remove(&id);
             self.parents.remove(&id);
+            self.depths.remove(&id);
         }
     }
 }

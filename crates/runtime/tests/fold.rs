@@ -35,7 +35,10 @@ impl World {
     }
 
     fn fact(&mut self, to: Option<&str>, event: impl Into<EnvironmentEvent>) {
-        let draft = Draft::new(Source::System, to.map(AgentStateId::from), event);
+        self.draft(Draft::new(Source::System, to.map(AgentStateId::from), event));
+    }
+
+    fn draft(&mut self, draft: Draft<EnvironmentEvent>) {
         let seq = self.fold.last_seq() + 1;
         self.last = Derived::default();
         let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(0));
@@ -50,6 +53,43 @@ impl World {
             idempotency_key: None,
         };
         self.fact(Some(to), said);
+    }
+
+    /// An agent is told something, and its model asks for a tool: how deep the one that calls lies.
+    fn depth_of_a_call(&mut self, agent: &str) -> u32 {
+        self.say(agent);
+        let asked = self.last.actions[0].clone();
+        let answer: [EnvironmentEvent; 3] = [
+            StreamStart {
+                message_id: MessageId::with_suffix(format_args!("of_{agent}")),
+                model: "m".into(),
+                attempt: 1,
+            }
+            .into(),
+            ToolCall {
+                tool_call_id: ToolCallId::with_suffix(agent),
+                name: "read".into(),
+                input: serde_json::json!({"path": "a"}),
+                invalid: None,
+            }
+            .into(),
+            StreamEnd {
+                stop_reason: StopReason::ToolUse,
+                raw: None,
+            }
+            .into(),
+        ];
+        for event in answer {
+            let mut draft = Draft::<EnvironmentEvent>::new(Source::Environment, Some(agent.into()), event);
+            draft.run_id.clone_from(&asked.run_id);
+            draft.cause = Some(asked.action_id.clone());
+            self.draft(draft);
+        }
+        let calls = self.last.actions.iter().find_map(|action| match &action.body {
+            ActionBody::CallTool(call) => Some(call.caller.depth),
+            _ => None,
+        });
+        calls.unwrap()
     }
 
     /// Who said what, last.
@@ -118,5 +158,24 @@ fn a_child_comes_and_goes_in_its_own_name() {
             matches!(action.body, ActionBody::Cancel(_)),
             "its model call is stopped"
         );
+    }
+}
+
+#[test]
+fn a_call_knows_how_deep_its_agent_lies_also_when_those_between_are_gone() {
+    let mut world = World::open();
+    let spawned = AgentSpawned {
+        agent_state_id: "agt_3".into(),
+        parent: "agt_2".into(),
+        config: Box::new(fixture::config()),
+    };
+    world.fact(Some("agt_3"), spawned);
+    let closed = AgentClosed {
+        agent_state_id: "agt_2".into(),
+        reason: "done".into(),
+    };
+    world.fact(Some("agt_2"), closed);
+    for (agent, depth) in [("agt_1", 0), ("agt_3", 2)] {
+        assert_eq!(world.depth_of_a_call(agent), depth, "{agent}");
     }
 }

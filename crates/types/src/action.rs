@@ -187,6 +187,8 @@ pub struct Caller {
     pub config: Option<Arc<AgentConfig>>,
     /// What scripts keep with it.
     pub kept: Arc<Kept>,
+    /// How many agents it lies in: 0 for the one that people talk to.
+    pub depth: u32,
 }
 
 /// Answer a tool call without running anything.

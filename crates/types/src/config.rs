@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
+/// How deep agents may lie in each other, below the one that people talk to: those of files, and those that scripts make.
+pub const MAX_AGENT_DEPTH: u32 = 16;
+
 /// Which machine drives the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

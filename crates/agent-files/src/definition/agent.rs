@@ -286,7 +286,7 @@ pub struct Route {
     pub agent: AgentUse,
 }
 
-/// When a run has to end, and how many agents it may make.
+/// When a run has to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentLimits {
@@ -302,12 +302,6 @@ pub struct AgentLimits {
     /// Time from the start of a run to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
-    /// How many agents it may make in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_agents: Option<u64>,
-    /// How deep agents may make agents.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_depth: Option<u64>,
 }
 
 impl AgentLimits {

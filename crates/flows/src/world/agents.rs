@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentx_luau_tools::{Effect, EffectError, EffectKind, Outcome};
 use agentx_runtime::{Hearing, Journal};
 use agentx_types::{
-    AgentClosed, AgentConfig, AgentSpawned, AgentStateId, ContentPart, EffectOutcome, Envelope,
-    EnvironmentEvent, InputMode, InterruptRequested, Medium, MessageId, RunId, RunStatus, RuntimeEvent,
-    StopReason, ToolSpec, UserMessage,
+    AgentClosed, AgentStateId, ContentPart, EffectOutcome, Envelope, EnvironmentEvent, InputMode,
+    InterruptRequested, Medium, MessageId, RunId, RunStatus, RuntimeEvent, StopReason, UserMessage,
 };
 use serde_json::{Value, json};
 
@@ -48,7 +47,7 @@ struct Turn {
 }
 
 impl Children {
-    fn add(&self, id: &AgentStateId) {
+    pub(super) fn add(&self, id: &AgentStateId) {
         let child = Child {
             id: id.clone(),
             turn: tokio::sync::Mutex::default(),
@@ -109,69 +108,7 @@ impl Children {
     }
 }
 
-/// `create_agent`: one of the caller's own agents by its name, one that is known, or one like the caller, with what the
-/// script says about it.
-pub(crate) async fn create(call: Arc<Call>, step: u64, asked: Value) -> Outcome {
-    let name = text(&asked, "name");
-    call.grants.agent(name)?;
-    let journal = &call.context.journal;
-    // Where nobody hears of other agents nobody would answer for them.
-    let in_session = journal.listener().and_then(|_| journal.agent());
-    let parent = in_session.cloned().ok_or_else(|| {
-        let why = "agents are made inside a session; let an agent call this tool";
-        EffectError::new("unavailable", why)
-    })?;
-    let config = config(&call, name, asked.get("config").unwrap_or(&Value::Null))?;
-    let id = AgentStateId::with_suffix(format_args!("{}_{step}", journal.tool_call_id()));
-    let spawned = AgentSpawned {
-        agent_state_id: id.clone(),
-        parent,
-        config: Box::new(config),
-    };
-    say(journal, &id, spawned).await?;
-    call.children.add(&id);
-    Ok(json!({"agent": id}))
-}
-
-fn config(call: &Call, name: &str, asked: &Value) -> Result<AgentConfig, EffectError> {
-    let caller = call.context.journal.caller().config.as_deref();
-    let caller = caller.ok_or_else(|| EffectError::new("unavailable", "agents are made inside a session"))?;
-    let own = caller.agents.iter().find(|agent| agent.name == name).cloned();
-    let known = own.or_else(|| call.shared.parts.known.agent(name));
-    let mut config = known.unwrap_or_else(|| AgentConfig {
-        name: name.to_owned(),
-        system_prompt: "".into(),
-        instructions: Vec::new(),
-        tools: Arc::from([]),
-        agents: Vec::new(),
-        routing: None,
-        ..caller.clone()
-    });
-    config.workspace.clone_from(&caller.workspace);
-    if let Some(prompt) = asked.get("prompt").and_then(Value::as_str) {
-        config.system_prompt = prompt.into();
-    }
-    let model = text(asked, "model");
-    if !model.is_empty() {
-        let (spec, params) = super::prompt::model(call, model)?;
-        (config.model, config.params) = (spec, params);
-    }
-    if let Some(Value::Array(tools)) = asked.get("tools") {
-        let tools: Result<Vec<ToolSpec>, EffectError> =
-            tools.iter().map(|tool| granted(call, tool)).collect();
-        config.tools = tools?.into();
-    }
-    Ok(config)
-}
-
-fn granted(call: &Call, tool: &Value) -> Result<ToolSpec, EffectError> {
-    let name = tool.as_str().unwrap_or_default();
-    call.grants.tool(name)?;
-    let found = call.shared.tool(name).map(|tool| tool.spec());
-    found.ok_or_else(|| EffectError::new("not_found", format!("there is no tool {name:?}")))
-}
-
-async fn say(
+pub(super) async fn say(
     journal: &Journal,
     to: &AgentStateId,
     event: impl Into<EnvironmentEvent>,

@@ -5,6 +5,7 @@ pub(crate) mod ask;
 mod invoke;
 mod json;
 mod kept;
+mod making;
 pub(crate) mod network;
 mod prompt;
 mod store;
@@ -83,7 +84,7 @@ impl World for Live {
             EffectKind::CacheGet | EffectKind::CacheSet | EffectKind::CacheDelete => {
                 finish(store::cached(call, effect.kind, effect.request))
             }
-            EffectKind::AgentCreate => finish(agents::create(call, effect.step, effect.request)),
+            EffectKind::AgentCreate => finish(making::create(call, effect.step, effect.request)),
             EffectKind::AgentInput => finish(agents::input(call, effect.step, effect.request, again)),
             EffectKind::AgentNext => finish(async move { agents::next(&call, &effect.request).await }),
             EffectKind::AgentCollect => finish(async move { agents::collect(&call, &effect.request).await }),
