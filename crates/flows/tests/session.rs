@@ -257,7 +257,10 @@ async fn what_is_not_granted_is_refused_and_can_be_caught() {
     place.ask(&session, "go").await;
     assert_eq!(
         place.result("call_1"),
-        (ToolStatus::Success, "[true,true,true,true,true,true,true]".to_owned())
+        (
+            ToolStatus::Success,
+            "[true,true,true,true,true,true,true]".to_owned()
+        )
     );
 }
 
