@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use agentx_runtime::{Digest, LogError};
 use agentx_types::BlobId;
+use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::codec::Aside;
@@ -36,17 +37,33 @@ pub(crate) fn find_references(payload: &[u8], mut found: impl FnMut(Digest)) {
     }
 }
 
+/// Bytes of more than this are written into their row piece by piece: SQLite copies what is bound to a statement twice.
+const WHOLE: usize = 256 << 10;
+
+/// How much of them at a time.
+const PIECE: usize = 64 << 10;
+
 /// Stores bytes under their hash. One that exists is only marked as wanted now.
 pub(crate) fn put(connection: &Connection, hash: &Digest, bytes: &[u8]) -> Result<(), Fault> {
     let touched = connection
         .prepare_cached("UPDATE blobs SET touched_at = ?2 WHERE hash = ?1")?
         .execute(params![&hash[..], now().0])?;
-    if touched == 0 {
-        connection
-            .prepare_cached("INSERT INTO blobs (hash, size, touched_at, data) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![&hash[..], int(bytes.len() as u64), now().0, bytes])?;
+    if touched > 0 {
+        return Ok(());
     }
-    Ok(())
+    let mut insert = connection
+        .prepare_cached("INSERT INTO blobs (hash, size, touched_at, data) VALUES (?1, ?2, ?3, ?4)")?;
+    let size = int(bytes.len() as u64);
+    if bytes.len() <= WHOLE {
+        insert.execute(params![&hash[..], size, now().0, bytes])?;
+        return Ok(());
+    }
+    let row = insert.insert(params![&hash[..], size, now().0, ZeroBlob(bytes.len() as u64)])?;
+    let mut blob = connection.blob_open("main", "blobs", "data", row, false)?;
+    for (index, piece) in bytes.chunks(PIECE).enumerate() {
+        blob.write_all_at(piece, index * PIECE)?;
+    }
+    Ok(blob.close()?)
 }
 
 /// Stores what the encoder set aside, and which blobs the session refers to.

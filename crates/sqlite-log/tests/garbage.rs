@@ -34,7 +34,7 @@ fn blobs_are_stored_once_and_read_in_ranges() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let bytes: Vec<u8> = (0..1_000_000u32).map(|n| (n * 7) as u8).collect();
+        let bytes: Vec<u8> = (0..1_000_000u32).map(|n| (n * 7 + n / 65_536) as u8).collect();
         let id = log.put_blob(bytes.clone()).await.unwrap();
         assert_eq!(log.put_blob(bytes.clone()).await.unwrap(), id);
         assert_eq!(blobs(&home), 1);
@@ -42,6 +42,7 @@ fn blobs_are_stored_once_and_read_in_ranges() {
         assert_eq!(log.blob_size(&id).await.unwrap(), 1_000_000);
         let table = [
             (0, 10),
+            (0, u64::MAX),
             (999_990, 2_000_000),
             (5_000, 5_000),
             (500_000, 500_100),
