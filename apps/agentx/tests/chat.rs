@@ -375,3 +375,23 @@ fn a_run_that_asks_shows_the_change_in_the_file_and_one_question_at_a_time() {
     let notes = std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
     assert_eq!(notes, "one\nbye\nthree\n");
 }
+
+#[test]
+fn a_dumb_terminal_shows_that_it_waits_for_words() {
+    let sandbox = Sandbox::new().env("TERM", "dumb");
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("hello\n");
+    chat.wait_for("demo");
+    chat.wait_for_last("›");
+    chat.keys("/status\n");
+    chat.wait_for("workspace");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    assert!(
+        chat.lines().iter().any(|line| line == "› hello"),
+        "{:?}",
+        chat.lines()
+    );
+}

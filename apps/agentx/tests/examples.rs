@@ -199,6 +199,14 @@ fn who_said_what_is_told_of_a_story_that_is_over() {
     ] {
         assert!(shown.stdout.contains(line), "{line:?}: {shown}");
     }
+    let words = ["sessions", "search", "--json", "ashore"];
+    let found: Value = serde_json::from_slice(&sandbox.command(&words).output().unwrap().stdout).unwrap();
+    let seq = found[0]["seq"].to_string();
+    let around = sandbox.run(&["show", &session, "--at", &seq]);
+    assert!(
+        around.stdout.contains("▸") && around.stdout.contains(" Ada │ Sleep now. He is ashore.\n"),
+        "{around}"
+    );
     let written = sandbox.run(&["sessions", "export", &session, "--format", "md"]);
     for heading in ["\n## Person · ", "\n## To director · ", "\n## Ada · "] {
         assert!(written.stdout.contains(heading), "{heading:?}: {written}");

@@ -55,7 +55,7 @@ fn a_doctor_looks_at_everything() {
     );
     assert_eq!(check(&report, "model").0, "warn", "{text}");
     assert_eq!(check(&report, "database").0, "ok", "{text}");
-    assert!(check(&report, "database").1.contains("1 sessions"), "{text}");
+    assert!(check(&report, "database").1.contains("1 session,"), "{text}");
     assert!(text.stdout.contains("→ set ANTHROPIC_API_KEY"), "{text}");
     let before = sandbox.path("home/.local/share/agentx");
     assert!(before.exists(), "{text}");
@@ -212,6 +212,12 @@ fn a_shell_completes_ids_and_agents() {
     assert_eq!(complete(&["tools", "show", "gr"]), "grep\n");
     assert_eq!(complete(&["config", "set", "limits.max_c"]), "limits.max_cost\n");
     assert_eq!(complete(&["man", "watc"]), "watch\n");
+    assert_eq!(
+        complete(&["completions", ""]),
+        "bash\nelvish\nfish\npowershell\nzsh\n"
+    );
+    assert_eq!(complete(&["doctor", ""]), "\n", "flags are for who begins one");
+    assert!(complete(&["doctor", "-"]).contains("--offline"));
     assert_eq!(complete(&["help", "mod"]), "models\n");
     assert!(
         !complete(&["comp"]).lines().any(|word| word == "complete"),
@@ -226,7 +232,22 @@ fn a_shell_completes_ids_and_agents() {
             );
         }
     }
+    let fish = sandbox.run(&["completions", "fish"]);
+    for line in [
+        "complete -c agentx -n '__fish_agentx_using_subcommand doctor' -f\n",
+        "complete -c agentx -n '__fish_agentx_using_subcommand completions' -f -a 'bash elvish fish powershell zsh'\n",
+    ] {
+        assert!(fish.stdout.contains(line), "{line} is not in\n{fish}");
+    }
+    assert!(
+        !fish.stdout.contains("__fish_seen_subcommand_from import' -f"),
+        "there a file stands: {fish}"
+    );
     let zsh = sandbox.run(&["completions", "zsh"]);
+    assert!(
+        !zsh.stdout.contains(":_default'"),
+        "a prompt is no command: {zsh}"
+    );
     assert!(
         zsh.stdout.contains(":_agentx_sessions'") && zsh.stdout.contains(":_agentx_agents'"),
         "{zsh}"

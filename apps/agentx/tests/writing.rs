@@ -46,11 +46,11 @@ fn what_is_queued_is_shown_taken_back_and_written_otherwise() {
     chat.keys("thanks\r");
     chat.wait_for("  1 › thanks");
     chat.keys("and\u{a}more\r");
-    chat.wait_for("  2 › and (+1 lines)");
+    chat.wait_for("  2 › and (+1 line)");
     chat.wait_for("Alt-↑ edits the last");
     chat.keys(UP);
     chat.wait_for_last("  more");
-    assert_eq!(count(&chat, "  2 › and (+1 lines)"), 0, "it is in the line again");
+    assert_eq!(count(&chat, "  2 › and (+1 line)"), 0, "it is in the line again");
     chat.keys(" words");
     chat.keys(ALT_UP);
     chat.wait_until_gone("  1 › thanks");

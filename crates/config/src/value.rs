@@ -112,6 +112,7 @@ impl fmt::Display for Value {
             Self::Money(money) => write!(f, "{}", money.as_usd()),
             Self::Millis(millis) => f.write_str(&show_millis(*millis)),
             Self::Names(names) => write!(f, "[{}]", names.join(", ")),
+            Self::Rules(rules) if rules.len() == 1 => f.write_str("1 rule"),
             Self::Rules(rules) => write!(f, "{} rules", rules.len()),
             Self::Key(KeyReference::Env(name)) => write!(f, "${{{name}}}"),
             Self::Key(KeyReference::Literal(_)) => f.write_str("<hidden>"),

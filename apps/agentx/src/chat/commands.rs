@@ -132,11 +132,11 @@ impl Chat<'_> {
                 let model = &state.config.model;
                 let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
                 Ok(format!(
-                    "model      {} ({})\nsession    {}, {} events\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nwaiting    {}",
+                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nwaiting    {}",
                     visible(&model.id),
                     visible(&model.provider),
                     session.id(),
-                    state.last_seq,
+                    units::counted(state.last_seq, "event"),
                     visible(&state.config.workspace),
                     units::count(state.context_tokens),
                     units::count(model.context_window),

@@ -21,6 +21,7 @@ pub(crate) mod past;
 pub(crate) mod pastes;
 pub(crate) mod patience;
 mod progress;
+mod prompt;
 pub(crate) mod queue;
 mod reading;
 mod rewinding;
@@ -62,6 +63,7 @@ use painting::Pace;
 use past::Past;
 use patience::Inputs;
 use progress::Progress;
+use prompt::Prompt;
 use screen::Screen;
 use shell::Own;
 use status::StatusRow;
@@ -142,6 +144,7 @@ pub(crate) struct Chat<'a> {
     pub(crate) input_ended: bool,
     /// The line that has not ended, where only whole ones are printed.
     spoken: String,
+    prompt: Prompt,
     pace: Pace,
 }
 
@@ -193,6 +196,7 @@ impl<'a> Chat<'a> {
             leaving: None,
             input_ended: false,
             spoken: String::new(),
+            prompt: Prompt::default(),
             pace: Pace::default(),
         };
         chat.ask_terminal();

@@ -148,6 +148,7 @@ impl Chat<'_> {
         if let Face::Lines { .. } = self.face {
             let text: String = pieces.into_iter().map(|piece| piece.text).collect();
             let text = self.whole_lines(text);
+            let text = self.prompted(text);
             return self.console.out(&text);
         }
         let status = self
@@ -258,7 +259,7 @@ impl Chat<'_> {
             .collect();
         match &mut self.face {
             Face::Lines { .. } => {
-                let text = self.spoken.clone() + &text;
+                let text = self.prompt.leave(self.spoken.clone() + &text);
                 self.console.out(&text)
             }
             Face::Editor { screen, .. } => {

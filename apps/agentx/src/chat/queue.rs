@@ -10,6 +10,7 @@ use crate::render::clean::visible;
 use crate::render::conversation::ALONG;
 use crate::render::style::Style;
 use crate::render::table::cut;
+use crate::render::units;
 
 /// So many are shown.
 const SHOWN: usize = 5;
@@ -224,7 +225,7 @@ impl Waiting {
         };
         let tail = match more.lines().count() {
             0 => when.to_owned(),
-            lines => format!(" (+{lines} lines){when}"),
+            lines => format!(" (+{}){when}", units::counted(lines, "line")),
         };
         let head = format!("  {number} {sign} {}", visible(first));
         let room = width.saturating_sub(tail.width());

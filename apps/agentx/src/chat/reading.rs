@@ -146,7 +146,7 @@ fn lines_of(text: &str) -> Vec<String> {
     };
     let half = MOST_LINES / 2;
     let mut shown: Vec<String> = lines[..half].iter().map(|line| (*line).to_owned()).collect();
-    shown.push(format!("… {out} lines …"));
+    shown.push(format!("… {} …", units::counted(out, "line")));
     shown.extend(lines[lines.len() - half..].iter().map(|line| (*line).to_owned()));
     shown
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use agentx::runtime::{
     PlannedFile, RestorePlan, RestoreReport, RestoreWish, SessionHistory, history_of, latest_restoring,
 };
-use agentx::types::{ContentPart, SessionId};
+use agentx::types::SessionId;
 
 use super::slash::Back;
 use super::{Chat, Face, Flow, Seat};
@@ -304,10 +304,8 @@ impl Chat<'_> {
             if report.seq.is_some() {
                 told.push_str("/rewind undo takes that back\n");
             }
-            if !going.conversation
-                && let Some(text) = rewind::for_the_agent(&report)
-            {
-                self.shared.push(ContentPart::text(text));
+            if !going.conversation {
+                rewind::tell_the_agent(&mut self.shared, &report);
             }
         }
         if going.conversation {

@@ -56,10 +56,7 @@ impl Stand {
             ),
             "tokens" => units::usage(&self.usage),
             "cost" => units::money(self.cost),
-            "iterations" => match self.iterations {
-                1 => "1 round".to_owned(),
-                n => format!("{n} rounds"),
-            },
+            "iterations" => units::counted(self.iterations, "round"),
             "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
             "session" => self.session.clone(),
             "workspace" => self.workspace.clone(),

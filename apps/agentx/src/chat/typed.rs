@@ -42,7 +42,10 @@ impl Chat<'_> {
             Input::Key(key) if self.decides_at_once(&key) => return self.decide_at_once(&key).await,
             Input::Key(key) => self.key(key).await,
             Input::Paste(text) => self.editor.paste(&text),
-            Input::Line(line) => Edited::Submit(line),
+            Input::Line(line) => {
+                self.prompt.answered();
+                Edited::Submit(line)
+            }
             Input::End => {
                 self.input_ended = true;
                 Edited::Nothing

@@ -17,6 +17,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::table::table;
+use crate::render::units::counted;
 use crate::{seat, start};
 
 /// Does what was asked for.
@@ -89,15 +90,8 @@ pub(crate) fn warn_of_mistakes(mistakes: &[Mistake], console: &mut Console) {
     if !mistakes.is_empty() {
         console.say(&format!(
             "warning: the files have {}; `agentx agents check` shows them\n",
-            of(mistakes.len(), "mistake")
+            counted(mistakes.len(), "mistake")
         ));
-    }
-}
-
-fn of(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
     }
 }
 
@@ -118,13 +112,17 @@ pub(crate) async fn check(place: &Place, json: bool, console: &mut Console) -> R
     let files: BTreeSet<&Path> = mistakes.iter().map(|mistake| mistake.file.as_path()).collect();
     let wrong = match mistakes.len() {
         0 => "no mistake".to_owned(),
-        count => format!("{} in {}", of(count, "mistake"), of(files.len(), "file")),
+        count => format!(
+            "{} in {}",
+            counted(count, "mistake"),
+            counted(files.len(), "file")
+        ),
     };
     console.say(&format!(
         "{}: {}, {}, {wrong}\n",
-        of(library.files().count(), "file"),
-        of(library.agents().len(), "agent"),
-        of(library.tools().len(), "tool")
+        counted(library.files().count(), "file"),
+        counted(library.agents().len(), "agent"),
+        counted(library.tools().len(), "tool")
     ));
     Ok(if mistakes.is_empty() {
         Exit::Ok

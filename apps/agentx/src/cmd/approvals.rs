@@ -20,6 +20,7 @@ use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::table::{table, whole};
 use crate::render::tool::describe;
+use crate::render::units;
 use crate::seat;
 pub(crate) use tried::Tried;
 
@@ -320,9 +321,10 @@ fn told(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> Str
         text.push_str(&format!("… and {} more\n", changed - shown));
     }
     text.push_str(&format!(
-        "{}: {changed} of {calls} calls in {} sessions would have been decided otherwise\n",
+        "{}: {changed} of {} in {} would have been decided otherwise\n",
         visible(&show_rule(rule)),
-        reports.len()
+        units::counted(calls, "call"),
+        units::counted(reports.len(), "session"),
     ));
     text
 }

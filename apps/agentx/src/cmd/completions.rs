@@ -1,7 +1,7 @@
 //! `agentx completions`: what shells are told, made from the command line itself. Bash, zsh and fish ask `agentx complete` for ids of
 //! sessions, agents and models while one types.
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;
 
 use crate::args::{Cli, CompletionsArgs};
@@ -89,6 +89,41 @@ fn kind_of(arg: &Arg, path: &[String]) -> Option<&'static str> {
     }
 }
 
+/// What stands behind a command that has none below it, beside ids and flags.
+struct Words {
+    /// The commands, without the program: `sessions import`.
+    path: String,
+    /// Whether files do.
+    files: bool,
+    /// The only words that there are, where those are few.
+    choices: Vec<String>,
+}
+
+fn words() -> Vec<Words> {
+    fn of(command: &Command, path: &str, found: &mut Vec<Words>) {
+        for sub in command.get_subcommands() {
+            of(sub, format!("{path} {}", sub.get_name()).trim_start(), found);
+        }
+        if command.has_subcommands() {
+            return;
+        }
+        let hints = [ValueHint::AnyPath, ValueHint::FilePath, ValueHint::DirPath];
+        let values = command.get_positionals().flat_map(Arg::get_possible_values);
+        found.push(Words {
+            path: path.to_owned(),
+            files: command
+                .get_positionals()
+                .any(|arg| hints.contains(&arg.get_value_hint())),
+            choices: values.map(|value| value.get_name().to_owned()).collect(),
+        });
+    }
+    let mut root = shown();
+    root.build();
+    let mut found = Vec::new();
+    of(&root, "", &mut found);
+    found
+}
+
 /// Commands in front of what is not a flag, as a pattern: ` sessions show`.
 fn paths_of<'a>(places: &'a [Place], kind: &'a str) -> impl Iterator<Item = String> + 'a {
     let here = places
@@ -150,7 +185,16 @@ fn bash(script: &str) -> String {
             paths.push_str(&format!("            {}) kind={kind} ;;\n", commands.join("|")));
         }
     }
-    flags.push_str(&format!("        {}) ;;\n", other_flags(&known).join("|")));
+    flags.push_str(&format!(
+        "        {}) kind=value ;;\n",
+        other_flags(&known).join("|")
+    ));
+    let files: Vec<String> = words()
+        .iter()
+        .filter(|words| words.files)
+        .map(|words| format!("\" {}\"*", words.path))
+        .collect();
+    let files = files.join("|");
     format!(
         r#"{script}
 # Ids of sessions, agents and models: the program is asked.
@@ -163,11 +207,28 @@ _agentx_known() {{
 {flags}        *) case "$path" in
 {paths}        esac ;;
     esac
+    if [[ "$kind" == value ]]; then
+        _agentx "$@"
+        return
+    fi
     if [[ -n "$kind" && "$cur" != -* ]]; then
+        compopt +o default +o bashdefault 2>/dev/null
         COMPREPLY=($(compgen -W "$(agentx complete "$kind" 2>/dev/null | cut -f1)" -- "$cur"))
         return 0
     fi
     _agentx "$@"
+    [[ "$cur" == -* ]] && return
+    # Flags are offered to who begins one, files where there may be one.
+    local found=()
+    for word in "${{COMPREPLY[@]}}"; do
+        [[ "$word" == -* ]] || found+=("$word")
+    done
+    COMPREPLY=("${{found[@]}}")
+    case "$path" in
+        {files}) ;;
+        *) compopt +o default +o bashdefault 2>/dev/null ;;
+    esac
+    return 0
 }}
 complete -F _agentx_known -o bashdefault -o default agentx
 "#
@@ -189,7 +250,8 @@ fn zsh(script: &str) -> String {
         } else if is_about(&["'*::command ", "'*::topic "]) {
             line.replace(":_default'", ":_agentx_commands'")
         } else {
-            line.to_owned()
+            // Words of one's own: there is nothing to offer, and what zsh offers by default are commands of the system.
+            line.replace(":_default'", ": '")
         };
         out.push_str(&line);
         out.push('\n');
@@ -211,7 +273,18 @@ fn zsh(script: &str) -> String {
 
 fn fish(script: &str) -> String {
     let places = places();
-    let mut out = format!("{script}\n# Ids of sessions, agents and models: the program is asked.\n");
+    let mut out = format!("{script}\n# No files but where one may stand.\n");
+    for words in words().iter().filter(|words| !words.files) {
+        let what = match words.choices.is_empty() {
+            true => "-f".to_owned(),
+            false => format!("-f -a '{}'", words.choices.join(" ")),
+        };
+        out.push_str(&format!(
+            "complete -c agentx -n '{}' {what}\n",
+            behind(&words.path)
+        ));
+    }
+    out.push_str("# Ids of sessions, agents and models: the program is asked.\n");
     for kind in KINDS {
         for flag in flags_of(&places, kind) {
             let short = if flag == "model" { " -s m" } else { "" };
@@ -220,16 +293,24 @@ fn fish(script: &str) -> String {
             ));
         }
         for path in paths_of(&places, kind) {
-            let mut words = path.split(' ');
-            let first = words.next().unwrap_or_default();
-            let mut when = format!("__fish_agentx_using_subcommand {first}");
-            for word in words {
-                when.push_str(&format!("; and __fish_seen_subcommand_from {word}"));
-            }
             out.push_str(&format!(
-                "complete -c agentx -n '{when}' -f -a '(agentx complete {kind} 2>/dev/null)'\n"
+                "complete -c agentx -n '{}' -f -a '(agentx complete {kind} 2>/dev/null)'\n",
+                behind(&path)
             ));
         }
     }
     out
+}
+
+/// What fish asks to know whether it is behind these commands.
+fn behind(path: &str) -> String {
+    let mut words = path.split(' ');
+    let mut when = format!(
+        "__fish_agentx_using_subcommand {}",
+        words.next().unwrap_or_default()
+    );
+    for word in words {
+        when.push_str(&format!("; and __fish_seen_subcommand_from {word}"));
+    }
+    when
 }

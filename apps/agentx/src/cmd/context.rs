@@ -77,10 +77,10 @@ fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit,
 pub(crate) fn line(number: usize, condensed: &CondensedRange, command: &str) -> String {
     let range = &condensed.range;
     format!(
-        "{number}. events {} to {} are condensed: {} messages, {} tokens, to {} ({command}--summary {number} shows it)",
+        "{number}. events {} to {} are condensed: {}, {} tokens, to {} ({command}--summary {number} shows it)",
         range.from_seq,
         range.to_seq,
-        range.messages,
+        units::counted(range.messages, "message"),
         units::count(range.tokens),
         units::count(range.summary_tokens),
     )

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::link::Link;
 use crate::logging;
+use crate::render::units;
 use crate::signals::Signals;
 use crate::start;
 
@@ -82,8 +83,8 @@ async fn say_kept(
     }
     if kept.missing_blobs > 0 {
         console.say(&format!(
-            "warning: {} files that it names are not on the server any more\n",
-            kept.missing_blobs
+            "warning: not on the server any more: {} that it names\n",
+            units::counted(kept.missing_blobs, "file")
         ));
     }
     Ok(())

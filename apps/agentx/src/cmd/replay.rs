@@ -6,6 +6,7 @@ use crate::args::IdArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::units;
 
 /// Replays the session.
 pub(crate) async fn run(
@@ -20,8 +21,11 @@ pub(crate) async fn run(
         console.out_pretty(&report)?;
     } else if report.divergence.is_none() {
         console.out(&format!(
-            "{}: {} facts, {} derived events, the same to the byte\ndigest {}\n",
-            report.session_id, report.facts, report.derived, report.digest
+            "{}: {}, {}, the same to the byte\ndigest {}\n",
+            report.session_id,
+            units::counted(report.facts, "fact"),
+            units::counted(report.derived, "derived event"),
+            report.digest
         ))?;
     }
     match report.divergence {

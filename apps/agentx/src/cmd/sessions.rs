@@ -270,10 +270,11 @@ async fn verify(
     if json {
         console.out_pretty(&report)?;
     } else if report.problems.is_empty() {
-        console.out(&format!(
-            "{id}: all {} events are as they were written\nhead {}\n",
-            report.last_seq, report.head
-        ))?;
+        let all = match report.last_seq {
+            1 => "its 1 event is as it was".to_owned(),
+            count => format!("all {count} events are as they were"),
+        };
+        console.out(&format!("{id}: {all} written\nhead {}\n", report.head))?;
     }
     if report.problems.is_empty() {
         return Ok(());

@@ -122,11 +122,32 @@ fn at_every_width() {
     model.key(key(KeyCode::Char('?')));
     screens.push(format!("help\n{}", screen(&model, 60, 24)));
     insta::assert_snapshot!("picker", screens.join("\n\n"));
+    let help = screen(&model, 40, 20);
+    assert!(help.contains("a copy of another session"), "it is whole:\n{help}");
+    let help = screen(&model, 40, 10);
+    assert!(
+        help.contains("a taller window shows the rest"),
+        "it is cut:\n{help}"
+    );
     for columns in 4..60 {
         for rows in 3..8 {
             screen(&model, columns, rows);
         }
     }
+}
+
+#[test]
+fn one_message_is_one_message() {
+    let mut model = Model::new("/home".into(), false);
+    let mut first = session(1, "one", "/home");
+    first.messages = 1;
+    model.add(vec![first]);
+    model.completed();
+    let shown = screen(&model, 80, 12);
+    assert!(
+        shown.contains("1 message ·") && !shown.contains("1 messages"),
+        "{shown}"
+    );
 }
 
 #[test]

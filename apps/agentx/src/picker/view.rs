@@ -31,18 +31,15 @@ pub(super) struct Frame {
 }
 
 const HELP: &[(&str, &str)] = &[
-    (
-        "type",
-        "shows only what fits: title, directory, id, model, or what was said",
-    ),
-    ("↑ ↓", "choose; PageUp, PageDown, Home and End go further"),
+    ("type", "narrows: title, directory, id, model, what was said"),
+    ("↑ ↓", "choose; also PageUp, Home, End"),
     ("Enter", "goes on with the chosen one"),
-    ("Tab", "those of this directory, or of all"),
+    ("Tab", "of this directory, or of all"),
     ("Ctrl-U", "forgets what was typed; Ctrl-W its last word"),
-    ("Esc", "leaves, and nothing has changed"),
-    ("●", "another process has it open, or it works on the server"),
-    ("!", "its process died in the middle of a run; it goes on there"),
-    ("?", "somebody has to decide about a call"),
+    ("Esc", "leaves; nothing has changed"),
+    ("●", "open in another process, or at work on the server"),
+    ("!", "its process died in a run; it goes on there"),
+    ("?", "somebody has to decide"),
     ("⑂", "a copy of another session"),
 ];
 
@@ -52,7 +49,7 @@ pub(super) fn rows(model: &Model, preview: Option<&Preview>, frame: &Frame) -> (
     let (top, cursor) = top(model, frame);
     let mut rows = vec![top];
     if model.help {
-        rows.extend(help(frame).into_iter().take(height));
+        rows.extend(help(frame, height));
         rows.push(footer("any key goes back", frame));
         return fitted(rows, cursor, frame);
     }
@@ -178,7 +175,7 @@ fn aside(
     rows.truncate(2);
     let mut facts = vec![
         status_of(info, model.on_server),
-        format!("{} messages", info.messages),
+        units::counted(info.messages, "message"),
         visible(&info.model),
         units::money(info.cost),
     ];
@@ -248,7 +245,8 @@ fn joined(list: Vec<Row>, beside: Vec<Row>, columns: usize, height: usize, frame
     rows
 }
 
-fn help(frame: &Frame) -> Vec<Row> {
+/// What the keys and the signs are; where the terminal is too low for it, that is said.
+fn help(frame: &Frame, height: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (key, does) in HELP {
         let mut line = Line::new(does, Style::default());
@@ -256,6 +254,10 @@ fn help(frame: &Frame) -> Vec<Row> {
         line.first = Row::new(&format!("  {key}{pad}"), frame.theme.strong);
         line.rest = Row::new("          ", Style::default());
         rows.extend(line.rows(frame.columns));
+    }
+    if rows.len() > height {
+        rows.truncate(height - 1);
+        rows.push(Row::new("  … a taller window shows the rest", frame.theme.faint));
     }
     rows
 }

@@ -10,6 +10,7 @@ use super::diff::unified;
 use super::rewind::words;
 use super::style::Style;
 use super::table::cut;
+use super::units::counted;
 
 /// The most that is shown of a file's diff.
 const MOST_LINES: usize = 200;
@@ -118,13 +119,11 @@ fn turn_text(turn: &Turn, style: Style, width: usize) -> String {
             let mut more = Vec::new();
             match lines.len() {
                 0 | 1 => {}
-                2 => more.push("1 line more".into()),
-                n => more.push(format!("{} lines more", n - 1)),
+                n => more.push(format!("{} more", counted(n - 1, "line"))),
             }
             match calls {
                 0 => {}
-                1 => more.push("1 call".into()),
-                n => more.push(format!("{n} calls")),
+                n => more.push(counted(*n, "call")),
             }
             let more = match more.is_empty() {
                 true => String::new(),

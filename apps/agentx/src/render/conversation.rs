@@ -6,6 +6,7 @@ use super::clean::{clean, visible};
 use super::style::Style;
 use super::table::cut;
 use super::tool::describe;
+use super::units;
 
 /// How the parts begin that go along with what a person says in a chat.
 pub(crate) const ALONG: [&str; 3] = [
@@ -125,7 +126,7 @@ pub(crate) fn said_in_short(text: &str, style: Style) -> String {
     let (head, rest) = lines.split_at(HEAD_LINES);
     let (out, tail) = rest.split_at(rest.len() - TAIL_LINES);
     let mut short = shown(head);
-    short.push(format!("… {} lines …", out.len()));
+    short.push(format!("… {} …", units::counted(out.len(), "line")));
     short.extend(shown(tail));
     said_in(&short.join("\n"), style)
 }

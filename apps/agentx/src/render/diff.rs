@@ -5,6 +5,7 @@ use similar::{ChangeTag, TextDiff};
 use super::clean::visible;
 use super::style::Style;
 use super::table::cut;
+use super::units;
 
 /// Lines around a change.
 const CONTEXT: usize = 3;
@@ -44,7 +45,7 @@ pub(crate) fn unified(old: &str, new: &str, most: usize, style: Style) -> Vec<St
     if lines.len() > most {
         let more = lines.len() - most;
         lines.truncate(most);
-        lines.push(style.dim(&format!("… {more} lines more")));
+        lines.push(style.dim(&format!("… {} more", units::counted(more, "line"))));
     }
     lines
 }
@@ -65,7 +66,7 @@ pub(crate) fn told(diff: &str, most: usize, room: usize, style: Style) -> Vec<St
         })
         .collect();
     if lines.len() > most {
-        told.push(style.dim(&format!("… {} lines more", lines.len() - most)));
+        told.push(style.dim(&format!("… {} more", units::counted(lines.len() - most, "line"))));
     }
     told
 }
@@ -92,7 +93,7 @@ mod tests {
     fn a_diff_of_a_tool_is_told_in_short() {
         let diff = "@@ -1,2 +1,2 @@\n same\n-old and rather long\n+new\n";
         let told = told(diff, 3, 12, Style::default());
-        assert_eq!(told, ["@@ -1,2 +1,…", " same", "-old and ra…", "… 1 lines more"]);
+        assert_eq!(told, ["@@ -1,2 +1,…", " same", "-old and ra…", "… 1 line more"]);
     }
 
     #[test]

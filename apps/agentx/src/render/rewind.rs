@@ -1,9 +1,11 @@
 //! Going back, as people read it: what was said, what going back to before it would undo, and what came of it.
 
+use std::collections::BTreeSet;
+
 use agentx::runtime::{
     Doubt, PastInput, PlannedFile, RestorePlan, RestoreReport, Restoring, SessionHistory, WhatHappens,
 };
-use agentx::types::Timestamp;
+use agentx::types::{ContentPart, Timestamp};
 
 use super::clean::visible;
 use super::conversation::went_along;
@@ -11,7 +13,7 @@ use super::diff::told;
 use super::style::Style;
 use super::table::cut;
 use super::tool::describe;
-use super::units;
+use super::units::{self, counted};
 
 /// Lines of a file's diff where only the beginning is shown, and where all of it is.
 const SHORT: usize = 6;
@@ -25,14 +27,6 @@ const NARROW: usize = 20;
 pub(crate) fn words(texts: &[String]) -> String {
     let own = texts.iter().filter(|text| !went_along(text));
     own.map(String::as_str).collect()
-}
-
-/// `3 messages`, `1 file`.
-fn counted(n: usize, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 /// What was said, newest first, at most `most` inputs, each with how much going back to before it would undo.
@@ -227,20 +221,51 @@ pub(crate) fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
     text
 }
 
-/// What an agent is told whose files were put back under it.
-pub(crate) fn for_the_agent(report: &RestoreReport) -> Option<String> {
-    let paths: Vec<&str> = report.restored.iter().map(String::as_str).collect();
-    (!paths.is_empty()).then(|| {
-        format!(
-            "\n\n<files_put_back>\nThe person put these files back to how they were earlier; read them again before you change them:\n{}\n</files_put_back>",
-            paths.join("\n")
-        )
-    })
+const BEFORE_PATHS: &str = "\n\n<files_put_back>\nThe person put these files back to how they were earlier; read them again before you change them:\n";
+const AFTER_PATHS: &str = "\n</files_put_back>";
+
+/// An agent whose files were put back under it is told so with the next words: once, however often they were put back until then.
+pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport) {
+    if report.restored.is_empty() {
+        return;
+    }
+    let mut paths: BTreeSet<String> = report.restored.iter().cloned().collect();
+    along.retain(|part| {
+        let told = part
+            .as_text()
+            .and_then(|text| text.strip_prefix(BEFORE_PATHS)?.strip_suffix(AFTER_PATHS));
+        paths.extend(told.into_iter().flat_map(str::lines).map(str::to_owned));
+        told.is_none()
+    });
+    let paths: Vec<String> = paths.into_iter().collect();
+    along.push(ContentPart::text(format!(
+        "{BEFORE_PATHS}{}{AFTER_PATHS}",
+        paths.join("\n")
+    )));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_put_back_again_and_again_is_told_once() {
+        let report = |restored: &[&str]| RestoreReport {
+            restored: restored.iter().map(|path| (*path).to_owned()).collect(),
+            ..RestoreReport::default()
+        };
+        let mut along = vec![ContentPart::text("\n\n<command_run_by_the_person>x")];
+        tell_the_agent(&mut along, &report(&[]));
+        assert_eq!(along.len(), 1);
+        tell_the_agent(&mut along, &report(&["/w/b", "/w/a"]));
+        tell_the_agent(&mut along, &report(&["/w/b", "/w/c"]));
+        let told: Vec<&str> = along.iter().filter_map(ContentPart::as_text).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            went_along(told[1]) && told[1].contains(":\n/w/a\n/w/b\n/w/c\n</"),
+            "{told:?}"
+        );
+    }
 
     fn file(shown: &str, happens: WhatHappens, doubt: Option<Doubt>, blocked: Option<&str>) -> PlannedFile {
         PlannedFile {

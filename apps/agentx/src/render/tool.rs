@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::clean::{Cleaner, visible};
 use super::table::cut;
-use super::todo;
+use super::{todo, units};
 
 /// Lines that are shown as they come.
 const HEAD_LINES: usize = 12;
@@ -115,7 +115,8 @@ impl ToolOutputView {
             lines.extend(self.line(&last));
         }
         if self.left_out > self.tail.len() {
-            lines.push(format!("… {} lines{more} …", self.left_out - self.tail.len()));
+            let left_out = units::counted(self.left_out - self.tail.len(), "line");
+            lines.push(format!("… {left_out}{more} …"));
         }
         lines.extend(self.tail.drain(..));
         lines

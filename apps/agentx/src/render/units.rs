@@ -1,5 +1,7 @@
 //! Figures as people read them: tokens, money, times.
 
+use std::fmt::Display;
+
 use agentx::types::{NanoUsd, Timestamp, Usage};
 
 /// `950`, `12.3k`, `1.2M`.
@@ -24,6 +26,12 @@ pub(crate) fn bytes(n: u64) -> String {
         n /= 1024.0;
     }
     format!("{n:.1} TiB")
+}
+
+/// `1 file`, `3 files`: for words whose plural is made by an s.
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    let end = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {what}{end}")
 }
 
 /// Dollars with as many digits as say something.
@@ -106,6 +114,14 @@ mod tests {
         assert_eq!(
             [bytes(950), bytes(12_595), bytes(5 << 20), bytes(3 << 40)],
             ["950 B", "12.3 KiB", "5.0 MiB", "3.0 TiB"]
+        );
+        assert_eq!(
+            [
+                counted(0_u64, "file"),
+                counted(1_usize, "file"),
+                counted(12_u32, "file")
+            ],
+            ["0 files", "1 file", "12 files"]
         );
         assert_eq!(ago(Timestamp(0), Timestamp(7_200_000_000)), "2 h ago");
     }

@@ -102,9 +102,9 @@ impl Own {
             tail.trim_start_matches('\u{fffd}'),
         );
         format!(
-            "{}\n… {} bytes left out …\n{}",
+            "{}\n… {} left out …\n{}",
             clean(head),
-            self.left_out,
+            units::counted(self.left_out, "byte"),
             clean(tail).trim_end()
         )
     }
@@ -120,7 +120,7 @@ impl Own {
         let out = (self.lines + usize::from(self.is_open))
             .max(lines.len())
             .saturating_sub(SHOWN);
-        let more = format!("… {out} lines …");
+        let more = format!("… {} …", units::counted(out, "line"));
         let all = head
             .iter()
             .copied()

@@ -77,8 +77,9 @@ fn database(data: &Path, found: Option<Examined>) -> Check {
         false => "too large to be looked through here",
     };
     let words = format!(
-        "{shown}: {} sessions, {size}, format {}, {whole}",
-        found.sessions, found.format
+        "{shown}: {}, {size}, format {}, {whole}",
+        units::counted(found.sessions, "session"),
+        found.format
     );
     match may_others_read(&path) {
         true => Check::warn(

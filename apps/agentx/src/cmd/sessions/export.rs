@@ -11,7 +11,7 @@ use crate::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::render::conversation;
+use crate::render::{conversation, units};
 
 /// What to do about a file that is not what it should be.
 const AGAIN: &str = "write it down again where it came from: agentx sessions export ID --format json -o FILE";
@@ -89,7 +89,10 @@ pub(crate) async fn import(
         return console
             .out_pretty(&json!({ "session_id": id, "events": report.last_seq, "head": report.head }));
     }
-    console.out(&format!("{id}: {} events, checked\n", report.last_seq))?;
+    console.out(&format!(
+        "{id}: {}, checked\n",
+        units::counted(report.last_seq, "event")
+    ))?;
     if lost > 0 {
         console.say(&format!(
             "note: {lost} blobs were not there any more when it was exported\n"

@@ -9,9 +9,13 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::conversation;
+use crate::render::voices::Voices;
 
 /// So many messages before and after it.
 const AROUND: usize = 3;
+
+/// Columns of the number of its event.
+const NUMBER: usize = 7;
 
 /// Prints the message that the event belongs to, and those around it.
 pub(super) async fn show(
@@ -28,8 +32,10 @@ pub(super) async fn show(
             "`agentx sessions search WORDS` names the events where words were said",
         ));
     }
-    let messages = around(runtime, id, seq).await?;
-    let (style, width) = (console.out_style(), console.terminal.width);
+    let style = console.out_style();
+    let width = console.terminal.width.saturating_sub(NUMBER);
+    let mut voices = Voices::default();
+    let messages = around(runtime, id, seq, |envelope| voices.meet(envelope, style)).await?;
     for message in messages {
         if json {
             console.out_json(&*message)?;
@@ -38,7 +44,10 @@ pub(super) async fn show(
         let Some(text) = conversation::message(&message.event, style, width) else {
             continue;
         };
-        let number = format!("{:>6} ", message.seq);
+        let text = voices.under_name(&message, text);
+        let text = text.replace('\n', &format!("\n{:NUMBER$}", ""));
+        let text = text.trim_end_matches(' ');
+        let number = format!("{:>1$} ", message.seq, NUMBER - 1);
         let number = match message.seq == seq {
             true => style.warn(&format!("▸{}", &number[1..])),
             false => style.dim(&number),
@@ -53,11 +62,15 @@ async fn around(
     runtime: &dyn Runtime,
     id: &SessionId,
     seq: u64,
+    mut meet: impl FnMut(&Envelope<RuntimeEvent>),
 ) -> Result<Vec<Arc<Envelope<RuntimeEvent>>>, CliError> {
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
     let mut messages: Vec<Arc<Envelope<RuntimeEvent>>> = Vec::new();
     let mut after = 0;
     while let Some(delivery) = subscription.next().await {
+        if let Delivery::Runtime(envelope) = &delivery {
+            meet(envelope);
+        }
         match delivery {
             Delivery::Runtime(envelope) if is_message(&envelope.event) => {
                 if envelope.seq < seq && messages.len() > AROUND {

@@ -91,10 +91,10 @@ fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
     };
     let run = match &state.run {
         Some(run) => format!(
-            "{} · {} · {} rounds of tools",
+            "{} · {} · {} of tools",
             run.run_id,
             run_word(run.status),
-            run.iterations
+            units::counted(run.iterations, "round")
         ),
         None => "none yet".into(),
     };

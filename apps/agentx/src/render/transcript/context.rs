@@ -39,9 +39,6 @@ impl Transcript {
 const LONGEST_REASON: usize = 400;
 
 fn what(range: &ContextRange) -> String {
-    let messages = match range.messages {
-        1 => "1 message".to_owned(),
-        many => format!("{many} messages"),
-    };
+    let messages = units::counted(range.messages, "message");
     format!("{messages}, {} tokens,", units::count(range.tokens))
 }

@@ -1,0 +1,80 @@
+//! The prompt where lines are read: it stands on a row of its own while the chat waits for one, and what comes meanwhile begins
+//! below it.
+
+use super::{Chat, Face, PROMPT};
+
+/// What stands on the last row.
+#[derive(Debug, Default)]
+pub(super) struct Prompt {
+    /// The prompt, and what the person has typed behind it.
+    stands: bool,
+    /// A line of the chat's own that has not ended.
+    is_inside: bool,
+}
+
+impl Prompt {
+    /// The person has ended the line.
+    pub(super) fn answered(&mut self) {
+        self.stands = false;
+    }
+
+    /// A text that is printed, with the prompt behind it where the chat waits.
+    fn around(&mut self, text: String, waits: bool) -> String {
+        let mut all = String::with_capacity(text.len() + 4);
+        if self.stands && !text.is_empty() {
+            all.push('\n');
+            self.stands = false;
+        }
+        if !text.is_empty() {
+            self.is_inside = !text.ends_with('\n');
+            all.push_str(&text);
+        }
+        if waits && !self.stands {
+            if self.is_inside {
+                all.push('\n');
+            }
+            all.push_str(PROMPT);
+            (self.stands, self.is_inside) = (true, false);
+        }
+        all
+    }
+
+    /// The last text: the shell's own prompt begins a row.
+    pub(super) fn leave(&mut self, text: String) -> String {
+        match self.stands {
+            true => format!("\n{text}"),
+            false => text,
+        }
+    }
+}
+
+impl Chat<'_> {
+    /// What is printed where lines are read. Who listens is told in words when it is their turn, and a pipe has nobody who looks.
+    pub(super) fn prompted(&mut self, text: String) -> String {
+        let terminal = &self.console.terminal;
+        let is_seen = matches!(self.face, Face::Lines { eager: true }) && terminal.output && !terminal.words;
+        let is_free = !self.desk.is_busy() || self.question().is_some();
+        let waits = is_seen && is_free && self.own.is_none() && !self.input_ended;
+        self.prompt.around(text, waits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_stands_on_a_row_of_its_own_while_the_chat_waits() {
+        let mut prompt = Prompt::default();
+        let mut out = prompt.around("hello\n".into(), true);
+        out += &prompt.around(String::new(), true);
+        prompt.answered();
+        out += &prompt.around("an answer".into(), false);
+        out += &prompt.around(String::new(), true);
+        out += &prompt.around("news\n".into(), true);
+        assert_eq!(out, "hello\n› an answer\n› \nnews\n› ");
+        assert_eq!(prompt.leave(String::new()), "\n");
+        prompt.answered();
+        assert_eq!(prompt.leave("end\n".into()), "end\n");
+    }
+}
