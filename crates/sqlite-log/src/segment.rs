@@ -8,7 +8,7 @@
 use agentx_runtime::{Digest, Fact};
 use agentx_types::EnvironmentEvent;
 
-use crate::codec::{Aside, Encoder};
+use crate::codec::{Aside, Encoder, INLINE_LIMIT};
 
 /// A segment is closed once it has this many bytes.
 pub(crate) const SEGMENT_BYTES: usize = 32 * 1024;
@@ -16,6 +16,9 @@ pub(crate) const SEGMENT_BYTES: usize = 32 * 1024;
 pub(crate) const SEGMENT_ROWS: usize = 256;
 /// Rows that are longer than this on average are not worth packing.
 const PACKED_ENOUGH: usize = 8 * 1024;
+
+/// What the record of a word that a model streams takes, about: room for as many is made at once.
+const CHUNK_BYTES: usize = 12;
 
 /// A row of the `batches` table, about to be written.
 #[derive(Debug)]
@@ -67,12 +70,13 @@ impl Tail {
     pub(crate) fn extend(&mut self, facts: &[Fact], derived: Digest, aside: &mut Aside) -> Vec<NewRow> {
         let mut rows = Vec::with_capacity(1);
         let mut stream_ended = false;
+        let room = (facts.len() * CHUNK_BYTES).min(SEGMENT_BYTES + INLINE_LIMIT);
         for (index, fact) in facts.iter().enumerate() {
             let is_last = index + 1 == facts.len();
             stream_ended |= matches!(fact.event, EnvironmentEvent::StreamEnd(_));
             let segment = self
                 .segment
-                .get_or_insert_with(|| Segment::open(&self.head, fact.seq));
+                .get_or_insert_with(|| Segment::open(&self.head, fact.seq, room));
             segment.encoder.fact(fact, &mut segment.bytes, aside);
             let is_full = segment.bytes.len() >= SEGMENT_BYTES;
             if is_full || is_last {
@@ -91,7 +95,7 @@ impl Tail {
 }
 
 impl Segment {
-    fn open(head: &Digest, first_seq: u64) -> Self {
+    fn open(head: &Digest, first_seq: u64, room: usize) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(head);
         Self {
@@ -99,7 +103,7 @@ impl Segment {
             hasher,
             first_seq,
             rows: 0,
-            bytes: Vec::new(),
+            bytes: Vec::with_capacity(room),
             row_start: 0,
             row_first_seq: first_seq,
         }

@@ -38,7 +38,7 @@ pub(crate) enum Job {
     Task(Task),
 }
 
-/// An append of so many facts at most is committed on the caller's thread: as many as a session's driver ever commits together. That
+/// An append of so many facts at most is committed on the caller's thread: more than a session's driver commits together. That
 /// takes a tenth of a millisecond, and the way to the thread and back takes half as long.
 const HERE_FACTS: usize = 1024;
 

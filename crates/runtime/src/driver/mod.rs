@@ -32,7 +32,7 @@ const INBOUND_CAPACITY: usize = 256;
 /// How many wishes of front ends may wait.
 const COMMAND_CAPACITY: usize = 64;
 /// How many facts are committed together at most.
-const BATCH_FACTS: usize = 1024;
+const BATCH_FACTS: usize = 512;
 /// How long chunks that nobody waits for may wait for others, to be committed together.
 const LINGER: Duration = Duration::from_millis(1);
 /// How long a session that is closed waits for what it has to stop.
