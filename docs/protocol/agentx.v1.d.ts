@@ -892,6 +892,11 @@ export interface ToolSpec {
   idempotent?: boolean;
   /** Whether a successful call ends the run. */
   quit?: boolean;
+  /**
+   * Whether the schema says all there is to the arguments: a call that it does not fit is answered with what is wrong, before
+   * anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
+   */
+  checked?: boolean;
 }
 
 /** What using a tool touches; approval rules start from it. */

@@ -62,6 +62,7 @@ impl Session {
             command_argument: None,
             idempotent: false,
             quit: false,
+            checked: false,
         });
         let config = AgentConfig {
             tools: tools.collect(),

@@ -53,6 +53,7 @@ fn tool(name: &str, access: Access, idempotent: bool) -> ToolSpec {
         command_argument: None,
         idempotent,
         quit: false,
+        checked: false,
     }
 }
 

@@ -28,6 +28,7 @@
 //! ```
 
 pub mod approval;
+pub mod arguments;
 mod cache;
 pub mod command;
 mod conversation;
@@ -36,6 +37,7 @@ pub mod fixtures;
 mod ledger;
 mod limits;
 pub mod matching;
+mod nearest;
 pub mod pattern;
 mod react;
 pub mod reading;
@@ -56,6 +58,7 @@ use course::InputQueue;
 pub use course::{Bill, Input, Pending, Record, Run, StopCause};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
+pub use nearest::nearest;
 pub use react::{AGENTS, DELEGATE, ReactAgent, delegation_tools};
 pub use recall::RECALL;
 

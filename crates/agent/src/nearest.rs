@@ -3,7 +3,7 @@
 /// The candidate that `name` most likely means, if one is near enough.
 ///
 /// ```
-/// use agentx_tools::nearest;
+/// use agentx_agent::nearest;
 /// assert_eq!(nearest("comand", ["command", "timeout_ms"]), Some("command"));
 /// assert_eq!(nearest("scr", ["src", "docs"]), Some("src"));
 /// assert_eq!(nearest("cmd", ["command", "timeout_ms"]), Some("command"));

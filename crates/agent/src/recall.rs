@@ -43,6 +43,7 @@ fn tool() -> ToolSpec {
         command_argument: None,
         idempotent: true,
         quit: false,
+        checked: false,
     }
 }
 

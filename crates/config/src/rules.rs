@@ -184,6 +184,7 @@ fn fits(rule: &Rule, example: &Node) -> Option<(bool, String)> {
         command_argument: names.1.map(str::to_owned),
         idempotent: false,
         quit: false,
+        checked: false,
     };
     Some((covers(rule, WORKSPACE, &tool, &input), shown))
 }

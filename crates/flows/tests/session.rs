@@ -163,7 +163,8 @@ async fn arguments_that_do_not_fit_are_told_before_the_script_runs() {
     let place = Place::new([
         Answer::call("call_1", "long", json!({"text": 5})),
         Answer::call("call_2", "long", json!({})),
-        Answer::call("call_3", "long", json!({"text": "four"})),
+        Answer::call("call_3", "long", json!({"text": "FIVE"})),
+        Answer::call("call_4", "long", json!({"text": "four"})),
         Answer::text("Done."),
     ]);
     let mut long = luau(
@@ -172,22 +173,33 @@ async fn arguments_that_do_not_fit_are_told_before_the_script_runs() {
         json!({}),
     );
     long.params = Some(json!({
-        "type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"],
+        "type": "object", "properties": {"text": {"type": "string", "pattern": "^[a-z]*$"}}, "required": ["text"],
     }));
     place.tool(long);
     let session = place.open().await;
-    place.ask(&session, "go").await;
-    let told = |wrong: &str| {
-        let text = format!("long: the arguments do not fit: {wrong}");
-        (ToolStatus::Invalid, text)
-    };
-    assert_eq!(
-        place.result("call_1"),
-        told("at /text: 5 is not of type \"string\"")
-    );
-    assert_eq!(place.result("call_2"), told("\"text\" is a required property"));
-    assert_eq!(place.result("call_3"), (ToolStatus::Success, "4".to_owned()));
-    assert!(place.effects("call_1").is_empty());
+    let said = place.ask(&session, "go").await;
+    for (call, wrong) in [
+        ("call_1", "argument \"text\": expected string, got 5"),
+        ("call_2", "missing argument \"text\": string"),
+    ] {
+        let text = format!(
+            "Invalid arguments for long; nothing was done.\n- {wrong}\nArguments: text (string, required)."
+        );
+        assert_eq!(place.result(call), (ToolStatus::Invalid, text));
+    }
+    // What only the whole of JSON Schema knows, the tool says.
+    let text = "long: the arguments do not fit: at /text: \"FIVE\" does not match \"^[a-z]*$\"";
+    assert_eq!(place.result("call_3"), (ToolStatus::Invalid, text.to_owned()));
+    assert_eq!(place.result("call_4"), (ToolStatus::Success, "4".to_owned()));
+    assert!(place.effects("call_3").is_empty());
+    let runs: Vec<&str> = said
+        .iter()
+        .filter_map(|event| match event {
+            RuntimeEvent::ToolExecuting(call) => Some(call.tool_call_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(runs, ["call_3", "call_4"], "a call that is wrong does not begin");
 }
 
 #[tokio::test]

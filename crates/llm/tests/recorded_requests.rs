@@ -76,6 +76,7 @@ fn tool(name: &Value, description: &Value, schema: &Value) -> ToolSpec {
         command_argument: None,
         idempotent: false,
         quit: false,
+        checked: false,
     }
 }
 

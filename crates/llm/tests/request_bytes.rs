@@ -104,6 +104,7 @@ fn whole(model: &str) -> String {
         command_argument: None,
         idempotent: true,
         quit: false,
+        checked: false,
     };
     request.tools = vec![tool].into();
     body(&request, &WireOptions::default())

@@ -93,6 +93,7 @@ fn read_tool() -> ToolSpec {
         command_argument: None,
         idempotent: true,
         quit: false,
+        checked: false,
     }
 }
 

@@ -37,6 +37,7 @@ impl Tool for Told {
             command_argument: None,
             idempotent: false,
             quit: false,
+            checked: false,
         }
     }
 

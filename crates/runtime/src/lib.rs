@@ -44,7 +44,7 @@ mod trial;
 mod ui;
 mod values;
 
-pub use agentx_agent::delegation_tools;
+pub use agentx_agent::{arguments, delegation_tools, nearest};
 pub use api::*;
 pub use blob_store::BlobStore;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};

@@ -3,6 +3,7 @@
 
 use agentx_agent::Agent;
 use agentx_agent::approval::{Judgement, Verdict, judge};
+use agentx_agent::arguments;
 use agentx_types::{AgentConfig, ApprovalDecision, Envelope, EnvironmentEvent, Rule, SessionId, ToolCallId};
 use serde::Serialize;
 use serde_json::Value;
@@ -133,6 +134,10 @@ impl RuleTrial {
         let Some(tool) = config.tools.iter().find(|tool| tool.name == name) else {
             return;
         };
+        if arguments::unfit(tool, input).is_some() {
+            // It was answered before anybody decided about it.
+            return;
+        }
         let was = judge(config, tool, input);
         let mut other = config.clone();
         other.rules.push(self.rule.clone());

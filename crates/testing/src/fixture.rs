@@ -52,6 +52,7 @@ pub fn tool(name: &str, argument: &str, access: Access) -> ToolSpec {
         command_argument: (access == Access::Run).then(|| argument.to_owned()),
         idempotent: access == Access::Read,
         quit: false,
+        checked: false,
     }
 }
 

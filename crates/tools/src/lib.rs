@@ -18,7 +18,6 @@ mod bash;
 mod failure;
 mod files;
 mod finish;
-mod nearest;
 mod options;
 mod restore;
 mod schema;
@@ -30,8 +29,8 @@ mod typed;
 mod work;
 mod workspace;
 
+pub use agentx_runtime::nearest;
 pub use failure::ToolFailure;
-pub use nearest::nearest;
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 pub use restore::{plan_restore, restore};
 pub use todo::{TodoItem, TodoStatus};

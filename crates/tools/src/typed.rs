@@ -134,6 +134,7 @@ impl ToolAbout {
             command_argument: self.command_argument,
             idempotent: self.idempotent,
             quit: self.quit,
+            checked: true,
         }
     }
 }

@@ -130,6 +130,10 @@ pub struct ToolSpec {
     /// Whether a successful call ends the run.
     #[serde(default)]
     pub quit: bool,
+    /// Whether the schema says all there is to the arguments: a call that it does not fit is answered with what is wrong, before
+    /// anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub checked: bool,
 }
 
 /// Everything that is sent to the model in one call, independent of its API.

@@ -10,6 +10,7 @@ use agentx_types::{
 
 use super::ReactAgent;
 use crate::approval::{self, Verdict};
+use crate::arguments;
 use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
@@ -36,6 +37,10 @@ impl ReactAgent {
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
         };
+        if let Some(text) = arguments::unfit(tool, &call.input) {
+            self.answer_new(call, ToolStatus::Invalid, text, step);
+            return;
+        }
         match approval::decide(&self.config, tool, &call.input) {
             Verdict::Allow { outside_workspace } => match self.own_call(&call, step) {
                 Some(Ok(stage)) => self.ledger.add(call, stage),

@@ -85,6 +85,7 @@ fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
         command_argument: None,
         idempotent: false,
         quit: false,
+        checked: false,
     }
 }
 

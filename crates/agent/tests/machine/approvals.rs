@@ -148,3 +148,61 @@ fn a_decision_about_a_call_of_an_earlier_round_with_the_same_name_decides_nothin
     assert!(session.running().is_empty());
     assert_eq!(session.status(), RunStatus::AwaitingApproval);
 }
+
+/// A session that asks about every call, whose tools are checked, or not, as in a log from before there was such a thing.
+fn asking_of(checked: bool) -> Session {
+    let mut config = config(ApprovalMode::Ask, &[]);
+    let schema = json!({
+        "type": "object", "properties": {"command": {"type": "string"}, "timeout_ms": {"type": "integer"}},
+        "required": ["command"], "additionalProperties": false,
+    });
+    let tools = config.tools.iter().cloned();
+    config.tools = tools
+        .map(|tool| ToolSpec {
+            checked,
+            input_schema: schema.clone(),
+            ..tool
+        })
+        .collect();
+    let mut session = Session::new(config);
+    session.say("go");
+    session
+}
+
+#[test]
+fn nobody_is_asked_about_arguments_that_do_not_fit() {
+    let mut session = asking_of(true);
+    session.calls(&[
+        ("c1", "bash", json!({"comand": "rm x"})),
+        ("c2", "bash", json!({"command": "uname", "timeout_ms": "5"})),
+    ]);
+    assert_eq!(session.status(), RunStatus::AwaitingLlm);
+    assert!(session.running().is_empty());
+    let asked = |state: &&StateOutput| matches!(state, StateOutput::ApprovalRequested { .. });
+    assert_eq!(session.states().filter(asked).count(), 0);
+    let sent = session.sent();
+    assert!(
+        sent[2].contains(r#"unknown argument "comand": did you mean "command"?"#)
+            && sent[2].contains(r#"missing argument "command": string"#),
+        "{sent:?}"
+    );
+    assert!(
+        sent[3].contains(r#"argument "timeout_ms": expected integer, got string "5""#),
+        "{sent:?}"
+    );
+    session.calls(&[("c3", "bash", json!({"command": "uname", "timeout_ms": null}))]);
+    assert_eq!(session.status(), RunStatus::AwaitingApproval);
+    session.check_replay();
+}
+
+#[test]
+fn a_log_in_which_such_calls_were_asked_about_is_read_as_it_was_written() {
+    let mut session = asking_of(false);
+    session.calls(&[("c1", "bash", json!({"comand": "rm x"}))]);
+    assert_eq!(session.status(), RunStatus::AwaitingApproval);
+    session.decide("c1", ApprovalDecision::Once);
+    assert_eq!(session.running_ids(), ["c1"]);
+    session.ends("c1", "Invalid arguments", ToolStatus::Invalid);
+    assert_eq!(session.status(), RunStatus::AwaitingLlm);
+    session.check_replay();
+}

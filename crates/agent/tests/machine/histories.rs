@@ -122,7 +122,17 @@ fn change(a: u8, b: u8, session: &Session) -> ConfigChange {
             ..ModelParams::default()
         }),
         6 => ConfigChange::Tools(config.tools.iter().take(usize::from(b) % 4).cloned().collect()),
-        7 => ConfigChange::Tools(agentx_agent::fixtures::config().tools),
+        7 => {
+            let checked = !b.is_multiple_of(2);
+            let tools = agentx_agent::fixtures::config().tools;
+            ConfigChange::Tools(
+                tools
+                    .iter()
+                    .cloned()
+                    .map(|tool| ToolSpec { checked, ..tool })
+                    .collect(),
+            )
+        }
         _ => ConfigChange::Instructions(Vec::new()),
     }
 }

@@ -15,6 +15,7 @@ fn bash() -> ToolSpec {
         command_argument: Some("command".into()),
         idempotent: false,
         quit: false,
+        checked: false,
     }
 }
 

@@ -180,5 +180,6 @@ fn spec(definition: &ToolDefinition) -> ToolSpec {
         // Its journal makes it so: a call that is run again does only what it has not done.
         idempotent: true,
         quit: definition.quit,
+        checked: true,
     }
 }

@@ -148,6 +148,7 @@ mod tests {
             command_argument: None,
             idempotent: false,
             quit: false,
+            checked: false,
         }
     }
 

@@ -170,6 +170,7 @@ pub(crate) fn tool() -> ToolSpec {
         command_argument: Some("command".into()),
         idempotent: true,
         quit: true,
+        checked: true,
     }
 }
 
@@ -179,6 +180,7 @@ pub(crate) fn small_tool() -> ToolSpec {
         command_argument: None,
         idempotent: false,
         quit: false,
+        checked: false,
         ..tool()
     }
 }

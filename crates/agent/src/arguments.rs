@@ -1,0 +1,399 @@
+//! Whether the arguments of a call are what its tool asks for. It is known before anybody is asked, and said so that a model knows
+//! what to change: which argument, what was expected, what came, and the nearest name.
+//!
+//! Types, names, choices and bounds are looked at. What else a schema may say (a `$ref`, a pattern) is left to the tool itself.
+
+use agentx_types::ToolSpec;
+use serde_json::{Map, Value};
+
+use crate::nearest;
+
+/// So many mistakes of one call are told.
+const MOST: usize = 8;
+
+/// What the model is told of a call whose arguments are wrong, where the tool is one whose schema says all there is to them.
+///
+/// ```
+/// # use agentx_types::{Access, ToolSpec};
+/// # use serde_json::json;
+/// let mut look = ToolSpec {
+///     name: "look".into(), description: String::new(), access: Access::Read, path_argument: None, command_argument: None,
+///     input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}),
+///     idempotent: true, quit: false, checked: true,
+/// };
+/// let told = agentx_agent::arguments::unfit(&look, &json!({"paht": "src"})).unwrap();
+/// assert!(told.contains(r#"unknown argument "paht": did you mean "path"?"#));
+/// look.checked = false;
+/// assert_eq!(agentx_agent::arguments::unfit(&look, &json!({"paht": "src"})), None);
+/// ```
+pub fn unfit(tool: &ToolSpec, input: &Value) -> Option<String> {
+    if !tool.checked {
+        return None;
+    }
+    let problems = problems(&tool.input_schema, input);
+    (!problems.is_empty()).then(|| told(tool, &problems))
+}
+
+/// In words: what is wrong with a call, and what its tool takes.
+pub fn told(tool: &ToolSpec, problems: &[String]) -> String {
+    let mut lines: Vec<String> = problems
+        .iter()
+        .take(MOST)
+        .map(|problem| format!("- {problem}"))
+        .collect();
+    if problems.len() > MOST {
+        lines.push(format!("- and {} more", problems.len() - MOST));
+    }
+    format!(
+        "Invalid arguments for {}; nothing was done.\n{}\nArguments: {}.",
+        tool.name,
+        lines.join("\n"),
+        argument_list(&tool.input_schema)
+    )
+}
+
+/// What is wrong with arguments: all of it at once.
+pub fn problems(schema: &Value, input: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    match input {
+        Value::Null => object("", schema, &Map::new(), &mut found),
+        Value::Object(arguments) => object("", schema, arguments, &mut found),
+        other => found.push(format!(
+            "expected an object with the arguments, got {}",
+            brief(other)
+        )),
+    }
+    found
+}
+
+fn object(path: &str, schema: &Value, given: &Map<String, Value>, found: &mut Vec<String>) {
+    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let known = |name: &str| properties(schema).any(|(known, _)| known == name);
+    for name in given.keys().filter(|name| is_closed && !known(name)) {
+        let free = properties(schema).map(|(known, _)| known);
+        let near = nearest(name, free.filter(|known| !given.contains_key(*known)));
+        let near = near.map_or(String::new(), |near| format!(": did you mean \"{near}\"?"));
+        found.push(format!("unknown argument {}{near}", quoted(&below(path, name))));
+    }
+    for (name, wanted) in properties(schema) {
+        let is_required = is_required(schema, name);
+        match given.get(name) {
+            None if is_required => found.push(format!(
+                "missing argument \"{}\": {}",
+                below(path, name),
+                expected(wanted)
+            )),
+            // Many models say so that they leave an argument out.
+            None | Some(Value::Null) if !is_required => {}
+            Some(value) => check(&below(path, name), wanted, value, found),
+            None => {}
+        }
+    }
+}
+
+/// Holds one value against its schema.
+fn check(path: &str, schema: &Value, value: &Value, found: &mut Vec<String>) {
+    if !has_shape(schema, value) {
+        let near = suggestion(schema, value);
+        let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+        let (wanted, came) = (expected(schema), brief(value));
+        found.push(format!(
+            "argument \"{path}\": expected {wanted}, got {came}{near}"
+        ));
+        return;
+    }
+    if let Some(problem) = out_of_bounds(schema, value) {
+        found.push(format!("argument \"{path}\": {problem}"));
+    }
+    match value {
+        Value::Object(given) => object(path, schema, given, found),
+        Value::Array(items) => {
+            let Some(wanted) = schema.get("items") else { return };
+            for (index, item) in items.iter().enumerate() {
+                check(&format!("{path}[{index}]"), wanted, item, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a value is one of the choices and of the type that the schema asks for.
+fn has_shape(schema: &Value, value: &Value) -> bool {
+    if let Some(choices) = list(schema, "enum") {
+        return choices.contains(value);
+    }
+    if let Some(only) = schema.get("const") {
+        return only == value;
+    }
+    let fits = |choice: &Value| {
+        let mut found = Vec::new();
+        check("", choice, value, &mut found);
+        found.is_empty()
+    };
+    if let Some(choices) = list(schema, "anyOf").or_else(|| list(schema, "oneOf"))
+        && !choices.iter().any(fits)
+    {
+        return false;
+    }
+    match schema.get("type") {
+        Some(Value::String(kind)) => is_a(kind, schema, value),
+        Some(Value::Array(kinds)) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .any(|kind| is_a(kind, schema, value)),
+        _ => true,
+    }
+}
+
+fn is_a(kind: &str, schema: &Value, value: &Value) -> bool {
+    match kind {
+        "string" => value.is_string(),
+        "integer" => {
+            let is_whole =
+                value.is_u64() || value.is_i64() || value.as_f64().is_some_and(|n| n.fract() == 0.0);
+            is_whole && reaches_minimum(schema, value)
+        }
+        "number" => value.is_number() && reaches_minimum(schema, value),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
+/// What `expected` says of a number, it has to be.
+fn reaches_minimum(schema: &Value, value: &Value) -> bool {
+    let minimum = schema.get("minimum").and_then(Value::as_f64);
+    minimum.is_none_or(|minimum| value.as_f64().is_some_and(|number| number >= minimum))
+}
+
+/// What is too much or too little of a value that has the right type.
+fn out_of_bounds(schema: &Value, value: &Value) -> Option<String> {
+    let (size, what, least, most) = match value {
+        Value::Number(number) => (number.as_f64()?, "", "minimum", "maximum"),
+        Value::String(text) => (
+            text.chars().count() as f64,
+            "a length of ",
+            "minLength",
+            "maxLength",
+        ),
+        Value::Array(items) => (items.len() as f64, "a length of ", "minItems", "maxItems"),
+        _ => return None,
+    };
+    let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
+    match (bound(least), bound(most)) {
+        (Some(least), _) if size < least => Some(format!("expected {what}at least {least}, got {size}")),
+        (_, Some(most)) if size > most => Some(format!("expected {what}at most {most}, got {size}")),
+        _ => None,
+    }
+}
+
+fn list<'a>(schema: &'a Value, key: &str) -> Option<&'a Vec<Value>> {
+    schema.get(key).and_then(Value::as_array)
+}
+
+fn suggestion<'a>(schema: &'a Value, value: &Value) -> Option<&'a str> {
+    nearest(
+        value.as_str()?,
+        list(schema, "enum")?.iter().filter_map(Value::as_str),
+    )
+}
+
+fn argument_list(schema: &Value) -> String {
+    let arguments: Vec<String> = properties(schema)
+        .map(|(name, property)| {
+            let required = if is_required(schema, name) {
+                ", required"
+            } else {
+                ""
+            };
+            format!("{name} ({}{required})", expected(property))
+        })
+        .collect();
+    if arguments.is_empty() {
+        "none".into()
+    } else {
+        arguments.join(", ")
+    }
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| (name.as_str(), property))
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    list(schema, "required").is_some_and(|names| names.iter().any(|other| other == name))
+}
+
+/// What a schema asks for, in a few words.
+fn expected(schema: &Value) -> String {
+    if let Some(choices) = list(schema, "enum") {
+        let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
+        return format!("one of {}", choices.join(", "));
+    }
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind_in_words(kind, schema),
+        Some(Value::Array(kinds)) => {
+            let kinds = kinds.iter().filter_map(Value::as_str);
+            let words: Vec<String> = kinds.map(|kind| kind_in_words(kind, schema)).collect();
+            words.join(" or ")
+        }
+        _ => "value".into(),
+    }
+}
+
+fn kind_in_words(kind: &str, schema: &Value) -> String {
+    match (kind, schema.get("minimum")) {
+        ("array", _) => {
+            let items = schema.get("items").map_or("values".into(), expected);
+            format!("array of {items}")
+        }
+        ("object", _) => {
+            let names: Vec<&str> = properties(schema).map(|(name, _)| name).collect();
+            format!("object {{{}}}", names.join(", "))
+        }
+        ("integer" | "number", Some(minimum)) => format!("{kind} ≥ {minimum}"),
+        _ => kind.into(),
+    }
+}
+
+/// What came, in a few words: the model knows what it wrote, so the beginning is enough.
+fn brief(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("string {}", quoted(text)),
+        Value::Array(items) => format!("array of {}", items.len()),
+        Value::Object(_) => "object".into(),
+    }
+}
+
+fn below(path: &str, name: &str) -> String {
+    match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "minLength": 1},
+                "timeout_ms": {"type": "integer", "minimum": 0, "maximum": 100},
+                "items": {"type": "array", "maxItems": 12, "items": {
+                    "type": "object",
+                    "properties": {"status": {"type": "string", "enum": ["pending", "completed"]}},
+                    "required": ["status"],
+                    "additionalProperties": false,
+                }},
+                "where": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+                "share": {"type": ["number", "null"]},
+            },
+            "required": ["command"],
+            "additionalProperties": false,
+        })
+    }
+
+    #[track_caller]
+    fn check(input: &Value, says: &[&str]) {
+        assert_eq!(problems(&schema(), input), says, "{input}");
+    }
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        for input in [
+            json!({"command": "ls"}),
+            json!({"command": "ls", "timeout_ms": null, "items": [], "share": null}),
+            json!({"command": "ls", "timeout_ms": 100, "items": [{"status": "pending"}], "where": 3, "share": 0.5}),
+            json!({"command": "ls", "timeout_ms": 5.0, "where": "here"}),
+        ] {
+            check(&input, &[]);
+        }
+        let open = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}});
+        assert!(problems(&open, &json!({"a": 1, "b": 2})).is_empty());
+        let nothing_is_asked_for = json!({});
+        assert!(problems(&nothing_is_asked_for, &json!({"a": 1})).is_empty());
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once() {
+        check(
+            &json!({"cmd": "ls", "timeout_ms": "5"}),
+            &[
+                r#"unknown argument "cmd": did you mean "command"?"#,
+                r#"missing argument "command": string"#,
+                r#"argument "timeout_ms": expected integer ≥ 0, got string "5""#,
+            ],
+        );
+        check(
+            &json!({"command": "", "timeout_ms": 101}),
+            &[
+                r#"argument "command": expected a length of at least 1, got 0"#,
+                r#"argument "timeout_ms": expected at most 100, got 101"#,
+            ],
+        );
+        check(
+            &json!({"command": ["ls"], "where": true, "share": "half"}),
+            &[
+                r#"argument "command": expected string, got array of 1"#,
+                r#"argument "where": expected value, got true"#,
+                r#"argument "share": expected number or null, got string "half""#,
+            ],
+        );
+        check(
+            &json!([1]),
+            &["expected an object with the arguments, got array of 1"],
+        );
+        check(&Value::Null, &[r#"missing argument "command": string"#]);
+    }
+
+    #[test]
+    fn mistakes_inside_of_arguments_are_told_with_their_place() {
+        check(
+            &json!({"command": "a", "items": [{"status": "complete"}, {}, {"status": "pending", "x": 1}, 4]}),
+            &[
+                r#"argument "items[0].status": expected one of "pending", "completed", got string "complete"; did you mean "completed"?"#,
+                r#"missing argument "items[1].status": one of "pending", "completed""#,
+                r#"unknown argument "items[2].x""#,
+                r#"argument "items[3]": expected object {status}, got 4"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_told_is_bounded() {
+        let tool = ToolSpec {
+            input_schema: schema(),
+            checked: true,
+            ..crate::fixtures::config().tools[0].clone()
+        };
+        let items = vec![json!({}); 12];
+        let told = unfit(&tool, &json!({"command": "a", "items": items})).unwrap();
+        assert_eq!(told.matches("missing argument").count(), MOST);
+        assert!(told.contains("- and 4 more\nArguments: command (s"), "{told}");
+        let long = "x".repeat(10_000);
+        assert!(unfit(&tool, &json!({"command": "a", (long): 1})).unwrap().len() < 500);
+    }
+}
