@@ -302,3 +302,20 @@ fn xterm_is_asked_to_send_alt_as_others_do_and_is_given_back_as_it_was() {
     let told: Vec<&String> = chat.modes().iter().filter(|told| told.contains("1036")).collect();
     assert_eq!(told, ["?1036;1039s", "?1036;1039h", "?1036;1039r"]);
 }
+
+#[test]
+fn keys_are_told_apart_while_the_chat_has_the_terminal_and_no_longer() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start_with(&sandbox, &[], 80, 24, &[("TERM", "xterm-kitty")]);
+    chat.wait_for_last("›");
+    chat.keys("one\u{1b}[13;2utwo");
+    chat.wait_for_last("  two");
+    chat.keys("\u{1b}[99;5u\u{1b}[100;5u");
+    assert_eq!(chat.end(), Some(0));
+    let keys: Vec<&String> = chat.modes().iter().filter(|told| told.ends_with('u')).collect();
+    assert_eq!(
+        keys,
+        ["<16u", ">1u", "<u"],
+        "what a killed program left is gone, too"
+    );
+}

@@ -1,7 +1,7 @@
 //! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_terminal::LongRows;
@@ -210,12 +210,18 @@ impl Drop for RawMode {
     }
 }
 
+/// Whether the terminal has forgotten what others wanted of its keys before.
+static FORGOTTEN: Once = Once::new();
+
 fn enter() -> io::Result<()> {
     crossterm::terminal::enable_raw_mode()?;
     let mut out = io::stdout();
     out.write_all(b"\x1b[?2004h")?;
     if tells_keys_apart(&|name| std::env::var(name).ok()) {
-        out.write_all(b"\x1b[>1u")?;
+        let mut forgotten = Ok(());
+        // A program that was killed has left its wish behind; the shell has none while another program runs.
+        FORGOTTEN.call_once(|| forgotten = out.write_all(b"\x1b[<16u"));
+        forgotten.and_then(|()| out.write_all(b"\x1b[>1u"))?;
     }
     out.write_all(own_keys().as_bytes())?;
     out.flush()

@@ -56,7 +56,7 @@ impl FakeTerminal {
                     let mut arguments = String::new();
                     let end = loop {
                         match chars.next() {
-                            Some(c) if c.is_ascii_digit() || matches!(c, ';' | '?' | '>') => {
+                            Some(c) if c.is_ascii_digit() || matches!(c, ';' | '?' | '>' | '<') => {
                                 arguments.push(c)
                             }
                             Some(c) => break c,
@@ -103,6 +103,8 @@ impl FakeTerminal {
             'h' | 'l' | 's' | 'r' if arguments.starts_with('?') => {
                 self.modes.push(format!("{arguments}{end}"))
             }
+            // How it tells keys apart.
+            'u' if arguments.starts_with(['<', '>']) => self.modes.push(format!("{arguments}{end}")),
             // Looks, and the question what it is.
             'm' | 'q' => {}
             other => panic!("unexpected control {other:?}"),
