@@ -48,6 +48,7 @@ pub(super) fn config() -> AgentConfig {
         command_argument: None,
         idempotent: true,
         quit: true,
+        checked: false,
     };
     AgentConfig {
         kind: AgentKind::React,

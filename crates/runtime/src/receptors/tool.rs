@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use agentx_agent::DELEGATE;
 use agentx_types::{
     ActionKind, ActionStarted, AgentStateId, ContentPart, Envelope, EnvironmentEvent, RuntimeEvent,
     StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStart, ToolCompleted, ToolExecuting, ToolFailed,
@@ -14,8 +15,11 @@ use serde_json::Value;
 
 use super::Receptor;
 
-/// How many characters of a failure are shown beside the call; the whole of it is in `tool_result`.
-const SHOWN_CHARS: usize = 240;
+/// How many characters of a failure are shown beside the call; the whole of it is in `tool_result`. Of a longer one the beginning
+/// and the end are shown: where calls stand inside each other, the last words say why.
+const SHOWN_CHARS: usize = 480;
+/// How many of those are its beginning.
+const HEAD_CHARS: usize = 160;
 
 /// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,8 +47,8 @@ struct OpenCall {
 enum Step {
     /// Its arguments stream in.
     Announced,
-    /// The model has asked for it, with these arguments.
-    Asked(Value),
+    /// The model has asked for it, with these arguments, then.
+    Asked(Value, Timestamp),
     /// It runs since then.
     Runs(Timestamp),
 }
@@ -55,7 +59,10 @@ impl Receptor for ToolReceptor {
         let Some(agent) = &fact.agent_state_id else { return };
         match &fact.event {
             E::ToolCallStart(start) => self.agents.entry(agent.clone()).or_default().announce(start, out),
-            E::ToolCall(call) => self.agents.entry(agent.clone()).or_default().ask(call, out),
+            E::ToolCall(call) => {
+                let calls = self.agents.entry(agent.clone()).or_default();
+                calls.ask(call, fact.at, out);
+            }
             E::ActionStarted(_)
             | E::ToolOutputChunk(_)
             | E::ToolResult(_)
@@ -88,11 +95,11 @@ impl Calls {
         self.plan(&start.tool_call_id, &start.name, out);
     }
 
-    fn ask(&mut self, call: &ToolCall, out: &mut Vec<RuntimeEvent>) {
+    fn ask(&mut self, call: &ToolCall, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let planned = self.plan(&call.tool_call_id, &call.name, out);
         if planned.step == Step::Announced {
             planned.name.clone_from(&call.name);
-            planned.step = Step::Asked(call.input.clone());
+            planned.step = Step::Asked(call.input.clone(), at);
         }
     }
 
@@ -103,7 +110,7 @@ impl Calls {
         for id in self.in_stream.drain(..) {
             let unmeant = |call: &OpenCall| match call.step {
                 Step::Announced => true,
-                Step::Asked(_) => broken,
+                Step::Asked(..) => broken,
                 Step::Runs(_) => false,
             };
             if self.open.get(&id).is_some_and(unmeant) {
@@ -133,7 +140,7 @@ impl Calls {
         };
         let Some(call) = self.open.get_mut(id) else { return };
         // A call that is made again after a crash runs anew, but it is the same call: it is announced once.
-        if let Step::Asked(input) = std::mem::replace(&mut call.step, Step::Runs(at)) {
+        if let Step::Asked(input, _) = std::mem::replace(&mut call.step, Step::Runs(at)) {
             out.push(
                 ToolExecuting {
                     tool_call_id: id.clone(),
@@ -163,10 +170,11 @@ impl Calls {
         let Some(OpenCall { name, step }) = self.open.remove(&result.tool_call_id) else {
             return;
         };
-        let duration_ms = if let Step::Runs(since) = step {
-            at.millis_since(since)
-        } else {
-            0
+        let duration_ms = match step {
+            Step::Runs(since) => at.millis_since(since),
+            // No tool runs: another agent is at work until then.
+            Step::Asked(_, since) if name == DELEGATE => at.millis_since(since),
+            Step::Asked(..) | Step::Announced => 0,
         };
         let (tool_call_id, details) = (result.tool_call_id.clone(), result.details.clone());
         let event = match failure_of(result) {
@@ -204,191 +212,14 @@ fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
 }
 
 fn in_short(content: &[ContentPart]) -> String {
-    let mut chars = content
-        .iter()
-        .filter_map(ContentPart::as_text)
-        .flat_map(str::chars);
-    let mut short: String = chars.by_ref().take(SHOWN_CHARS).collect();
-    if chars.next().is_some() {
-        short.push('…');
-    }
-    short
+    let text: String = content.iter().filter_map(ContentPart::as_text).collect();
+    let Some(too_many) = text.chars().count().checked_sub(SHOWN_CHARS + 1) else {
+        return text;
+    };
+    let head: String = text.chars().take(HEAD_CHARS).collect();
+    let tail = text.chars().skip(HEAD_CHARS + too_many + 1);
+    format!("{head}…{}", tail.collect::<String>())
 }
 
 #[cfg(test)]
-mod tests {
-    use agentx_types::{OutputChannel, ToolCallChunk};
-    use serde_json::json;
-
-    use super::super::testing::*;
-    use super::*;
-
-    fn announced(id: &str, name: &str) -> EnvironmentEvent {
-        ToolCallStart {
-            tool_call_id: id.into(),
-            name: name.into(),
-        }
-        .into()
-    }
-
-    fn output(id: &str, text: &str) -> EnvironmentEvent {
-        ToolOutputChunk {
-            tool_call_id: id.into(),
-            channel: OutputChannel::Stdout,
-            text: text.into(),
-        }
-        .into()
-    }
-
-    fn planned(id: &str, name: &str) -> RuntimeEvent {
-        ToolPlanned {
-            tool_call_id: id.into(),
-            name: name.into(),
-        }
-        .into()
-    }
-
-    fn executing(id: &str, name: &str) -> RuntimeEvent {
-        ToolExecuting {
-            tool_call_id: id.into(),
-            name: name.into(),
-            input: json!({"path": "a"}),
-        }
-        .into()
-    }
-
-    fn completed(id: &str, name: &str, duration_ms: u64) -> RuntimeEvent {
-        ToolCompleted {
-            tool_call_id: id.into(),
-            name: name.into(),
-            duration_ms,
-            details: None,
-        }
-        .into()
-    }
-
-    fn failed(id: &str, status: ToolStatus, error: &str, duration_ms: u64) -> RuntimeEvent {
-        let (tool_call_id, name, error) = (id.into(), "read".into(), error.into());
-        ToolFailed {
-            tool_call_id,
-            name,
-            status,
-            error,
-            duration_ms,
-            details: None,
-        }
-        .into()
-    }
-
-    #[test]
-    fn parallel_calls_end_out_of_order() {
-        check(
-            ToolReceptor::default(),
-            vec![
-                (announced("c1", "read"), vec![planned("c1", "read")]),
-                (
-                    ToolCallChunk {
-                        tool_call_id: "c1".into(),
-                        json: "{".into(),
-                    }
-                    .into(),
-                    vec![],
-                ),
-                (tool_call("c1", "read"), vec![]),
-                (tool_call("c2", "bash"), vec![planned("c2", "bash")]),
-                (stream_end(StopReason::ToolUse), vec![]),
-                (tool_started("c1"), vec![executing("c1", "read")]),
-                (tool_started("c2"), vec![executing("c2", "bash")]),
-                (
-                    output("c2", "hi"),
-                    vec![
-                        ToolOutput {
-                            tool_call_id: "c2".into(),
-                            channel: OutputChannel::Stdout,
-                            text: "hi".into(),
-                        }
-                        .into(),
-                    ],
-                ),
-                (tool_result("c2", "ok"), vec![completed("c2", "bash", 2000)]),
-                (tool_result("c1", "ok"), vec![completed("c1", "read", 4000)]),
-                (tool_result("c1", "again"), vec![]),
-                (output("c1", "late"), vec![]),
-            ],
-        );
-    }
-
-    #[test]
-    fn failures_say_how() {
-        let long = "x".repeat(SHOWN_CHARS + 1);
-        let short = format!("{}…", "x".repeat(SHOWN_CHARS));
-        check(
-            ToolReceptor::default(),
-            vec![
-                (tool_call("c1", "read"), vec![planned("c1", "read")]),
-                (
-                    tool_failure("c1", ToolStatus::Denied, "no"),
-                    vec![failed("c1", ToolStatus::Denied, "no", 0)],
-                ),
-                (tool_call("c2", "read"), vec![planned("c2", "read")]),
-                (tool_started("c2"), vec![executing("c2", "read")]),
-                (
-                    tool_failure("c2", ToolStatus::Success, &long),
-                    vec![failed("c2", ToolStatus::Failed, &short, 1000)],
-                ),
-            ],
-        );
-    }
-
-    #[test]
-    fn a_call_made_again_is_announced_once() {
-        check(
-            ToolReceptor::default(),
-            vec![
-                (tool_call("c1", "read"), vec![planned("c1", "read")]),
-                (tool_call("c1", "read"), vec![]),
-                (tool_started("c1"), vec![executing("c1", "read")]),
-                (tool_call("c1", "read"), vec![]),
-                (tool_started("c1"), vec![]),
-                (tool_result("c1", "ok"), vec![completed("c1", "read", 1000)]),
-            ],
-        );
-    }
-
-    #[test]
-    fn unknown_calls_mean_nothing() {
-        check(
-            ToolReceptor::default(),
-            vec![
-                (tool_started("c9"), vec![]),
-                (tool_result("c9", "of no call"), vec![]),
-                (output("c9", "of no call"), vec![]),
-                (tool_call("c1", "read"), vec![planned("c1", "read")]),
-                (tool_started("c9"), vec![]),
-                (model_asked(), vec![]),
-            ],
-        );
-    }
-
-    #[test]
-    fn calls_of_a_broken_stream_are_dropped() {
-        check(
-            ToolReceptor::default(),
-            vec![
-                (announced("c1", "read"), vec![planned("c1", "read")]),
-                (tool_call("c2", "read"), vec![planned("c2", "read")]),
-                (stream_end(StopReason::ToolUse), vec![]),
-                (tool_started("c1"), vec![]),
-                (tool_started("c2"), vec![executing("c2", "read")]),
-                (stream_start("msg_2"), vec![]),
-                (tool_call("c3", "read"), vec![planned("c3", "read")]),
-                (stream_end(StopReason::Broken), vec![]),
-                (tool_result("c3", "of no call"), vec![]),
-                (tool_call("c4", "read"), vec![planned("c4", "read")]),
-                (stream_start("msg_3"), vec![]),
-                (tool_result("c4", "of no call"), vec![]),
-                (tool_result("c2", "ok"), vec![completed("c2", "read", 8000)]),
-            ],
-        );
-    }
-}
+mod tests;
