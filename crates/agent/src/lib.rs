@@ -27,6 +27,7 @@
 //! assert!(matches!(transition.actions[0].body, ActionBody::CallModel(_)));
 //! ```
 
+mod above;
 pub mod approval;
 pub mod arguments;
 mod cache;
@@ -49,10 +50,11 @@ use std::sync::Arc;
 
 use agentx_types::{
     Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, CondensedRange, Envelope,
-    EnvironmentEvent, NanoUsd, RunId, Usage,
+    EnvironmentEvent, Limits, NanoUsd, RunId, Usage,
 };
 use serde::{Deserialize, Serialize};
 
+pub use above::{Above, Census};
 pub use conversation::estimate_text;
 use course::InputQueue;
 pub use course::{Bill, Input, Pending, Record, Run, StopCause};
@@ -74,6 +76,11 @@ pub struct Transition {
     pub state_only: bool,
     /// Whether nobody hears what the agent says: then it says nothing.
     pub unheard: bool,
+    /// What the agents above leave to the one that takes the step; nothing is above the one that people talk to. Whoever steps
+    /// the agents of a session says it anew for each.
+    pub above: Above,
+    /// How many agents the session has.
+    pub census: Census,
     /// How many actions were left out: ids count on from them.
     left_out: usize,
 }
@@ -141,6 +148,28 @@ impl Agent {
         match self {
             Self::React(agent) => agent.on_child(child, output, fact, into),
             Self::Match(agent) => agent.on_child(child, output, fact, into),
+        }
+    }
+
+    /// The limits of an agent above this one change from `before` to `after`, as it follows from `fact`: what was the same for both
+    /// stays the same. Called in the step of the fold in which they change, after that agent has taken it.
+    pub fn on_limits_above(
+        &mut self,
+        before: Limits,
+        after: Limits,
+        fact: &Envelope<EnvironmentEvent>,
+        into: &mut Transition,
+    ) {
+        let own = self.config().limits;
+        let limits = course::followed(own, before, after);
+        if limits == own {
+            return;
+        }
+        let id = self.id().clone();
+        let mut step = course::Step::new(&id, fact, into);
+        match self {
+            Self::React(agent) => agent.on_limits_above(limits, &mut step),
+            Self::Match(agent) => agent.on_limits_above(limits, &mut step),
         }
     }
 

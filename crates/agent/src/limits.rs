@@ -33,16 +33,18 @@ pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
             message,
         });
     }
-    used_up(limits, spent)
+    used_up(limits, spent, None)
 }
 
-/// The limit that forbids another model call, whether tools are used or not.
-pub(crate) fn used_up(limits: &Limits, spent: &Spent) -> Option<Reached> {
+/// The limit that forbids another model call, whether tools are used or not. `whose` names the agent whose limits they are,
+/// where that is not the one that is told.
+pub(crate) fn used_up(limits: &Limits, spent: &Spent, whose: Option<&str>) -> Option<Reached> {
+    let run = whose.map_or_else(|| "one run".to_owned(), |name| format!("one run of agent {name}"));
     let tokens = spent.usage.context_tokens();
     if let Some(max) = limits.max_tokens
         && tokens >= max
     {
-        let message = format!("the limit of {max} tokens in one run is reached ({tokens} used)");
+        let message = format!("the limit of {max} tokens in {run} is reached ({tokens} used)");
         return Some(Reached {
             code: "token_limit",
             message,
@@ -52,7 +54,7 @@ pub(crate) fn used_up(limits: &Limits, spent: &Spent) -> Option<Reached> {
         && spent.cost >= max
     {
         let message = format!(
-            "the limit of {:.4} dollars in one run is reached ({:.4} spent)",
+            "the limit of {:.4} dollars in {run} is reached ({:.4} spent)",
             max.as_usd(),
             spent.cost.as_usd()
         );

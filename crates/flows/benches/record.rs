@@ -63,7 +63,7 @@ async fn keep(mut queue: mpsc::Receiver<Said>) -> RecordedEffects {
                 }
             }
             if let Some(committed) = said.committed {
-                let _ = committed.send(1);
+                let _ = committed.send(Ok(1));
             }
         }
     }

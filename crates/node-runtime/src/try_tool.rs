@@ -56,7 +56,7 @@ impl NodeRuntime {
                 hears(&draft.event);
             }
             // Who waits until it is on record waits for nothing here.
-            said.committed.map(|committed| committed.send(seq))
+            said.committed.map(|committed| committed.send(Ok(seq)))
         };
         let outcome = loop {
             tokio::select! {

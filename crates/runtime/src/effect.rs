@@ -43,13 +43,16 @@ pub trait Environment: Send + Sync {
     fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)>;
 }
 
+/// What becomes of what was said: the `seq` of the last of it when it is in the log, or why it is not taken in.
+pub type Taken = Result<u64, String>;
+
 /// What an effector says at once: it is committed together.
 #[derive(Debug)]
 pub struct Said {
     /// What happened, in order.
     pub drafts: Vec<Draft<EnvironmentEvent>>,
-    /// Who waits until it is in the log: told the `seq` of the last of it, or dropped where it never will be.
-    pub committed: Option<oneshot::Sender<u64>>,
+    /// Who waits until it is in the log; dropped where the session ends first.
+    pub committed: Option<oneshot::Sender<Taken>>,
     /// Whether what belongs to it was waited for already: then it is committed without waiting for more.
     pub gathered: bool,
 }
@@ -144,12 +147,12 @@ impl EventSink {
 
     /// Says that `event` happened, and waits until it is in the log. Returns its `seq`; `None` when the session is gone.
     pub async fn commit(&self, event: impl Into<EnvironmentEvent>) -> Option<u64> {
-        self.commit_draft(self.draft(event.into())).await
+        self.commit_draft(self.draft(event.into())).await?.ok()
     }
 
     /// The same in two parts: returns when `event` has its place before all that is said later; the receiver is told its `seq`
     /// when it is in the log.
-    pub async fn commit_later(&self, event: impl Into<EnvironmentEvent>) -> Option<oneshot::Receiver<u64>> {
+    pub async fn commit_later(&self, event: impl Into<EnvironmentEvent>) -> Option<oneshot::Receiver<Taken>> {
         let (committed, done) = oneshot::channel();
         let said = Said {
             drafts: vec![self.draft(event.into())],
@@ -160,8 +163,8 @@ impl EventSink {
         Some(done)
     }
 
-    /// The same for an event of another agent of the session, or from another source.
-    pub async fn commit_draft(&self, draft: Draft<EnvironmentEvent>) -> Option<u64> {
+    /// The same for an event of another agent of the session, or from another source; the session may refuse it.
+    pub async fn commit_draft(&self, draft: Draft<EnvironmentEvent>) -> Option<Taken> {
         let (committed, done) = oneshot::channel();
         let said = Said {
             drafts: vec![draft],

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_agent::{Agent, CallStage, Transition};
+use agentx_agent::{Agent, CallStage, Census, Transition};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
     EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
@@ -215,6 +215,11 @@ impl SessionFold {
     /// The session that this one says it was forked from.
     pub fn forked_from(&self) -> Option<&SessionId> {
         self.forked_from.as_ref()
+    }
+
+    /// How many agents there are, beside the one that people talk to.
+    pub(crate) fn census(&self) -> Census {
+        self.agents.census()
     }
 
     /// One of the agents, by its id.

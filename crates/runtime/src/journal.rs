@@ -11,7 +11,7 @@ use agentx_types::{
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::{EventSink, Listener};
+use crate::{EventSink, Listener, Taken};
 
 /// The journal of one call. Clones are the same journal.
 #[derive(Clone, Debug)]
@@ -46,13 +46,13 @@ impl From<EffectBill> for Also {
 
 /// A step that begins, on its way into the log.
 #[derive(Debug)]
-pub struct Begun(Option<oneshot::Receiver<u64>>);
+pub struct Begun(Option<oneshot::Receiver<Taken>>);
 
 impl Begun {
     /// Waits until it is in the log; `false` where the session is gone.
     pub async fn committed(self) -> bool {
         match self.0 {
-            Some(committed) => committed.await.is_ok(),
+            Some(committed) => matches!(committed.await, Ok(Ok(_))),
             None => true,
         }
     }
@@ -239,9 +239,9 @@ impl Journal {
     }
 
     /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes into being, an
-    /// input for it, that it is to stop. Returns its `seq` when it is in the log; `None` where the session is gone or there is
-    /// none.
-    pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<u64> {
+    /// input for it, that it is to stop. Returns its `seq` when it is in the log, or why the session does not take it; `None` where
+    /// the session is gone or there is none.
+    pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<Taken> {
         let events = self.events.as_ref()?;
         let mut draft = Draft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);
         draft.cause = events.cause().cloned();

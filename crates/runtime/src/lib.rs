@@ -52,7 +52,7 @@ pub use clock::{Clock, SystemClock};
 pub use condenser::Condenser;
 pub use digest::DerivedDigest;
 pub use driver::{DriverParts, DriverStatus, SessionIds, open_session};
-pub use effect::{BoxFuture, Effector, Environment, EventSink, Said};
+pub use effect::{BoxFuture, Effector, Environment, EventSink, Said, Taken};
 pub use fold::{Derived, SessionFold};
 pub use folding::fold_until;
 pub use follow::watch_log;

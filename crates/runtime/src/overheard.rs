@@ -57,7 +57,7 @@ impl Overheard {
             };
             if let Some(committed) = said.committed {
                 // It is in no log; who waits for that has waited enough.
-                let _ = committed.send(0);
+                let _ = committed.send(Ok(0));
             }
             self.heard = said.drafts.into_iter();
         }

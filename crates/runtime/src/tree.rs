@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use agentx_agent::{Agent, Transition};
+use agentx_agent::{Above, Agent, Census, Transition};
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, MessageOutput, RunId, StateOutput,
-    TurnOutput,
+    AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent, Limits,
+    MessageOutput, RunId, Source, StateOutput, TurnOutput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ pub(crate) struct AgentTree {
     /// How many agents it lies in, by child. It stays what it is when those are gone.
     #[serde(default)]
     depths: BTreeMap<AgentStateId, u32>,
+    /// How many were made since a person last said something.
+    #[serde(default)]
+    made: u32,
 }
 
 /// What an agent says, and where it stands.
@@ -66,8 +69,37 @@ impl AgentTree {
         }
         let depth = self.depth(&parent).saturating_add(1);
         self.depths.insert(id.clone(), depth);
+        self.made = self.made.saturating_add(1);
         self.parents.insert(id.clone(), parent);
         self.agents.insert(id.clone(), Agent::new(id, config));
+    }
+
+    /// How many there are beside the one that people talk to.
+    pub(crate) fn census(&self) -> Census {
+        Census {
+            alive: u32::try_from(self.parents.len()).unwrap_or(u32::MAX),
+            made: self.made,
+        }
+    }
+
+    /// What the agents above this one leave to it.
+    fn above(&self, id: &AgentStateId) -> Above {
+        let mut above = Above::default();
+        let mut parent = self.parents.get(id);
+        while let Some(id) = parent {
+            self.agents.get(id).iter().for_each(|agent| above.add(agent));
+            parent = self.parents.get(id);
+        }
+        above
+    }
+
+    /// The same for each that takes `fact`, in their order. Pieces of something that goes on ask for nothing.
+    fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> Vec<Above> {
+        if self.parents.is_empty() || is_a_piece(&fact.event) {
+            return Vec::new();
+        }
+        let takes = self.agents.keys().filter(|id| concerns(fact, id));
+        takes.map(|id| self.above(id)).collect()
     }
 
     /// Lets all that `fact` concerns take it, and hands what they say to `hear`. What they want done is in `transition`, which
@@ -80,14 +112,24 @@ impl AgentTree {
     ) {
         let mut upward = Upward::new();
         let mut gone = Vec::new();
+        let limits = self.limits_changed(fact);
+        if is_said_by_a_person(fact) {
+            self.made = 0;
+        }
+        transition.census = self.census();
+        let mut aboves = self.aboves(fact).into_iter();
         for (id, agent) in &mut self.agents {
             if !concerns(fact, id) {
                 continue;
             }
+            transition.above = aboves.next().unwrap_or_default();
             let is_child = self.parents.contains_key(id);
             transition.unheard = transition.state_only && !is_child;
             agent.step_into(fact, transition);
             hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
+        }
+        if let Some(changed) = limits {
+            self.pass_on(&changed, fact, transition);
         }
         while let Some((child, output)) = upward.pop_front() {
             let Some(parent) = self.parents.get(&child) else {
@@ -96,24 +138,100 @@ impl AgentTree {
             if matches!(output, AgentOutput::State(StateOutput::Closed { .. })) {
                 gone.push(child.clone());
             }
+            let is_child = self.parents.contains_key(parent);
+            transition.above = match is_child {
+                true => self.above(parent),
+                false => Above::default(),
+            };
             let Some(agent) = self.agents.get_mut(parent) else {
                 continue;
             };
-            let is_child = self.parents.contains_key(parent);
             transition.unheard = transition.state_only && !is_child;
             agent.on_child(&child, &output, fact, transition);
             hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
-            // What a grandchild spends counts all the way up.
+            // What a grandchild spends counts all the way up, before anybody asks for more because of what it came to.
             if is_child && matches!(output, AgentOutput::State(StateOutput::Spent { .. })) {
-                upward.push_back((parent.clone(), output));
+                upward.push_front((parent.clone(), output));
             }
         }
         for id in gone {
-            self.agents.remove(&id);
-            self.parents.remove(&id);
-            self.depths.remove(&id);
+            self.remove(&id);
         }
     }
+
+    /// An agent is gone. Who is left of those that it made counts for the one above.
+    fn remove(&mut self, id: &AgentStateId) {
+        self.agents.remove(id);
+        self.depths.remove(id);
+        let Some(above) = self.parents.remove(id) else {
+            return;
+        };
+        for parent in self.parents.values_mut().filter(|parent| *parent == id) {
+            parent.clone_from(&above);
+        }
+    }
+}
+
+/// The limits of an agent, before and after they change.
+struct Changed {
+    of: AgentStateId,
+    before: Limits,
+    after: Limits,
+}
+
+impl AgentTree {
+    /// Whether `fact` changes the limits of one agent.
+    fn limits_changed(&self, fact: &Envelope<EnvironmentEvent>) -> Option<Changed> {
+        let EnvironmentEvent::ConfigChanged(ConfigChanged {
+            change: ConfigChange::Limits(after),
+        }) = &fact.event
+        else {
+            return None;
+        };
+        let agent = self.agents.get(fact.agent_state_id.as_ref()?)?;
+        Some(Changed {
+            of: agent.id().clone(),
+            before: agent.config().limits,
+            after: *after,
+        })
+    }
+
+    /// Those below it have the new limits too, where they had the old ones.
+    fn pass_on(&mut self, changed: &Changed, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
+        let is_below = |id: &&AgentStateId| {
+            std::iter::successors(self.parents.get(*id), |id| self.parents.get(*id))
+                .any(|id| *id == changed.of)
+        };
+        let below: Vec<AgentStateId> = self.agents.keys().filter(is_below).cloned().collect();
+        for id in below {
+            if let Some(agent) = self.agents.get_mut(&id) {
+                agent.on_limits_above(changed.before, changed.after, fact, transition);
+            }
+        }
+    }
+}
+
+/// Whether a person says something that is news to the session.
+fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
+    fact.source == Source::User && matches!(fact.event, EnvironmentEvent::UserMessage(_))
+}
+
+/// Whether the fact is a piece of an answer or of a tool's output, with which nothing begins.
+fn is_a_piece(event: &EnvironmentEvent) -> bool {
+    use EnvironmentEvent as E;
+    matches!(
+        event,
+        E::StreamStart(_)
+            | E::TextChunk(_)
+            | E::ThinkingChunk(_)
+            | E::PartEnd(_)
+            | E::ToolCallStart(_)
+            | E::ToolCallChunk(_)
+            | E::ToolCall(_)
+            | E::ProviderPart(_)
+            | E::UsageReport(_)
+            | E::ToolOutputChunk(_)
+    )
 }
 
 /// Hands on what one agent said.

@@ -99,7 +99,7 @@ impl Performance {
         };
         if let Some(committed) = committed {
             // There is no log; what was said is as good as kept.
-            let _ = committed.send(0);
+            let _ = committed.send(Ok(0));
         }
         self.said.batches.push(drafts.len());
         for draft in drafts {

@@ -91,6 +91,16 @@ pub struct Emitted {
     pub data: Option<Value>,
 }
 
+impl EffectStarted {
+    /// Whether a model is asked in it.
+    pub fn asks_model(&self) -> bool {
+        matches!(
+            self.kind.as_str(),
+            "generate" | "generate_json" | "generate_stream"
+        )
+    }
+}
+
 impl EffectEnded {
     /// What the step said, if that is what it did.
     pub fn emitted(&self) -> Option<Emitted> {

@@ -72,7 +72,7 @@ pub enum ToolStatus {
     Invalid,
     /// A rule or a person refused it.
     Denied,
-    /// A limit of the run refused it.
+    /// A limit refused it: of the run, or of how many agents there may be.
     Refused,
     /// It took too long and was stopped.
     TimedOut,

@@ -1,6 +1,6 @@
 //! Changes of an agent's configuration while its session goes on.
 
-use agentx_types::{AgentConfig, ConfigChange};
+use agentx_types::{AgentConfig, ConfigChange, Limits};
 
 use super::{Course, Step};
 
@@ -15,11 +15,47 @@ impl Course {
     }
 }
 
+/// The limits of an agent below one whose limits change from `before` to `after`: what was the same for both stays the same.
+pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
+    fn follow<T: PartialEq>(own: T, before: &T, after: T) -> T {
+        if own == *before { after } else { own }
+    }
+    Limits {
+        max_iterations: follow(own.max_iterations, &before.max_iterations, after.max_iterations),
+        max_tokens: follow(own.max_tokens, &before.max_tokens, after.max_tokens),
+        max_cost: follow(own.max_cost, &before.max_cost, after.max_cost),
+        max_wall_ms: follow(own.max_wall_ms, &before.max_wall_ms, after.max_wall_ms),
+    }
+}
+
+/// The agents that one with this configuration may make.
+fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
+    let routed = config.routing.as_deref_mut().map(|routing| {
+        let routes = routing.routes.iter_mut().map(|route| &mut route.agent);
+        routes.chain(routing.default.as_deref_mut())
+    });
+    config.agents.iter_mut().chain(routed.into_iter().flatten())
+}
+
+/// Agents that are not made yet have the limits that those above have. They lie in each other only so deep.
+fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
+    config.limits = followed(config.limits, before, after);
+    for child in below(config) {
+        pass_on(child, before, after);
+    }
+}
+
 fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => config.model = *model,
         ConfigChange::Params(params) => config.params = params,
-        ConfigChange::Limits(limits) => config.limits = limits,
+        ConfigChange::Limits(limits) => {
+            let before = config.limits;
+            for child in below(config) {
+                pass_on(child, before, limits);
+            }
+            config.limits = limits;
+        }
         ConfigChange::Approval(mode) => config.approval = mode,
         ConfigChange::RuleAdded(rule) => config.rules.push(rule),
         ConfigChange::Rules(rules) => config.rules = rules,

@@ -17,6 +17,9 @@ pub struct Input {
     pub seq: u64,
     /// What was said.
     pub message: Arc<Message>,
+    /// Whether it is what an agent in the background came to: a run that it opens goes on for the one before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
 }
 
 /// What becomes of an input.
@@ -38,6 +41,15 @@ impl Input {
             run_id: RunId::of_input(step.seq),
             seq: step.seq,
             message: Arc::new(message),
+            goes_on: false,
+        }
+    }
+
+    /// The same of an agent in the background.
+    pub(crate) fn from_background(message: Message, step: &Step<'_>) -> Self {
+        Self {
+            goes_on: true,
+            ..Self::new(message, step)
         }
     }
 }

@@ -17,6 +17,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
+pub(crate) use change::followed;
 pub use inputs::Input;
 pub(crate) use inputs::{InputQueue, Taken};
 pub(crate) use run::Step;
@@ -49,6 +50,15 @@ impl Course {
     /// Whether the run is being stopped.
     pub(crate) fn is_stopping(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.pending.stop.is_some())
+    }
+
+    /// Whether a limit ends the run, or has ended the last one.
+    pub(crate) fn is_at_a_limit(&self) -> bool {
+        let timed_out = |run: &Run| {
+            let stop = run.pending.stop.as_ref();
+            run.status == RunStatus::TimedOut || stop.is_some_and(|cause| cause.status == RunStatus::TimedOut)
+        };
+        self.run.as_ref().is_some_and(timed_out)
     }
 
     /// Whether the fact answers the model call that is under way.
@@ -88,6 +98,9 @@ impl Course {
             });
         }
         run.start_timer(max_wall_ms, step);
+        if let Some(before) = self.run.as_ref().filter(|_| input.goes_on) {
+            run.goes_on_for(before);
+        }
         self.run = Some(run);
         input.message
     }

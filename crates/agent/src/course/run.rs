@@ -29,6 +29,10 @@ pub struct Run {
     pub away_ms: u64,
     /// What it has cost.
     pub bill: Bill,
+    /// What counts against its limits beside that: what runs spent that it goes on for, and what agents in the background spend
+    /// when it is over.
+    #[serde(default, skip_serializing_if = "Bill::is_nothing")]
+    pub beside: Bill,
     /// What it waits for and how it is to end.
     pub pending: Pending,
     /// The last words of the model.
@@ -44,6 +48,12 @@ pub struct Bill {
     pub cost: NanoUsd,
     /// How many model calls it made.
     pub model_calls: u32,
+}
+
+impl Bill {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a run waits for beside its tools, and how it is to end.
@@ -135,6 +145,7 @@ impl Run {
             seen_at: started_at,
             away_ms: 0,
             bill: Bill::default(),
+            beside: Bill::default(),
             pending: Pending::default(),
             last_text: String::new(),
         }
@@ -152,11 +163,24 @@ impl Run {
 
     /// What counts against its limits.
     pub(crate) fn spent(&self) -> Spent {
-        Spent {
+        let mut spent = Spent {
             iterations: self.iterations,
             usage: self.bill.usage,
             cost: self.bill.cost,
-        }
+        };
+        spent.usage += self.beside.usage;
+        spent.cost += self.beside.cost;
+        spent
+    }
+
+    /// It goes on for the one before: what that has used up counts for both.
+    pub(super) fn goes_on_for(&mut self, before: &Self) {
+        let Spent { usage, cost, .. } = before.spent();
+        self.beside = Bill {
+            usage,
+            cost,
+            model_calls: 0,
+        };
     }
 }
 

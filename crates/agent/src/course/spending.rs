@@ -24,7 +24,7 @@ impl Course {
         let model = asked.unwrap_or(otherwise);
         let cost = model.prices.cost(&usage);
         let model = model.id.clone();
-        self.share(usage, cost);
+        self.share(usage, cost, step);
         self.totals.context_tokens = usage.context_tokens();
         step.state(StateOutput::Spent { model, usage, cost });
         true
@@ -32,7 +32,7 @@ impl Course {
 
     /// A tool of this agent has asked a model.
     pub(crate) fn pay_for_tool(&mut self, bill: &EffectBill, step: &mut Step<'_>) {
-        self.share(bill.usage, bill.cost);
+        self.share(bill.usage, bill.cost, step);
         step.state(StateOutput::Spent {
             model: bill.model.clone(),
             usage: bill.usage,
@@ -43,13 +43,19 @@ impl Course {
         }
     }
 
-    /// What was spent for this agent counts as its own: its tools' and its children's too.
-    pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd) {
+    /// What was spent for this agent counts as its own: its tools' and its children's too. What children spend when its run is
+    /// over is on no bill, but counts against the limits of that run.
+    pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut Step<'_>) {
         self.totals.usage += usage;
         self.totals.cost += cost;
-        if let Some(run) = self.active() {
-            run.bill.usage += usage;
-            run.bill.cost += cost;
-        }
+        step.out.above.spend(usage, cost);
+        let Some(run) = &mut self.run else { return };
+        let bill = if run.status.is_final() {
+            &mut run.beside
+        } else {
+            &mut run.bill
+        };
+        bill.usage += usage;
+        bill.cost += cost;
     }
 }

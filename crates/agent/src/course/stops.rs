@@ -2,7 +2,7 @@
 //! for the run under way, and how its end comes to be on record. What has to be stopped is for the machine.
 
 use agentx_types::{
-    ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Timestamp,
+    ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Source, Timestamp,
 };
 
 use crate::limits;
@@ -31,7 +31,9 @@ impl Course {
         match &fact.event {
             EnvironmentEvent::InterruptRequested(request) => {
                 let reason = request.reason.as_deref().unwrap_or("stopped by the user");
-                Follows::Stop(StopCause::interrupt(reason))
+                // An agent stops another one: where a limit that both share is why, that is how the run ends.
+                let limit = step.out.above.stops().filter(|_| fact.source == Source::Agent);
+                Follows::Stop(limit.unwrap_or_else(|| StopCause::interrupt(reason)))
             }
             EnvironmentEvent::Interrupted(interrupted) => self.interrupted(fact, &interrupted.reason),
             EnvironmentEvent::TimerFired(_) => self
@@ -98,10 +100,17 @@ impl Course {
         }
     }
 
-    /// Why the run cannot ask a model again, if a limit forbids it.
-    pub(crate) fn used_up(&mut self, limits: &Limits) -> Option<StopCause> {
-        let limit = limits::used_up(limits, &self.active()?.spent())?;
-        Some(StopCause::limit(&limit))
+    /// Why the run cannot ask a model again, if a limit forbids it: its own, or one of an agent above.
+    pub(crate) fn used_up(&mut self, limits: &Limits, step: &Step<'_>) -> Option<StopCause> {
+        let own = limits::used_up(limits, &self.active()?.spent(), None);
+        own.map(|limit| StopCause::limit(&limit))
+            .or_else(|| step.out.above.used_up())
+    }
+
+    /// Whether a run that goes on for the last one could ask no model.
+    pub(crate) fn is_used_up(&self, limits: &Limits, step: &Step<'_>) -> bool {
+        let spent = self.run.as_ref().map(Run::spent).unwrap_or_default();
+        limits::used_up(limits, &spent, None).is_some() || step.out.above.used_up().is_some()
     }
 
     /// The session goes on as a fork, without what its parent had under way: the run ends as interrupted. Whether a model call

@@ -91,10 +91,7 @@ impl ReactAgent {
 
     /// Another model call because a person said something more: no round of tools, so it is not counted as one.
     fn go_on_after_steering(&mut self, step: &mut Step<'_>) {
-        match self.course.used_up(&self.config.limits) {
-            Some(cause) => self.begin_stop(cause, step),
-            None => self.call_model(step),
-        }
+        self.call_model(step);
     }
 
     /// Makes the calls of an answer fit to be sent back: each has an id of its own in the conversation (some servers name
@@ -134,14 +131,11 @@ impl ReactAgent {
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
-        if let Some(limit) = limits::reached(&limits, &run.spent()) {
-            run.pending.stop = Some(StopCause::limit(&limit));
-            self.refuse(
-                calls,
-                ToolStatus::Refused,
-                &format!("not run: {}", limit.message),
-                step,
-            );
+        let own = limits::reached(&limits, &run.spent()).map(|limit| StopCause::limit(&limit));
+        if let Some(cause) = own.or_else(|| step.out.above.used_up()) {
+            let text = format!("not run: {}", cause.message);
+            run.pending.stop = Some(cause);
+            self.refuse(calls, ToolStatus::Refused, &text, step);
             self.course.set_status(RunStatus::Stopping, step);
             return;
         }

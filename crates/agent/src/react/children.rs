@@ -104,6 +104,9 @@ pub(super) struct Child {
     ended: Option<RunStatus>,
     /// Its last answer.
     text: String,
+    /// Whether it was told to stop.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stopping: bool,
 }
 
 /// What a call of `delegate` asks for.
@@ -128,10 +131,10 @@ impl ReactAgent {
             return None;
         }
         match call.name.as_str() {
-            DELEGATE => Some(
-                self.order(&call.input)
-                    .map(|order| self.delegate(order, call, step)),
-            ),
+            DELEGATE => Some(self.order(&call.input).map(|order| match self.no_room(step) {
+                Some(why) => self.answer_now(call, ToolStatus::Refused, format!("not run: {why}."), step),
+                None => self.delegate(order, call, step),
+            })),
             AGENTS => Some(self.look_after(&call.input, call, step)),
             _ => None,
         }
@@ -157,18 +160,24 @@ impl ReactAgent {
                 names.join(", ")
             ));
         };
-        let at_work = self.children.iter().filter(|child| child.ended.is_none()).count();
-        if at_work >= MAX_AT_WORK {
-            return Err(format!(
-                "{at_work} agents are at work already, which is the most."
-            ));
-        }
         let background = input.get("background").and_then(Value::as_bool).unwrap_or(false);
         Ok(Order {
             agent,
             input: said.to_owned(),
             background,
         })
+    }
+
+    /// Why no other agent may be made, if that is so, and what to do.
+    fn no_room(&self, step: &Step<'_>) -> Option<String> {
+        let at_work = self.children.iter().filter(|child| child.ended.is_none()).count();
+        if at_work >= MAX_AT_WORK {
+            return Some(format!(
+                "{at_work} agents are at work for you, which is the most at once; give out the rest when some of them have ended \
+                 (`{AGENTS}` lists them, and stops one)"
+            ));
+        }
+        step.out.census.full()
     }
 
     fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut Step<'_>) -> CallStage {
@@ -204,7 +213,9 @@ impl ReactAgent {
             call: (!order.background).then(|| call.tool_call_id.clone()),
             ended: None,
             text: String::new(),
+            stopping: false,
         });
+        step.out.census.count();
         if order.background {
             let text =
                 format!("Agent {name} works in the background as {id}. Its answer will come as a message.");
@@ -222,40 +233,53 @@ impl ReactAgent {
     ) -> Result<CallStage, String> {
         let wanted = input.get("id").and_then(Value::as_str);
         let is_wanted = |child: &&Child| wanted.is_none_or(|id| child.id.as_str() == id);
-        let found: Vec<Child> = self.children.iter().filter(is_wanted).cloned().collect();
-        if let Some(id) = wanted.filter(|_| found.is_empty()) {
+        if let Some(id) = wanted.filter(|_| !self.children.iter().any(|child| is_wanted(&child))) {
             return Err(format!("There is no agent {id}."));
         }
         match input.get("action").and_then(Value::as_str) {
             Some("list" | "status") | None => {}
             Some("stop") if wanted.is_some() => {
-                for child in found.iter().filter(|child| child.ended.is_none()) {
-                    self.interrupt_child(&child.id, "stopped by the agent that made it", step);
-                }
+                self.interrupt_those(is_wanted, "stopped by the agent that made it", step);
             }
             Some("stop") => return Err("`id` is missing: which agent is to stop.".into()),
             Some(other) => {
                 return Err(format!("`action` is list, status or stop, not {other:?}."));
             }
         }
-        let shown: Vec<Value> = found.iter().map(Child::shown).collect();
+        let shown: Vec<Value> = self.children.iter().filter(is_wanted).map(Child::shown).collect();
         let text = Value::Array(shown).to_string();
         Ok(self.answer_now(call, ToolStatus::Success, text, step))
     }
 
-    pub(super) fn interrupt_child(&self, child: &AgentStateId, reason: &str, step: &mut Step<'_>) {
-        let run_id = self.course.run_id();
-        let interrupt = InterruptAgent {
-            to: child.clone(),
-            reason: Some(reason.to_owned()),
-        };
-        step.act_in(run_id, ActionBody::InterruptAgent(interrupt));
+    /// Stops all that are at work.
+    pub(super) fn interrupt_children(&mut self, why: &str, step: &mut Step<'_>) {
+        self.interrupt_those(|_| true, why, step);
     }
 
-    /// Stops all that are at work.
-    pub(super) fn interrupt_children(&self, step: &mut Step<'_>) {
+    fn interrupt_those(&mut self, wanted: impl Fn(&&Child) -> bool, why: &str, step: &mut Step<'_>) {
+        let run_id = self.course.run_id();
+        for child in &mut self.children {
+            if child.ended.is_some() || !wanted(&&*child) {
+                continue;
+            }
+            child.stopping = true;
+            let interrupt = InterruptAgent {
+                to: child.id.clone(),
+                reason: Some(why.to_owned()),
+            };
+            step.act_in(run_id.clone(), ActionBody::InterruptAgent(interrupt));
+        }
+    }
+
+    /// Ends those that are at work; nobody is there to hear them.
+    pub(super) fn close_children(&mut self, reason: &str, step: &mut Step<'_>) {
+        let run_id = self.course.run_id();
         for child in self.children.iter().filter(|child| child.ended.is_none()) {
-            self.interrupt_child(&child.id, "the agent that made it was stopped", step);
+            let close = CloseAgent {
+                agent_state_id: child.id.clone(),
+                reason: reason.to_owned(),
+            };
+            step.act_in(run_id.clone(), ActionBody::CloseAgent(close));
         }
     }
 
@@ -264,7 +288,7 @@ impl ReactAgent {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
-                self.course.share(*usage, *cost);
+                self.course.share(*usage, *cost, step);
             }
             AgentOutput::Turn(TurnOutput::Response { text, .. }) => {
                 if let Some(child) = known.and_then(|index| self.children.get_mut(index)) {
@@ -309,6 +333,12 @@ impl ReactAgent {
         }
     }
 
+    /// Whether the limit that ends a child, or leaves nothing to answer it with, has ended this agent's run too.
+    fn ended_at_the_same_limit(&self, status: RunStatus, step: &Step<'_>) -> bool {
+        let nothing_left = || self.course.is_used_up(&self.config.limits, step);
+        self.course.is_at_a_limit() && (status == RunStatus::TimedOut || nothing_left())
+    }
+
     /// What an agent in the background came to is an input: it joins the run under way, or opens one. Who stops an agent wants no
     /// answer to that: it is known to the next run.
     fn background_answer(&mut self, child: &Child, said: String, status: RunStatus, step: &mut Step<'_>) {
@@ -320,9 +350,10 @@ impl ReactAgent {
                 child.name, child.id
             ))],
         };
-        let input = Input::new(message, step);
+        let input = Input::from_background(message, step);
         let goes_on = self.course.active().is_some() && !self.course.is_stopping();
-        if status == RunStatus::Interrupted && !goes_on {
+        let was_stopped = status == RunStatus::Interrupted || self.ended_at_the_same_limit(status, step);
+        if was_stopped && !goes_on {
             self.course.inputs.keep(input.message);
         } else if self.course.is_free() {
             self.start_run(input, step);
@@ -338,7 +369,7 @@ impl Child {
             "id": self.id,
             "agent": self.name,
             "background": self.call.is_none(),
-            "status": self.ended.map_or(json!("working"), |status| json!(status)),
+            "status": self.ended.map_or(json!(if self.stopping { "stopping" } else { "working" }), |status| json!(status)),
             "answer": self.text,
         })
     }

@@ -217,10 +217,7 @@ impl ReactAgent {
         if run.pending.stop.is_some() || run.pending.model_call.is_some() || !self.ledger.is_empty() {
             return self.settle(step);
         }
-        match self.course.used_up(&self.config.limits) {
-            Some(cause) => self.begin_stop(cause, step),
-            None => self.call_model(step),
-        }
+        self.call_model(step);
     }
 
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut Step<'_>) {

@@ -1,11 +1,28 @@
 //! What the tools of this agent do step by step: what they spend is the agent's, what they emit is heard with the agent.
 
-use agentx_types::{EffectEnded, Envelope, EnvironmentEvent, StreamOutput};
+use agentx_types::{EffectEnded, EffectStarted, Envelope, EnvironmentEvent, StreamOutput};
 
 use super::ReactAgent;
 use crate::course::Step;
 
 impl ReactAgent {
+    /// A tool that wants to ask a model where a limit forbids it is stopped, and the run with it. It asks when this is on record,
+    /// and by then it was told to stop.
+    pub(super) fn on_effect_started(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        started: &EffectStarted,
+        step: &mut Step<'_>,
+    ) {
+        let is_open = fact.cause.as_ref().is_some_and(|cause| self.ledger.runs(cause));
+        if !is_open || !started.asks_model() {
+            return;
+        }
+        if let Some(cause) = self.course.used_up(&self.config.limits, step) {
+            self.begin_stop(cause, step);
+        }
+    }
+
     pub(super) fn on_effect_ended(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

@@ -15,8 +15,8 @@ mod stream;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, NanoUsd, RunStatus, StateOutput, ToolSpec, Usage, UserMessage, WindowFill,
+    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Limits, Message,
+    MessageId, MessageOutput, ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 
@@ -144,6 +144,7 @@ impl ReactAgent {
             | E::UsageReport(_) => self.on_stream(fact, &mut step),
             E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
             E::ActionStarted(_) => self.on_action_started(fact, &mut step),
+            E::EffectStarted(started) => self.on_effect_started(fact, started, &mut step),
             E::EffectEnded(ended) => self.on_effect_ended(fact, ended, &mut step),
             E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
@@ -160,7 +161,6 @@ impl ReactAgent {
             | E::AttemptFailed(_)
             | E::Connected(_)
             | E::Disconnected(_)
-            | E::EffectStarted(_)
             | E::FilesRestoring(_)
             | E::FilesRestored(_)
             | E::SessionClosed(_)
@@ -185,6 +185,11 @@ impl ReactAgent {
         let id = self.id.clone();
         let mut step = Step::new(&id, fact, into);
         self.hear_child(child, output, &mut step);
+    }
+
+    /// The limits of an agent above change.
+    pub(crate) fn on_limits_above(&mut self, limits: Limits, step: &mut Step<'_>) {
+        self.on_config_changed(&ConfigChange::Limits(limits), step);
     }
 
     fn tool(&self, name: &str) -> Option<&ToolSpec> {
@@ -219,7 +224,11 @@ impl ReactAgent {
         step.message(MessageOutput::User { message });
     }
 
+    /// Asks the model again, unless a limit forbids it.
     fn call_model(&mut self, step: &mut Step<'_>) {
+        if let Some(cause) = self.course.used_up(&self.config.limits, step) {
+            return self.begin_stop(cause, step);
+        }
         self.course.set_status(RunStatus::BuildingContext, step);
         for input in self.course.inputs.take_steering() {
             self.say(input.message, step);
@@ -239,7 +248,7 @@ impl ReactAgent {
         }
         if let Some(reason) = self.course.inputs.closed() {
             let reason = reason.to_owned();
-            step.state(StateOutput::Closed { reason });
+            self.leave(reason, step);
         } else if let Some(input) = self.course.inputs.next() {
             self.start_run(input, step);
         } else {

@@ -11,6 +11,9 @@ use crate::ledger::CallStage;
 /// What the model is told about a call that did not come to its end.
 pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
 
+/// What an agent is told that is stopped with the one that made it.
+const BY_PARENT: &str = "the agent that made it was stopped";
+
 impl ReactAgent {
     /// An error of the model call that was under way ends its answer too.
     pub(super) fn on_error(
@@ -40,20 +43,27 @@ impl ReactAgent {
             Follows::Nothing => {}
             Follows::GoOn => self.settle(step),
             Follows::Stop(cause) => self.begin_stop(cause, step),
-            Follows::Leave(reason) => step.state(StateOutput::Closed { reason }),
+            Follows::Leave(reason) => self.leave(reason, step),
         }
+    }
+
+    /// It is gone, and with it those in the background.
+    pub(super) fn leave(&mut self, reason: String, step: &mut Step<'_>) {
+        self.close_children(&reason, step);
+        step.state(StateOutput::Closed { reason });
     }
 
     /// Stops what runs, agents in the background too. The first cause counts.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
         if self.course.active().is_none() {
-            self.interrupt_children(step);
+            self.interrupt_children(BY_PARENT, step);
             return self.cancel_condensing(step);
         }
         let Some(run) = self.course.active().filter(|run| run.pending.stop.is_none()) else {
             return;
         };
         let on_record = cause.record == Record::Made;
+        let why = format!("the agent that made it was stopped: {}", cause.message);
         run.pending.stop = Some(cause);
         let run_id = run.id.clone();
         let mut running = Vec::from_iter(run.pending.model_call.clone());
@@ -73,7 +83,7 @@ impl ReactAgent {
         for action_id in running {
             step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
         }
-        self.interrupt_children(step);
+        self.interrupt_children(&why, step);
         self.settle(step);
     }
 

@@ -111,6 +111,10 @@ impl Family {
     ) {
         let mut draft = Draft::<Event>::new(Source::Environment, to, event.into());
         draft.cause = cause;
+        self.take_in(draft);
+    }
+
+    pub(crate) fn take_in(&mut self, draft: Draft<Event>) {
         let mut queue = VecDeque::from([draft]);
         while let Some(draft) = queue.pop_front() {
             let actions = self.take(draft);
@@ -122,15 +126,17 @@ impl Family {
         }
     }
 
-    /// A run of the router lasts until all that it gave to children is done.
+    /// A run of a router lasts until all that it gave to children is done.
     fn check_rest(&self) {
         let works = |agent: &Agent| agent.run().is_some_and(|run| !run.status.is_final());
-        let by_itself = self.tree.agents.values().filter(|agent| works(agent));
-        let names: Vec<&str> = by_itself.map(|agent| agent.config().name.as_str()).collect();
-        assert!(
-            works(self.root_agent()) || names.is_empty(),
-            "{names:?} at work for nobody"
-        );
+        for agent in self.tree.agents.values().filter(|agent| works(agent)) {
+            let idle = self.tree.line(agent.id()).next().filter(|parent| !works(parent));
+            let name = &agent.config().name;
+            assert!(
+                idle.is_none_or(|parent| parent.react().is_some()),
+                "{name} at work for nobody"
+            );
+        }
     }
 
     fn take(&mut self, draft: Draft<Event>) -> Vec<Action> {
@@ -156,9 +162,11 @@ impl Family {
                 });
                 self.cancelled.insert(cancel.action_id.clone());
             }
-            ActionBody::CallModel(_) | ActionBody::CallTool(_) | ActionBody::StartTimer(_) => {
+            ActionBody::CallModel(_) => {
+                self.check_budgets(&action.agent_state_id);
                 self.open.push(action)
             }
+            ActionBody::CallTool(_) | ActionBody::StartTimer(_) => self.open.push(action),
             _ => {}
         }
     }
@@ -335,11 +343,16 @@ impl Family {
         self.heard().filter_map(input).collect()
     }
 
-    /// How the router's runs ended, with the last answer and the reason.
+    /// How the runs of who people talk to ended, with the last answer and the reason.
     pub(crate) fn ends(&self) -> Vec<(RunStatus, String)> {
+        self.ends_of(&Self::root())
+    }
+
+    /// The same of an agent.
+    pub(crate) fn ends_of(&self, agent: &AgentStateId) -> Vec<(RunStatus, String)> {
         let mut text = String::new();
         let mut ends = Vec::new();
-        for (id, output) in self.heard().filter(|(id, _)| *id == Self::root()) {
+        for (id, output) in self.heard().filter(|(id, _)| id == agent) {
             match output {
                 AgentOutput::Turn(TurnOutput::Response { text: said, .. }) => text.clone_from(said),
                 AgentOutput::State(StateOutput::RunFinished { status, reason, .. }) => {

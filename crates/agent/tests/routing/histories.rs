@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use serde_json::json;
 
+use crate::budgets::boss;
 use crate::choices::*;
 use crate::family::*;
 
@@ -50,11 +51,14 @@ fn model(family: &mut Family, a: u8, b: u8) {
         ),
         3 => {
             let tool_call_id = ToolCallId::with_suffix(family.log.len());
-            let name = pick(&["look", "change", "finish", "nothing"], a).into();
+            let names = [
+                "look", "delegate", "finish", "change", "delegate", "nothing", "agents",
+            ];
+            let name = pick(&names, a).into();
             let call = ToolCall {
                 tool_call_id,
                 name,
-                input: json!({"path": "a"}),
+                input: json!({"path": "a", "agent": "helper", "input": "x", "background": a >= 128}),
                 invalid: None,
             };
             let model = "m".into();
@@ -315,13 +319,21 @@ fn check_inputs(family: &Family) {
     }
 }
 
-fn check_history(nested: bool, ops: &[Op]) {
+/// Who gets what no rule fits: nobody special, a router, or one that gives work to others.
+fn default(nested: u8) -> AgentConfig {
     let inner = AgentConfig {
         name: "inner".into(),
         ..router(routing(Some(agent("chat"))))
     };
-    let default = if nested { inner } else { agent("chat") };
-    let mut family = Family::new(router(routing(Some(default))));
+    match nested {
+        0 => agent("chat"),
+        1 => inner,
+        _ => boss("boss", vec![boss("helper", vec![agent("helper")])]),
+    }
+}
+
+fn check_history(nested: u8, ops: &[Op]) {
+    let mut family = Family::new(router(routing(Some(default(nested)))));
     family.say("play");
     for op in ops {
         happen(&mut family, *op);
@@ -336,7 +348,7 @@ proptest! {
     #![proptest_config(Config { cases: 192, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn every_input_has_its_end(nested in any::<bool>(), ops in prop::collection::vec(any::<Op>(), 1..40)) {
+    fn every_input_has_its_end(nested in 0..3_u8, ops in prop::collection::vec(any::<Op>(), 1..40)) {
         check_history(nested, &ops);
     }
 }

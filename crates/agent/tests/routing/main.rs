@@ -1,4 +1,4 @@
-//! The Match machine from outside, with the agents that it makes: facts in, what they say and want out, through a harness that
+//! Agents that make agents from outside, routers first: facts in, what they say and want out, through a harness that
 //! plays the session around them.
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +8,10 @@
 )]
 
 #[cfg(test)]
+mod acts;
+#[cfg(test)]
+mod budgets;
+#[cfg(test)]
 mod choices;
 #[cfg(test)]
 mod family;
@@ -15,6 +19,8 @@ mod family;
 mod flows;
 #[cfg(test)]
 mod histories;
+#[cfg(test)]
+mod room;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]

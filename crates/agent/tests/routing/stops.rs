@@ -134,57 +134,12 @@ fn limits_are_shared_with_the_child() {
     // The child's answer asks for a tool, which the limit forbids.
     let mut family = limited(11);
     family.say("play");
-    let action = family.call_of("music");
-    let message_id = MessageId::new("msg_a");
-    let call = ToolCall {
-        tool_call_id: "c1".into(),
-        name: "look".into(),
-        input: serde_json::json!({"path": "a"}),
-        invalid: None,
-    };
-    let usage = Usage {
-        input_tokens: 20,
-        ..Usage::default()
-    };
-    family.answers(
-        &action,
-        StreamStart {
-            message_id,
-            model: "m".into(),
-            attempt: 1,
-        }
-        .into(),
-    );
-    family.answers(&action, call.into());
-    family.answers(&action, UsageReport { usage }.into());
-    family.answers(
-        &action,
-        StreamEnd {
-            stop_reason: StopReason::ToolUse,
-            raw: None,
-        }
-        .into(),
-    );
-    let tool = family
-        .open
-        .iter()
-        .find(|open| open.body.kind() == ActionKind::CallTool)
-        .cloned()
-        .unwrap();
-    assert!(family.cancelled.contains(&tool.action_id));
-    let result = ToolResult {
-        tool_call_id: "c1".into(),
-        result: vec![],
-        is_error: true,
-        status: ToolStatus::Interrupted,
-        details: None,
-    };
-    family.answers(&tool, result.into());
+    let call = family.calls("music", "look", serde_json::json!({"path": "a"}));
+    assert!(family.open.is_empty());
+    assert_eq!(family.result(&call).0, ToolStatus::Refused);
     let (status, said) = family.ends().pop().unwrap();
-    assert!(
-        status == RunStatus::TimedOut && said.contains("limit of 11 tokens"),
-        "{said}"
-    );
+    let why = " (the limit of 11 tokens in one run of agent router is reached (11 used))";
+    assert_eq!((status, said.as_str()), (RunStatus::TimedOut, why));
     family.check_replay();
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use agentx_agent::{Agent, Transition};
+use agentx_agent::{Above, Agent, Census, Transition};
 use agentx_types::*;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ pub(crate) type Said = Vec<(AgentStateId, AgentOutput)>;
 pub(crate) struct Tree {
     pub(crate) agents: BTreeMap<AgentStateId, Agent>,
     parents: BTreeMap<AgentStateId, AgentStateId>,
+    pub(crate) made: u32,
+    /// As many more are there, whom nobody here made.
+    pub(crate) others: u32,
 }
 
 impl Tree {
@@ -22,7 +25,24 @@ impl Tree {
         Self {
             agents: [(root.id().clone(), root)].into(),
             parents: BTreeMap::new(),
+            made: 0,
+            others: 0,
         }
+    }
+
+    /// The agents above one, the nearest first.
+    pub(crate) fn line<'a>(&'a self, id: &'a AgentStateId) -> impl Iterator<Item = &'a Agent> {
+        let mut at = id;
+        std::iter::from_fn(move || {
+            at = self.parents.get(at)?;
+            self.agents.get(at)
+        })
+    }
+
+    fn above(&self, id: &AgentStateId) -> Above {
+        let mut above = Above::default();
+        self.line(id).for_each(|agent| above.add(agent));
+        above
     }
 
     /// Lets all that a fact concerns take it.
@@ -33,10 +53,22 @@ impl Tree {
             self.parents.insert(id.clone(), spawned.parent.clone());
             self.agents
                 .insert(id.clone(), Agent::new(id, (*spawned.config).clone()));
+            self.made += 1;
+        }
+        if fact.source == Source::User && matches!(fact.event, Event::UserMessage(_)) {
+            self.made = 0;
         }
         let mut transition = Transition::default();
+        transition.census = Census {
+            alive: self.parents.len() as u32 + self.others,
+            made: self.made,
+        };
+        let changed = self.limits_of(fact);
+        let mut aboves: Vec<Above> = self.agents.keys().map(|id| self.above(id)).collect();
+        aboves.reverse();
         let (mut said, mut upward) = (Said::new(), VecDeque::new());
         for (id, agent) in &mut self.agents {
+            transition.above = aboves.pop().unwrap();
             let closes = matches!(&fact.event, Event::AgentClosed(closed) if closed.agent_state_id == *id);
             if !closes && fact.agent_state_id.as_ref().is_some_and(|to| to != id) {
                 continue;
@@ -44,10 +76,19 @@ impl Tree {
             agent.step_into(fact, &mut transition);
             hear(id, &mut transition, &mut said, &mut upward);
         }
+        if let Some((of, before, after)) = changed {
+            let below = |id: &AgentStateId| self.line(id).any(|agent| *agent.id() == of);
+            let below: Vec<AgentStateId> = self.agents.keys().filter(|id| below(id)).cloned().collect();
+            for id in below {
+                let agent = self.agents.get_mut(&id).unwrap();
+                agent.on_limits_above(before, after, fact, &mut transition);
+            }
+        }
         while let Some((child, output)) = upward.pop_front() {
             let Some(parent) = self.parents.get(&child).cloned() else {
                 continue;
             };
+            transition.above = self.above(&parent);
             if let Some(agent) = self.agents.get_mut(&parent) {
                 agent.on_child(&child, &output, fact, &mut transition);
                 hear(&parent, &mut transition, &mut said, &mut upward);
@@ -56,12 +97,28 @@ impl Tree {
                 AgentOutput::State(StateOutput::Closed { .. }) => {
                     self.agents.remove(&child);
                     self.parents.remove(&child);
+                    let orphans = self.parents.values_mut().filter(|of| **of == child);
+                    orphans.for_each(|of| *of = parent.clone());
                 }
-                AgentOutput::State(StateOutput::Spent { .. }) => upward.push_back((parent, output)),
+                AgentOutput::State(StateOutput::Spent { .. }) => upward.push_front((parent, output)),
                 _ => {}
             }
         }
         (said, transition.actions)
+    }
+}
+
+impl Tree {
+    /// Whose limits the fact changes, from what they are now.
+    fn limits_of(&self, fact: &Fact) -> Option<(AgentStateId, Limits, Limits)> {
+        let Event::ConfigChanged(ConfigChanged {
+            change: ConfigChange::Limits(after),
+        }) = &fact.event
+        else {
+            return None;
+        };
+        let agent = self.agents.get(fact.agent_state_id.as_ref()?)?;
+        Some((agent.id().clone(), agent.config().limits, *after))
     }
 }
 

@@ -114,7 +114,8 @@ pub(super) async fn say(
     event: impl Into<EnvironmentEvent>,
 ) -> Result<u64, EffectError> {
     let said = journal.say(to, event).await;
-    said.ok_or_else(|| EffectError::new("unavailable", "the session is gone"))
+    let taken = said.ok_or_else(|| EffectError::new("unavailable", "the session is gone"))?;
+    taken.map_err(|why| EffectError::new("refused", why))
 }
 
 /// Tells an agent something. It is not told twice.

@@ -10,7 +10,7 @@ use agentx_types::{
 
 use super::children;
 use super::{BATCH_FACTS, Driver, LINGER, Reply};
-use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent};
+use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent, Taken};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -27,7 +27,7 @@ enum Waits {
     /// A front end.
     FrontEnd(Reply<u64>),
     /// An effector.
-    Effector(oneshot::Sender<u64>),
+    Effector(oneshot::Sender<Taken>),
 }
 
 impl Waits {
@@ -37,7 +37,7 @@ impl Waits {
             (Self::FrontEnd(reply), committed) => {
                 drop(reply.send(committed.map_err(|error| error.clone().into())));
             }
-            (Self::Effector(committed), Ok(seq)) => drop(committed.send(seq)),
+            (Self::Effector(committed), Ok(seq)) => drop(committed.send(Ok(seq))),
             (Self::Effector(_), Err(_)) => {}
         }
     }
@@ -132,7 +132,32 @@ impl Driver {
             .flatten()
     }
 
-    fn fold_one(&mut self, item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
+    /// Whether an effector may not say this, and is told why: that it makes an agent where there is no room for one.
+    fn refuses(&self, item: &mut Item) -> bool {
+        let EnvironmentEvent::AgentSpawned(spawned) = &item.draft.event else {
+            return false;
+        };
+        let is_new = self.fold.agent(&spawned.agent_state_id).is_none();
+        let Some(why) = self.fold.census().full().filter(|_| is_new) else {
+            return false;
+        };
+        match item.waits.take() {
+            Some(Waits::Effector(taken)) => {
+                // Who does not wait any more has made nothing.
+                let _ = taken.send(Err(why));
+                true
+            }
+            others => {
+                item.waits = others;
+                false
+            }
+        }
+    }
+
+    fn fold_one(&mut self, mut item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
+        if self.refuses(&mut item) {
+            return;
+        }
         let seq = self.fold.last_seq() + 1;
         let mut draft = item.draft;
         turn.gathered = item.gathered;
@@ -196,11 +221,12 @@ impl Driver {
         if !said.is_empty() {
             let _ = self.parts.agents.publish_all(said).await;
         }
-        for (waits, seq) in waiting {
-            waits.tell(Ok(seq));
-        }
+        // What is to be stopped is, before who waits for the commit goes on.
         for action in perform {
             self.perform(action).await;
+        }
+        for (waits, seq) in waiting {
+            waits.tell(Ok(seq));
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ impl MatchAgent {
     }
 
     pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
-        if let Some(cause) = self.course.used_up(&self.config.limits) {
+        if let Some(cause) = self.course.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
         }
         self.matching = Some(Matching {

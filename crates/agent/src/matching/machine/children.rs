@@ -2,15 +2,15 @@
 
 use agentx_types::{
     ActionBody, AgentConfig, AgentKind, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
-    InterruptAgent, MessageId, MessageOutput, NanoUsd, RunStatus, SendInput, SpawnAgent, StateOutput,
-    TurnOutput, Usage, UserMessage,
+    InterruptAgent, MessageId, MessageOutput, RunStatus, SendInput, SpawnAgent, StateOutput, TurnOutput,
+    UserMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::MatchAgent;
 use super::plan::{Active, Place, Task, add_text};
-use crate::course::{Record, Step};
+use crate::course::Step;
 use crate::matching::Intent;
 
 /// An agent that this one made. It stays for the inputs to come.
@@ -70,12 +70,17 @@ impl MatchAgent {
         }
     }
 
+    pub(super) fn has_child(&self, place: Place) -> bool {
+        self.children.iter().any(|child| child.place == place)
+    }
+
     fn child_for(&mut self, place: Place, step: &mut Step<'_>) -> Option<AgentStateId> {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
             return Some(child.id.clone());
         }
         let config: AgentConfig = place.config(self.config.routing.as_deref()?)?.clone();
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.acted()));
+        step.out.census.count();
         self.children.push(Child {
             id: id.clone(),
             place,
@@ -134,7 +139,9 @@ impl MatchAgent {
     /// A child of this agent says something.
     pub(super) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
         match output {
-            AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => self.share(*usage, *cost, step),
+            AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
+                self.course.share(*usage, *cost, step)
+            }
             AgentOutput::Message(MessageOutput::User { message }) => {
                 if let Some(child) = self.child(id) {
                     child.unheard.retain(|sent| sent.message_id != message.message_id);
@@ -171,21 +178,6 @@ impl MatchAgent {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }
 
-    /// What a child spends is this agent's too. One that would go on beyond a limit is stopped.
-    fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut Step<'_>) {
-        self.course.share(usage, cost);
-        let nothing_else = self.plan.is_empty() && !self.course.inputs.has_steering();
-        let works = self.at_work.is_some();
-        if self.course.is_stopping() || !works {
-            return;
-        }
-        if let Some(cause) = self.course.used_up(&self.config.limits) {
-            self.over_at = nothing_else.then_some(step.seq);
-            self.begin_stop(cause, step);
-            self.settle(step);
-        }
-    }
-
     /// A run of the child that is at work has ended.
     fn child_ended(
         &mut self,
@@ -205,28 +197,10 @@ impl MatchAgent {
             return;
         }
         self.at_work = None;
-        if is_stopping {
-            self.take_back_limit(status, step);
-        } else if !work.leaving {
+        if !is_stopping && !work.leaving {
             self.note_outcome(status, reason);
         }
         self.settle(step);
-    }
-
-    /// The limit was reached with the very words that the run ends with: nothing is cut off.
-    fn take_back_limit(&mut self, status: RunStatus, step: &mut Step<'_>) {
-        let in_time = self.over_at == Some(step.seq) && status == RunStatus::Completed;
-        let Some(run) = self.course.active().filter(|_| in_time) else {
-            return;
-        };
-        if run
-            .pending
-            .stop
-            .as_ref()
-            .is_some_and(|stop| stop.record == Record::Due)
-        {
-            run.pending.stop = None;
-        }
     }
 
     /// How a task ended is how the run ends, where it ended badly; a person who stops a child stops all that was meant.

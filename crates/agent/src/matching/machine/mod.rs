@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, IntentRule, Message, MessageOutput,
-    NanoUsd, RunStatus, StateOutput, Usage, UserMessage,
+    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, IntentRule, Limits,
+    Message, MessageOutput, NanoUsd, RunStatus, StateOutput, Usage, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +44,6 @@ pub struct MatchAgent {
     children: Vec<Child>,
     /// How the run ends, where something in it went wrong.
     outcome: Option<(RunStatus, Option<String>)>,
-    /// The `seq` at which a limit was reached that nothing but the task under way would have gone beyond.
-    over_at: Option<u64>,
     /// Children whose work stayed behind in the session that this one was forked from.
     left_behind: Vec<AgentStateId>,
     #[serde(skip)]
@@ -65,7 +63,6 @@ impl MatchAgent {
             active: None,
             children: Vec::new(),
             outcome: None,
-            over_at: None,
             left_behind: Vec::new(),
             prepared: Cache::default(),
         }
@@ -153,6 +150,12 @@ impl MatchAgent {
         }
     }
 
+    /// The limits of an agent above change.
+    pub(crate) fn on_limits_above(&mut self, limits: Limits, step: &mut Step<'_>) {
+        let change = ConfigChange::Limits(limits);
+        self.course.change(Arc::make_mut(&mut self.config), &change, step);
+    }
+
     fn rules(&self) -> &[IntentRule] {
         self.config
             .routing
@@ -197,7 +200,6 @@ impl MatchAgent {
 
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
         self.matching = None;
-        self.over_at = None;
         if !self.course.finish(status, reason, step) {
             return;
         }

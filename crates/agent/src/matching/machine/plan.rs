@@ -7,7 +7,7 @@ use agentx_types::{AgentConfig, ContentPart, Message, MessageId, MessageOutput, 
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
-use crate::course::{Record, Step};
+use crate::course::{Record, Step, StopCause};
 use crate::matching::Intent;
 
 /// Who does something.
@@ -194,9 +194,11 @@ impl MatchAgent {
         }
     }
 
-    /// Hands a task to its child, unless a limit forbids it.
+    /// Hands a task to its child, unless a limit forbids it, or that there is one more agent.
     fn begin(&mut self, task: Task, step: &mut Step<'_>) {
-        match self.course.used_up(&self.config.limits) {
+        let full = step.out.census.full().filter(|_| !self.has_child(task.place));
+        let full = full.map(|why| StopCause::error(RunStatus::Failed, "too_many_agents", &why));
+        match self.course.used_up(&self.config.limits, step).or(full) {
             Some(cause) => self.begin_stop(cause, step),
             None => self.hand_over(&task, step),
         }

@@ -29,6 +29,18 @@ impl MatchAgent {
         self.course.set_status(RunStatus::Stopping, step);
     }
 
+    /// The model call that was under way is made again, unless a limit forbids it by now.
+    fn ask_again(&mut self, step: &mut Step<'_>) {
+        self.set_aside(step);
+        match self.course.used_up(&self.config.limits, step) {
+            Some(cause) => {
+                self.cut_off(step);
+                self.stop(cause, step);
+            }
+            None => self.call_model(step),
+        }
+    }
+
     /// Another process takes over: the model call that was under way is made again, a child goes on by itself.
     pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
@@ -43,8 +55,7 @@ impl MatchAgent {
         if asked_model && stopping {
             self.cut_off(step);
         } else if asked_model {
-            self.set_aside(step);
-            return self.call_model(step);
+            return self.ask_again(step);
         }
         if self.at_work.is_some() {
             self.course.set_status(

@@ -45,6 +45,7 @@ impl MatchAgent {
             return;
         };
         let on_record = cause.record == Record::Made;
+        let why = format!("the agent that made it was stopped: {}", cause.message);
         run.pending.stop = Some(cause);
         let (run_id, model_call) = (run.id.clone(), run.pending.model_call.clone());
         if !on_record || at_work.is_some() || model_call.is_some() {
@@ -54,7 +55,7 @@ impl MatchAgent {
             step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
         }
         if let Some(child) = at_work {
-            self.interrupt_child(child, "the agent that made it was stopped", step);
+            self.interrupt_child(child, &why, step);
         }
     }
 }

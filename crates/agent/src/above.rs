@@ -1,0 +1,123 @@
+//! What the agents above one leave to it. What a child spends is its parents' too, so it asks no model where the budget of one of
+//! them is used up; and a session has room for so many agents.
+//!
+//! Whoever steps the agents of a session says this with each step ([`Transition::above`](crate::Transition),
+//! [`Transition::census`](crate::Transition)): it follows from the agents themselves, so it is the same in every replay, and a limit
+//! that is raised counts at once.
+
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, NanoUsd, RunStatus, Usage};
+
+use crate::Agent;
+use crate::course::StopCause;
+use crate::limits::{self, Spent};
+
+/// The budgets that an agent shares, the nearest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Above {
+    budgets: Vec<Budget>,
+    /// Why an agent above is being stopped, where a limit is the reason.
+    stopped: Option<StopCause>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Budget {
+    of: Arc<AgentConfig>,
+    spent: Spent,
+}
+
+impl Above {
+    /// Counts in the next agent above.
+    pub fn add(&mut self, agent: &Agent) {
+        let Some(run) = agent.run() else { return };
+        let config = agent.config();
+        if config.limits.max_tokens.is_some() || config.limits.max_cost.is_some() {
+            self.budgets.push(Budget {
+                of: Arc::clone(config),
+                spent: run.spent(),
+            });
+        }
+        let stop = run.pending.stop.as_ref();
+        if let Some(cause) =
+            stop.filter(|cause| cause.status == RunStatus::TimedOut && self.stopped.is_none())
+        {
+            let message = format!("agent {} was stopped: {}", config.name, cause.message);
+            self.stopped = Some(StopCause::error(cause.status, &cause.code, &message));
+        }
+    }
+
+    /// The agent spends something in this step, before those above have heard of it.
+    pub(crate) fn spend(&mut self, usage: Usage, cost: NanoUsd) {
+        for budget in &mut self.budgets {
+            budget.spent.usage += usage;
+            budget.spent.cost += cost;
+        }
+    }
+
+    /// Why no model may be asked any more, if a limit above forbids it.
+    pub(crate) fn used_up(&self) -> Option<StopCause> {
+        let reached = |budget: &Budget| {
+            limits::used_up(&budget.of.limits, &budget.spent, Some(budget.of.name.as_str()))
+        };
+        self.budgets
+            .iter()
+            .find_map(reached)
+            .map(|limit| StopCause::limit(&limit))
+    }
+
+    /// The limit above for which the agent is stopped by another one, if one is the reason.
+    pub(crate) fn stops(&self) -> Option<StopCause> {
+        self.used_up().or_else(|| self.stopped.clone())
+    }
+}
+
+/// How many agents a session has, beside the one that people talk to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// That are there now.
+    pub alive: u32,
+    /// That were made since a person last said something.
+    pub made: u32,
+}
+
+impl Census {
+    /// One more is made.
+    pub(crate) fn count(&mut self) {
+        self.alive = self.alive.saturating_add(1);
+        self.made = self.made.saturating_add(1);
+    }
+
+    /// Why no other may be made, and what to do; `None` where there is room.
+    pub fn full(&self) -> Option<String> {
+        if self.alive >= MAX_AGENTS_AT_ONCE {
+            return Some(format!(
+                "this session has {MAX_AGENTS_AT_ONCE} agents, which is the most there may be at once; go on when some of them have \
+                 ended, or do it yourself"
+            ));
+        }
+        (self.made >= MAX_AGENTS_MADE).then(|| {
+            format!(
+                "{MAX_AGENTS_MADE} agents were made since a person last said something, which is the most; do the rest yourself, \
+                 or say how far you have come"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_until_it_is_full() {
+        let full = |alive, made| Census { alive, made }.full();
+        assert_eq!(full(0, 0), None);
+        assert_eq!(full(MAX_AGENTS_AT_ONCE - 1, MAX_AGENTS_MADE - 1), None);
+        assert!(full(MAX_AGENTS_AT_ONCE, 0).is_some_and(|why| why.contains("at once")));
+        assert!(full(0, MAX_AGENTS_MADE).is_some_and(|why| why.contains("were made")));
+        let mut census = Census::default();
+        (0..MAX_AGENTS_AT_ONCE).for_each(|_| census.count());
+        assert!(census.full().is_some());
+    }
+}
