@@ -155,6 +155,12 @@ impl FakeTerminal {
         lines
     }
 
+    /// How many rows have scrolled away.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub(crate) fn scrolled(&self) -> usize {
+        self.scrolled.len()
+    }
+
     /// Where the next letter goes: row and column.
     #[allow(dead_code, reason = "each test uses a part of it")]
     pub(crate) fn cursor(&self) -> (usize, usize) {

@@ -1,5 +1,10 @@
 //! What the bytes of a screen come to on a terminal.
 
+use agentx::config::EditKeys;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::super::editor::{Edited, Editor};
+use super::super::history::History;
 use super::*;
 use crate::testing::terminal::FakeTerminal;
 
@@ -151,4 +156,92 @@ fn a_long_line_wraps_and_keeps_its_cursor() {
     terminal.write(&screen.take());
     assert_eq!(terminal.lines(), ["› 12345678", "好0", "  x"]);
     assert_eq!(terminal.cursor(), (1, 0));
+}
+
+/// Numbers that look like any, the same for the same beginning.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % most
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
+    }
+}
+
+/// A person who writes, cuts, puts back and sends.
+fn keys(dice: &mut Dice) -> Vec<KeyEvent> {
+    let letter = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
+    let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
+    let plain = |code| KeyEvent::new(code, KeyModifiers::NONE);
+    match dice.below(12) {
+        0..5 => dice
+            .one(&["word ", "好的 ", "éa", "🦀 x", "a longer row of words "])
+            .chars()
+            .map(letter)
+            .collect(),
+        5 | 6 => vec![control(dice.one(&['w', 'k', 'u', 'y', 'z']))],
+        7 => vec![plain(dice.one(&[
+            KeyCode::Left,
+            KeyCode::Home,
+            KeyCode::End,
+            KeyCode::Up,
+        ]))],
+        8 => vec![plain(KeyCode::Backspace)],
+        9 => vec![KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT)],
+        10 => vec![plain(KeyCode::Enter)],
+        _ => vec![KeyEvent::new(KeyCode::Backspace, KeyModifiers::ALT), control('k')],
+    }
+}
+
+#[test]
+fn what_was_cut_is_not_shown_whatever_streams_meanwhile() {
+    for seed in 1..60 {
+        let mut dice = Dice(seed * 7919);
+        let columns = dice.one(&[12, 20, 41]);
+        let (mut screen, mut terminal) = screen(columns, 12);
+        let mut editor = Editor::with_keys(History::default(), EditKeys::Emacs);
+        for _ in 0..80 {
+            match dice.below(8) {
+                0 => screen.print_answer(dice.one(&["a word", " and\n\n", "- one\n", "`code`\n", "好的"])),
+                1 => screen.print_in_passing("› said\n"),
+                2 => screen.set_status(dice.one(&["", "model · 3s", "model · 4s"]).into()),
+                3 => screen.set_queue(vec![
+                    "  1 › waits".into();
+                    usize::try_from(dice.below(3)).unwrap()
+                ]),
+                _ => keys(&mut dice).into_iter().for_each(|key| {
+                    if let Edited::Submit(said) = editor.key(key) {
+                        screen.print_in_passing(&format!("› {}\n", said.replace('\n', " ")));
+                    }
+                }),
+            }
+            let written = Line {
+                prompt: "› ".into(),
+                text: editor.text().to_owned(),
+                cursor: editor.cursor(),
+            };
+            let expected = layout(&written, columns, 11);
+            screen.set_line(Some(written));
+            terminal.write(&screen.take());
+            let shown = terminal.lines();
+            let (row, column) = terminal.cursor();
+            let first = terminal.scrolled() + row - expected.row;
+            let below: Vec<&str> = shown.iter().skip(first).map(|row| row.trim_end()).collect();
+            let wanted: Vec<&str> = expected.rows.iter().map(|row| row.trim_end()).collect();
+            let wanted = wanted.join("\n");
+            assert_eq!(
+                below.join("\n").trim_end(),
+                wanted.trim_end(),
+                "seed {seed}: {shown:#?}"
+            );
+            let column_on_screen = expected.column.min(columns - 1);
+            assert_eq!(column, column_on_screen, "seed {seed}: {shown:#?}");
+        }
+    }
 }
