@@ -175,7 +175,7 @@ impl Transcript {
         let sign = self.style.bad(self.style.sign("✗", ""));
         let status = status_word(failed.status);
         let has_spoken = (self.calls.get(&failed.tool_call_id)).is_some_and(|call| !call.output.is_empty());
-        let ended = match failed.error.lines().find(|line| !line.trim().is_empty()) {
+        let ended = match why(failed) {
             // Of what it said that is the first line, which is told already.
             _ if has_spoken => format!("{sign} {status} after {time}"),
             Some(error) => format!("{sign} {status}: {}", visible(error.trim_matches(['[', ']']))),
@@ -345,6 +345,22 @@ fn head_of(call: &Call, width: usize, style: super::Style) -> String {
     let what = cut(what, width.saturating_sub(name.width() + 4));
     let line = format!("{} {}  {what}", style.person("●"), style.bold(&name));
     line.trim_end().to_owned()
+}
+
+/// Why a call failed, on one line: of one that was not valid what is wrong with it, else the first of what was said.
+fn why(failed: &ToolFailed) -> Option<String> {
+    let lines = || {
+        failed
+            .error
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let wrong: Vec<&str> = lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    match failed.status == ToolStatus::Invalid && !wrong.is_empty() {
+        true => Some(wrong.join("; ")),
+        false => lines().next().map(str::to_owned),
+    }
 }
 
 fn status_word(status: ToolStatus) -> &'static str {

@@ -1,7 +1,9 @@
 //! Runs as they are told: failures once, notes between lines.
 
 use super::*;
-use agentx::types::{Chunk, ErrorRaised, Medium, MessageId, MessageStop, ToolCompleted, Usage};
+use agentx::types::{
+    Chunk, ErrorRaised, Medium, MessageId, MessageStop, ToolCompleted, ToolFailed, ToolStatus, Usage,
+};
 
 fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
     ErrorRaised {
@@ -32,6 +34,26 @@ fn a_failure_is_told_once_with_a_hint() {
     );
     assert!(told.contains("… the same; trying again in 0.7s"), "{told}");
     assert_eq!(told.matches("hint: ").count(), 1, "{told}");
+}
+
+#[test]
+fn of_a_call_that_is_not_valid_it_is_told_what_is_wrong() {
+    let mut transcript = Transcript::new(Style::default(), 80);
+    let error = "Invalid arguments for bash; nothing was done.\n- unknown argument \"cmd\"\n- missing argument \"command\": string\nArguments: command (string, required).";
+    let failed = ToolFailed {
+        tool_call_id: "c1".into(),
+        name: "bash".into(),
+        status: ToolStatus::Invalid,
+        error: error.into(),
+        duration_ms: 0,
+        details: None,
+    };
+    transcript.event(&failed.into());
+    let told = text(&mut transcript);
+    assert!(
+        told.contains("not a valid call: unknown argument \"cmd\"; missing argument \"command\": string\n"),
+        "{told}"
+    );
 }
 
 #[test]
