@@ -218,9 +218,10 @@ impl Editor {
             'f' => self.go(self.after()),
             'h' => self.delete(self.rubbed_out(), self.cursor),
             'j' => self.type_in("\n"),
-            // At the end of a row it is the line end that is cut.
+            // At the end of a row, and at its beginning, it is the line end there that is cut.
             'k' if self.cursor == end => self.kill(end, (end + 1).min(self.text.len())),
             'k' => self.kill(self.cursor, end),
+            'u' if self.cursor == start => self.kill(self.before(), start),
             'u' => self.kill(start, self.cursor),
             'w' => self.kill(motion::word_before(&self.text, self.cursor), self.cursor),
             'y' => self.yank(),

@@ -58,6 +58,8 @@ fn named(name: &str) -> (KeyCode, KeyModifiers) {
 fn editing() {
     for (keys, left) in [
         ("hello<left><left>X", "helX|lo"),
+        ("one<a-enter>two<c-u><c-u><c-u>", "|"),
+        ("one<a-enter>two<c-u><c-u><c-u><c-y>", "one\ntwo|"),
         ("你好吗<bs><left>们", "你们|好"),
         ("👨‍👩‍👧x<bs><bs>", "|"),
         ("one two three<c-w>", "one two |"),
