@@ -4,7 +4,7 @@ use agentx_types::{Rule, RuleEffect};
 
 use crate::nearest;
 
-/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`.
+/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`; or as [`show_rule`](crate::show_rule) shows it, to be pasted.
 ///
 /// # Errors
 /// What is wrong with it, in words, with the nearest right one.
@@ -20,6 +20,14 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
     let (effect, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let effect = parse_effect(effect)?;
     let rest = rest.trim();
+    if let Some((tool, argument, path)) = as_shown(rest) {
+        return Ok(Rule {
+            effect,
+            tool: tool.to_owned(),
+            argument: Some(argument),
+            path: path.map(str::to_owned),
+        });
+    }
     let (tool, argument, path) = if let Some((tool, argument)) = rest.split_once(':') {
         (tool, Some(argument.trim()), None)
     } else if let Some((tool, path)) = rest.split_once(" in ") {
@@ -44,6 +52,31 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
         argument: argument.map(str::to_owned),
         path: path.map(str::to_owned),
     })
+}
+
+/// A tool, its argument in quotes, and where: the form in which rules are shown.
+fn as_shown(words: &str) -> Option<(&str, String, Option<&str>)> {
+    let (tool, quoted) = words.split_once(char::is_whitespace)?;
+    let mut letters = quoted.trim_start().strip_prefix('"')?.chars();
+    let mut argument = String::new();
+    loop {
+        match letters.next()? {
+            '"' => break,
+            '\\' => argument.push(match letters.next()? {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                other => other,
+            }),
+            other => argument.push(other),
+        }
+    }
+    let path = match letters.as_str().trim() {
+        "" => None,
+        rest => Some(rest.strip_prefix("in ")?.trim()),
+    };
+    let is_one = !tool.ends_with(':') && !argument.is_empty();
+    is_one.then_some((tool, argument, path))
 }
 
 /// Reads an effect.
@@ -85,6 +118,23 @@ mod tests {
         assert_eq!(read("allow *"), is("*", None, None));
         assert_eq!(read("ask  bash: ls in x"), is("bash", Some("ls in x"), None));
         assert_eq!(read("deny edit in src/**"), is("edit", None, Some("src/**")));
+        assert_eq!(
+            read("ask bash: echo \"a: b\""),
+            is("bash", Some("echo \"a: b\""), None)
+        );
+        for (argument, path) in [
+            ("sleep *", None),
+            ("echo \"a: b\" \\ in x\n*", None),
+            ("x", Some("src/**")),
+        ] {
+            let rule = Rule {
+                effect: RuleEffect::Allow,
+                tool: "bash".into(),
+                argument: Some(argument.into()),
+                path: path.map(str::to_owned),
+            };
+            assert_eq!(parse_rule(&crate::show_rule(&rule)), Ok(rule));
+        }
         for wrong in ["", "deny", "deny a b", "deny bash:", "deny : x", "dent bash"] {
             assert!(parse_rule(wrong).is_err(), "{wrong}");
         }
