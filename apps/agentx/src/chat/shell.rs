@@ -98,8 +98,8 @@ impl Chat<'_> {
 
     /// Reads what it says until it ends; the chat goes on meanwhile, and what is typed waits.
     async fn while_it_runs(&mut self, child: &mut Child) -> Result<End, CliError> {
-        let (begun, mut out, mut status) = (Instant::now(), child.stdout.take(), None);
-        let (mut buffer, mut until) = (vec![0; 8 << 10], begun + LONGEST);
+        let (mut out, mut status) = (child.stdout.take(), None);
+        let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);
         self.paint()?;
         loop {
             let (keys, listens) = (self.takes_keys(), self.listens());
@@ -114,24 +114,26 @@ impl Chat<'_> {
                     Input::Resize(columns, rows) => self.resized(columns, rows),
                     input => self.inputs.keep(input),
                 },
-                read = read(&mut out, &mut buffer), if out.is_some() => match read {
-                    0 => out = None,
-                    bytes => self.own.iter_mut().for_each(|own| own.push(&buffer[..bytes])),
-                },
                 ended = child.wait(), if status.is_none() => {
-                    status = ended.ok();
+                    status = Some(ended?);
                     until = Instant::now() + LAST_WORDS;
                 }
                 delivery = next_delivery(&mut self.seat), if listens => {
                     self.deliveries(delivery?).await?;
                 }
                 () = self.pace.rested(), if !listens => continue,
-                () = sleep_until(until) => out = None,
+                // Behind all others: a flood always has more.
+                read = read(&mut out, &mut buffer), if out.is_some() => match read {
+                    0 => out = None,
+                    bytes => self.own.iter_mut().for_each(|own| own.push(&buffer[..bytes])),
+                },
+                () = sleep_until(until) => {}
                 () = sleep(TICK) => {}
             }
+            let is_late = Instant::now() >= until;
             match status {
-                Some(status) if out.is_none() => return Ok(End::By(status)),
-                None if begun.elapsed() >= LONGEST => return Ok(End::TookTooLong),
+                Some(status) if out.is_none() || is_late => return Ok(End::By(status)),
+                None if is_late => return Ok(End::TookTooLong),
                 _ => self.paint_in_time()?,
             }
         }

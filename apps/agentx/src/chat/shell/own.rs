@@ -25,6 +25,8 @@ pub(crate) struct Own {
     since: Instant,
     first: Vec<String>,
     view: ToolOutputView,
+    /// A letter of which the end has not come.
+    torn: Vec<u8>,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     left_out: usize,
@@ -41,6 +43,7 @@ impl Own {
             since: now,
             first: Vec::new(),
             view: ToolOutputView::default(),
+            torn: Vec::new(),
             head: Vec::new(),
             tail: VecDeque::new(),
             left_out: 0,
@@ -51,7 +54,10 @@ impl Own {
 
     /// It says something.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let shown = self.view.push(&String::from_utf8_lossy(bytes));
+        let mut whole = std::mem::take(&mut self.torn);
+        whole.extend_from_slice(bytes);
+        self.torn = whole.split_off(end_of_letters(&whole));
+        let shown = self.view.push(&String::from_utf8_lossy(&whole));
         self.first.extend(shown);
         self.lines += bytes.iter().filter(|byte| **byte == b'\n').count();
         self.is_open = bytes.last() != Some(&b'\n');
@@ -130,6 +136,16 @@ impl Own {
     }
 }
 
+/// Where the last whole letter ends: what is read in pieces can be cut inside of one.
+fn end_of_letters(bytes: &[u8]) -> usize {
+    let last = bytes
+        .utf8_chunks()
+        .last()
+        .map_or(&[][..], |chunk| chunk.invalid());
+    let is_begun = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+    bytes.len() - if is_begun { last.len() } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +163,15 @@ mod tests {
         assert!(said.starts_with("begin") && said.ends_with("end"));
         assert!(said.len() < KEPT + 64 && said.contains("bytes left out"));
         assert!(!said.contains('\u{fffd}'), "no letter is torn");
+    }
+
+    #[test]
+    fn a_letter_that_comes_in_two_pieces_is_one() {
+        let mut own = own(&[]);
+        for byte in "见 好\n".bytes().chain([0xff, b'!', 0xe5]) {
+            own.push(&[byte]);
+        }
+        assert_eq!(own.rows(80, Style::default()), ["  │ 见 好", "  │ \u{fffd}!"]);
     }
 
     #[test]
