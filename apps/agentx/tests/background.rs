@@ -24,11 +24,16 @@ const SCRIPT: &str = r#"
 
 /// A run of an agent that has sent another one off, and whose own words are over; the other waits for the file `ws/seen`.
 fn sent_off(sandbox: &Sandbox) -> Running {
+    sent_off_by(sandbox, SCRIPT)
+}
+
+/// The same, where models say what this script has.
+fn sent_off_by(sandbox: &Sandbox, script: &str) -> Running {
     let chief = "name: chief\ntype: react\nprompt: You ask.\nagents: [{ $ref: 'agent:scout' }]\n";
     let scout = "name: scout\ntype: react\nprompt: You look.\ntools: [{ $ref: 'tool:bash' }]\n";
     sandbox
         .write("ws/.agentx/config.yaml", "scripted_answers: script.yaml\n")
-        .write("ws/.agentx/script.yaml", SCRIPT)
+        .write("ws/.agentx/script.yaml", script)
         .write("ws/.agentx/agents/chief.yaml", chief)
         .write("ws/.agentx/agents/scout.yaml", scout);
     let args = [
@@ -58,11 +63,19 @@ fn result(out: &str) -> serde_json::Value {
 #[test]
 fn a_run_is_over_when_who_works_in_the_background_was_heard() {
     let sandbox = Sandbox::new();
-    let running = sent_off(&sandbox);
+    let script = SCRIPT.replace("The scout is on its way.", r#""The \e[2Jscout is on its way.""#);
+    let running = sent_off_by(&sandbox, &script);
     sandbox.write("ws/seen", "");
     let (status, out, err) = running.end();
     assert_eq!(status.code(), Some(0), "{err}");
-    assert_eq!(result(&out)["text"], "Nobody is there.", "{out}");
+    let result = result(&out);
+    assert_eq!(result["text"], "Nobody is there.", "{out}");
+    assert_eq!(
+        result["model_calls"], 3,
+        "those before it are paid for too: {out}"
+    );
+    assert!(err.contains("The scout is on its way."), "{err}");
+    assert!(!err.contains('\u{1b}'), "a model moves no cursor: {err:?}");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Ending {
     partial: String,
     finished: bool,
     cut_off: bool,
+    /// What the runs before it came to.
+    before: Option<RunResult>,
 }
 
 impl Ending {
@@ -40,12 +42,24 @@ impl Ending {
             partial: String::new(),
             finished: false,
             cut_off: false,
+            before: None,
         }
     }
 
     /// All that is under way is told to stop.
     pub(crate) fn stopping(&mut self) {
         self.cut_off = self.finished;
+    }
+
+    /// Another run goes on where this one ended: what was spent and what was refused in both counts, its answer is the answer.
+    /// What this one said.
+    pub(crate) fn goes_on_in(&mut self, run_id: RunId) -> String {
+        let before = std::mem::replace(self, Self::new(run_id));
+        self.refused = before.refused;
+        let spent = before.into_result(None);
+        let said = spent.text.clone();
+        self.before = Some(spent);
+        said
     }
 
     /// Whether the run is over.
@@ -98,6 +112,12 @@ impl Ending {
             self.result.text = std::mem::take(&mut self.partial);
         }
         self.result.error = self.error(signal);
+        if let Some(before) = &self.before {
+            self.result.usage += before.usage;
+            self.result.cost += before.cost;
+            self.result.model_calls += before.model_calls;
+            self.result.duration_ms += before.duration_ms;
+        }
         self.result
     }
 
@@ -151,5 +171,41 @@ fn error(exit: Exit, code: &str, message: &str) -> CliError {
         exit,
         code: code.to_owned(),
         message: message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_refused_before_another_run_went_on_counts_at_its_end() {
+        let finished = |run: &str| {
+            RuntimeEvent::from(RunFinished {
+                run_id: run.into(),
+                status: RunStatus::Completed,
+                reason: None,
+                iterations: 1,
+            })
+        };
+        let mut ending = Ending::new("run_1".into());
+        ending.tool_failed(&ToolFailed {
+            tool_call_id: "call_1".into(),
+            name: "bash".into(),
+            status: ToolStatus::Denied,
+            error: NOBODY.into(),
+            duration_ms: 0,
+            details: None,
+        });
+        ending.result.cost = agentx::types::NanoUsd(5);
+        ending.partial = "I cannot.".into();
+        ending.event(&finished("run_1"));
+        assert_eq!(ending.goes_on_in("run_2".into()), "I cannot.");
+        assert!(!ending.is_over());
+        ending.result.cost = agentx::types::NanoUsd(2);
+        ending.event(&finished("run_2"));
+        let result = ending.into_result(None);
+        assert_eq!((result.exit(), result.cost.0), (Exit::Denied, 7));
+        assert_eq!(result.text, "");
     }
 }

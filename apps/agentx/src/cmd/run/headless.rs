@@ -24,6 +24,7 @@ use crate::link::Link;
 use crate::logging;
 use crate::render::approval;
 use crate::render::cast::Cast;
+use crate::render::clean::clean;
 use crate::render::result::RunResult;
 use crate::render::transcript::{Lane, Transcript};
 use crate::seat::{self, Target};
@@ -336,10 +337,10 @@ impl Headless {
             && self.agent == envelope.agent_state_id
         {
             self.run_id.clone_from(&started.run_id);
-            let before = std::mem::replace(&mut self.ending, Ending::new(started.run_id.clone()));
-            if !self.live && !before.result.text.is_empty() {
+            let said = self.ending.goes_on_in(started.run_id.clone());
+            if !self.live && !said.is_empty() {
                 // Only the last answer is what the command comes to.
-                self.transcript.aside(&before.result.text);
+                self.transcript.aside(&clean(&said));
             }
         }
     }
