@@ -10,8 +10,8 @@
 mod support;
 
 use agentx_luau_tools::Libraries;
-use agentx_testing::{Answer, MemoryLog, Reply, TestServer};
-use agentx_types::ToolStatus;
+use agentx_testing::{Answer, Gate, MemoryLog, Reply, TestServer};
+use agentx_types::{EnvironmentEvent, ToolStatus, Usage, UsageReport};
 use serde_json::{Value, json};
 use support::{Place, definition, luau};
 
@@ -214,4 +214,39 @@ async fn c_state_history_and_memory_are_kept_with_the_agent() {
     );
     let said = in_processes(older!("memory"), &[json!({"text": "a"}), json!({"text": "b"})]).await;
     assert_eq!(said[1], json!({"before": "a;", "now": "a;b;"}));
+}
+
+#[tokio::test]
+async fn an_answer_that_a_script_closed_is_paid_for_as_far_as_it_came() {
+    let usage = Usage {
+        input_tokens: 7,
+        ..Usage::default()
+    };
+    let gate = Gate::closed();
+    let begun = Answer::new()
+        .then([UsageReport { usage }])
+        .then_text("It ra")
+        .then_stall(&gate);
+    let place = Place::new([
+        Answer::call("call_1", "poem", json!({})),
+        begun,
+        Answer::text("Done."),
+    ]);
+    let script = "function invoke(ctx, args)
+        local stream = rt:generate('writer', { messages = { { role = 'user', content = 'a poem' } } })
+        local chunk = stream:recv()
+        stream:close()
+        return chunk
+    end";
+    place.tool(luau("poem", script, json!({"models": ["writer"]})));
+    let session = place.open().await;
+    place.ask(&session, "a poem, please").await;
+    let (status, said) = place.result("call_1");
+    assert_eq!(status, ToolStatus::Success, "{said}");
+    assert!(said.contains("It ra"), "{said}");
+    let paid = place.facts().into_iter().find_map(|event| match event {
+        EnvironmentEvent::EffectEnded(ended) => ended.bill.map(|bill| bill.usage.input_tokens),
+        _ => None,
+    });
+    assert_eq!(paid, Some(7));
 }

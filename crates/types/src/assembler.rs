@@ -90,6 +90,11 @@ impl Assembler {
         self.message_id.is_some()
     }
 
+    /// What the provider has counted so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// The whole answer; the assembler is empty afterwards. Text of white space alone is left out.
     pub fn finish(&mut self) -> Answer {
         self.parts.retain(|part| !is_blank(part));

@@ -27,7 +27,7 @@ pub(crate) enum Heard {
     Ends(Result<(), EffectError>),
 }
 
-/// Asks a model. Dropping the future stops the call. What is to be paid is added to `paid`, whatever comes of it.
+/// Asks a model. Dropping the future stops the call. What is to be paid is added to `paid` as it is told, whatever comes of it.
 pub(crate) async fn ask(
     call: &Call,
     request: Arc<ModelRequest>,
@@ -50,23 +50,22 @@ pub(crate) async fn ask(
     let mut asked = Overheard::of(&*call.shared.parts.models, action, None, cancel);
     let mut assembler = Assembler::default();
     assembler.asks(&model);
+    // Attempts that broke off are paid for, too.
+    let mut before = *paid;
     while let Some(event) = asked.next().await {
         match event {
             EnvironmentEvent::ErrorOccurred(error) => {
-                *paid += assembler.finish_partial().usage;
                 return Err(EffectError::new(
                     error.code,
                     format!("{model}: {}", error.message),
                 ));
             }
             EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {
-                // What broke off was paid for, too.
-                *paid += assembler.finish_partial().usage;
+                assembler.finish_partial();
+                before = *paid;
             }
             EnvironmentEvent::StreamEnd(end) => {
-                let answer = assembler.finish();
-                *paid += answer.usage;
-                return answered(answer, end.stop_reason, &model);
+                return answered(assembler.finish(), end.stop_reason, &model);
             }
             event => {
                 match &event {
@@ -77,10 +76,11 @@ pub(crate) async fn ask(
                     _ => {}
                 }
                 assembler.feed(&event);
+                *paid = before;
+                *paid += assembler.usage();
             }
         }
     }
-    *paid += assembler.finish_partial().usage;
     Err(EffectError::new(
         "failed",
         format!("{model} ended without an answer"),

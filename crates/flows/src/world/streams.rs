@@ -186,15 +186,22 @@ impl Stream {
 
 /// Asks the model, and puts its whole answer on record.
 async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) {
-    let (recorded, paid) = tokio::select! {
-        biased;
-        () = stream.cancel.cancelled() => {
-            let closed = EffectError::new("closed", "the stream was closed before its end");
-            (Err(closed), Also::default())
-        }
-        () = call.context.cancel.cancelled() => return,
-        answered = answer(&stream, &call, &pieces) => answered,
+    let (mut paid, asked) = (Usage::default(), request(&call, &stream.asked).map(Arc::new));
+    let said = match &asked {
+        Err(problem) => Err(problem.clone()),
+        Ok(request) => tokio::select! {
+            biased;
+            () = stream.cancel.cancelled() => {
+                Err(EffectError::new("closed", "the stream was closed before its end"))
+            }
+            () = call.context.cancel.cancelled() => return,
+            said = ask(&call, request.clone(), Some(&pieces), &mut paid) => said,
+        },
     };
+    let paid = asked
+        .map(|request| bill(&request, &said, paid))
+        .unwrap_or_default();
+    let recorded: Outcome = said.map(|text| json!({"text": text}));
     let ended = recorded.clone().map(|_| ());
     let recorder = &call.recorder.0;
     recorder
@@ -207,18 +214,6 @@ async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) 
         )
         .await;
     let _ = pieces.send(Heard::Ends(ended)).await;
-}
-
-/// What came of it, and what it cost.
-async fn answer(stream: &Stream, call: &Call, pieces: &mpsc::Sender<Heard>) -> (Outcome, Also) {
-    let request = match request(call, &stream.asked) {
-        Ok(request) => Arc::new(request),
-        Err(problem) => return (Err(problem), Also::default()),
-    };
-    let mut paid = Usage::default();
-    let said = ask(call, request.clone(), Some(pieces), &mut paid).await;
-    let also = bill(&request, &said, paid);
-    (said.map(|text| json!({"text": text})), also)
 }
 
 /// The next piece of an answer, or null at its end.
