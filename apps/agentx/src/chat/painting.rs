@@ -10,7 +10,7 @@ use super::{COMMANDED, Chat, Face, PROMPT, Seat};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::cast::Cast;
-use crate::render::transcript::{Lane, Transcript};
+use crate::render::transcript::Transcript;
 use crate::render::{approval, units};
 use crate::seat;
 
@@ -163,13 +163,7 @@ impl Chat<'_> {
         let Face::Editor { screen, .. } = &mut self.face else {
             return Ok(());
         };
-        for piece in pieces {
-            match piece.lane {
-                Lane::Answer => screen.print_answer(&piece.text),
-                Lane::Aside => screen.print(&piece.text),
-                Lane::Passing => screen.print_in_passing(&piece.text),
-            }
-        }
+        screen.say(&pieces);
         screen.set_line(line);
         if let Some(status) = status {
             screen.set_status(status);
@@ -251,19 +245,15 @@ impl Chat<'_> {
     }
 
     fn paint_last(&mut self) -> Result<(), CliError> {
-        let text: String = self
-            .transcript
-            .take()
-            .into_iter()
-            .map(|piece| piece.text)
-            .collect();
+        let pieces = self.transcript.take();
         match &mut self.face {
             Face::Lines { .. } => {
+                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
                 let text = self.prompt.leave(self.spoken.clone() + &text);
                 self.console.out(&text)
             }
             Face::Editor { screen, .. } => {
-                screen.print(&text);
+                screen.say(&pieces);
                 let bytes = screen.leave();
                 self.console.out(&bytes)
             }

@@ -8,6 +8,7 @@ use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 pub(crate) use super::line::Line;
 use super::line::layout;
 use super::terminal::long_rows;
+use crate::render::transcript::{Lane, Piece};
 
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
@@ -58,6 +59,17 @@ impl Screen {
             status: String::new(),
             queue: Vec::new(),
             hint: String::new(),
+        }
+    }
+
+    /// Adds what was said, each as what it is.
+    pub(crate) fn say(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece.lane {
+                Lane::Answer => self.print_answer(&piece.text),
+                Lane::Aside => self.print(&piece.text),
+                Lane::Passing => self.print_in_passing(&piece.text),
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::in_question;
 use crate::render::cast::Cast;
-use crate::render::transcript::{Lane, Transcript};
+use crate::render::transcript::Transcript;
 use crate::render::{approval, conversation};
 
 /// Where it is shown.
@@ -154,13 +154,7 @@ impl Spectator {
         let pieces = self.transcript.take();
         match &mut self.stage {
             Stage::Screen { screen, .. } => {
-                for piece in pieces {
-                    match piece.lane {
-                        Lane::Answer => screen.print_answer(&piece.text),
-                        Lane::Aside => screen.print(&piece.text),
-                        Lane::Passing => screen.print_in_passing(&piece.text),
-                    }
-                }
+                screen.say(&pieces);
                 screen.set_beside(self.cast.unfinished());
                 console.out(&screen.take())
             }

@@ -115,6 +115,25 @@ fn what_is_said_in_passing_breaks_neither_a_list_nor_code() {
 }
 
 #[test]
+fn what_was_said_last_is_what_it_is_also_when_the_chat_is_left() {
+    let (mut screen, mut terminal) = screen(24, 12);
+    let piece = |lane, text: &str| Piece {
+        lane,
+        text: text.into(),
+    };
+    screen.say(&[piece(Lane::Answer, "It is **qu")]);
+    terminal.write(&screen.take());
+    screen.say(&[
+        piece(Lane::Answer, "ite** so"),
+        piece(Lane::Passing, "aside\n"),
+        piece(Lane::Answer, "."),
+        piece(Lane::Aside, "12 in, 3 out\n"),
+    ]);
+    terminal.write(&screen.leave());
+    assert_eq!(terminal.lines(), ["aside", "It is quite so.", "12 in, 3 out"]);
+}
+
+#[test]
 fn what_others_are_saying_lives_until_it_is_printed() {
     let (mut screen, mut terminal) = screen(16, 8);
     screen.set_beside(vec!["teller │ Once there".into()]);
