@@ -90,6 +90,9 @@ fn digest(bytes: &[u8]) -> String {
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let failed = |error: std::io::Error| ConfigError::file(path, error);
     let real = std::fs::canonicalize(path);
+    if real.is_err() && path.is_symlink() {
+        return Err(failed(std::io::Error::other("it is a link to what is not there")));
+    }
     let path = real.as_deref().unwrap_or(path);
     if std::fs::metadata(path).is_ok_and(|what| !what.is_file()) {
         return Err(failed(std::io::Error::other("it is no file")));
@@ -245,6 +248,9 @@ mod tests {
         replace_file(&link, b"b").expect("it is written");
         assert!(link.is_symlink());
         assert_eq!(std::fs::read(&real).expect("it is there"), b"b");
+        std::fs::remove_file(&real).expect("it goes");
+        let nowhere = replace_file(&link, b"c").expect_err("it leads nowhere");
+        assert!(link.is_symlink() && nowhere.to_string().contains("link to what is not there"));
         let folder = replace_file(folder.path(), b"c").expect_err("it is no file");
         assert!(folder.to_string().contains("it is no file"), "{folder}");
     }
