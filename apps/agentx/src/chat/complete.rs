@@ -330,6 +330,16 @@ mod tests {
     }
 
     #[test]
+    fn of_a_directory_with_very_many_files_not_all_are_looked_at() {
+        let place = tempfile::tempdir().unwrap();
+        for n in 0..files::LOOKED_AT + 10 {
+            std::fs::write(place.path().join(format!("x{n}.rs")), "").unwrap();
+        }
+        let (_, options, _) = of("see @.rs", place.path()).unwrap();
+        assert!(options.len() <= files::LOOKED_AT, "{}", options.len());
+    }
+
+    #[test]
     fn ways_about_which_something_is_said_have_a_row_each() {
         let known = |names: &[(&str, &str)]| -> Known {
             let known = names

@@ -132,8 +132,10 @@ impl<'a> Aside<'a> {
         if let Some(emitted) = ended.emitted() {
             let mut shown = String::new();
             self.cleaner.push(&emitted.text, &mut shown);
-            self.open = !shown.is_empty() && !shown.ends_with('\n');
-            self.console.say(&shown);
+            if !shown.is_empty() {
+                self.open = !shown.ends_with('\n');
+                self.console.say(&shown);
+            }
         } else if let Some(logged) = ended.input.as_deref().filter(|_| ended.kind == "log") {
             self.end();
             let word = |key: &str| logged.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 /// So many names are looked at, in a directory or below the workspace.
-const LOOKED_AT: usize = 5_000;
+pub(super) const LOOKED_AT: usize = 5_000;
 /// No more are looked for.
 const FOUND: usize = 24;
 /// Directories of this kind hold what others wrote, or programs.
@@ -47,7 +47,7 @@ pub(super) fn named_so(name: &str, workspace: &Path) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(workspace.join(&place)) else {
             continue;
         };
-        for entry in entries.flatten() {
+        for entry in entries.take(LOOKED_AT - looked_at).flatten() {
             looked_at += 1;
             let (Ok(known), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
                 continue;
@@ -61,7 +61,7 @@ pub(super) fn named_so(name: &str, workspace: &Path) -> Vec<String> {
                 found.push(format!("{place}{known}"));
             }
         }
-        if looked_at > LOOKED_AT || found.len() > FOUND {
+        if looked_at >= LOOKED_AT || found.len() > FOUND {
             break;
         }
     }
