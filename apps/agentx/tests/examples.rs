@@ -41,11 +41,14 @@ fn without_time(line: &str) -> &str {
 }
 
 fn check(example: &str, runs: &[&[&str]]) {
-    let sandbox = Sandbox::new();
-    let cwd = folder(example);
+    check_in(&Sandbox::new(), &folder(example), example, runs);
+}
+
+/// The same, in a world that there is, with the example's files in this folder.
+fn check_in(sandbox: &Sandbox, cwd: &str, example: &str, runs: &[&[&str]]) {
     let mut printed = String::new();
     for args in runs {
-        let ran = sandbox.run(&[*args, &["--cwd", &cwd]].concat());
+        let ran = sandbox.run(&[*args, &["--cwd", cwd]].concat());
         assert_eq!(ran.code, Some(0), "{ran}");
         printed.push_str(&ran.stderr);
         printed.push_str(&ran.stdout);
@@ -109,10 +112,26 @@ fn a_story_is_written_by_its_agents() {
     );
 }
 
+/// The files of the example, whose service is at another port: that of the example may be somebody's.
+fn weather_at(port: u16, sandbox: &Sandbox) -> String {
+    for file in [
+        "config.yaml",
+        "script.yaml",
+        "agents/assistant.yaml",
+        "tools/get_weather.yaml",
+    ] {
+        let text = std::fs::read_to_string(format!("{}/.agentx/{file}", folder("weather"))).unwrap();
+        let text = text.replace("127.0.0.1:8091", &format!("127.0.0.1:{port}"));
+        sandbox.write(&format!("ws/.agentx/{file}"), text);
+    }
+    sandbox.path("ws").to_str().unwrap().to_owned()
+}
+
 #[test]
 fn the_weather_is_looked_up_by_a_script() {
-    // The address that the example's file grants.
-    let service = TcpListener::bind("127.0.0.1:8091").unwrap();
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    let sandbox = Sandbox::new();
+    let cwd = weather_at(service.local_addr().unwrap().port(), &sandbox);
     std::thread::spawn(move || {
         for socket in service.incoming() {
             let mut socket = socket.unwrap();
@@ -126,7 +145,9 @@ fn the_weather_is_looked_up_by_a_script() {
             socket.write_all(answer.as_bytes()).unwrap();
         }
     });
-    check(
+    check_in(
+        &sandbox,
+        &cwd,
         "weather",
         &[
             &[

@@ -223,6 +223,11 @@ fn a_shell_completes_ids_and_agents() {
         !complete(&["comp"]).lines().any(|word| word == "complete"),
         "it is for scripts"
     );
+}
+
+#[test]
+fn other_shells_are_told_the_same() {
+    let sandbox = Sandbox::new();
     for shell in ["zsh", "fish"] {
         let script = ok(sandbox.run(&["completions", shell]));
         for kind in ["sessions", "agents", "models", "settings", "commands"] {

