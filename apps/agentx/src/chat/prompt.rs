@@ -29,6 +29,13 @@ impl Prompt {
             self.is_inside = !text.ends_with('\n');
             all.push_str(&text);
         }
+        let own = PROMPT.trim_end();
+        if waits && !text.is_empty() && all.trim_end().ends_with(own) {
+            // A question has a prompt of its own.
+            all.truncate(all.trim_end().len());
+            all.push(' ');
+            (self.stands, self.is_inside) = (true, false);
+        }
         if waits && !self.stands {
             if self.is_inside {
                 all.push('\n');
@@ -73,6 +80,8 @@ mod tests {
         out += &prompt.around(String::new(), true);
         out += &prompt.around("news\n".into(), true);
         assert_eq!(out, "hello\n› an answer\n› \nnews\n› ");
+        let asked = prompt.around("\nallow? y · n ›\n".into(), true);
+        assert_eq!(asked, "\n\nallow? y · n › ");
         assert_eq!(prompt.leave(String::new()), "\n");
         prompt.answered();
         assert_eq!(prompt.leave("end\n".into()), "end\n");
