@@ -124,17 +124,21 @@ impl Family {
             actions.into_iter().for_each(|action| self.begin(action));
             assert!(self.log.len() < 20_000, "it goes on for ever");
         }
+        self.check_rest();
     }
 
-    /// A run of a router lasts until all that it gave to children is done.
+    /// A run of a router lasts until all that it gave to children is done, but for what comes to them from the background.
     fn check_rest(&self) {
         let works = |agent: &Agent| agent.run().is_some_and(|run| !run.status.is_final());
-        for agent in self.tree.agents.values().filter(|agent| works(agent)) {
-            let idle = self.tree.line(agent.id()).next().filter(|parent| !works(parent));
-            let name = &agent.config().name;
+        let is_plain = |agent: &&Agent| agent.config().agents.is_empty() && works(agent);
+        for agent in self.tree.agents.values().filter(is_plain) {
+            let parent = self.tree.line(agent.id()).next();
+            let idle = parent.filter(|parent| parent.react().is_none() && !works(parent));
+            let stops = agent.run().is_some_and(|run| run.status == RunStatus::Stopping);
             assert!(
-                idle.is_none_or(|parent| parent.react().is_some()),
-                "{name} at work for nobody"
+                idle.is_none() || stops,
+                "{} at work for nobody",
+                agent.config().name
             );
         }
     }
@@ -150,7 +154,6 @@ impl Family {
         assert_eq!(copy, self.tree, "the copies after {tag}");
         self.log.push(fact);
         self.said.push(taken.0);
-        self.check_rest();
         taken.1
     }
 

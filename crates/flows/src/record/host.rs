@@ -276,7 +276,8 @@ impl<W: World> Shared<W> {
                 let begins = self.recorder.begins(step, kind, input);
                 let performed = self.world.perform(effect, false);
                 Box::pin(async move {
-                    if !begins.await {
+                    // Its agent may have ended the call because of this very step.
+                    if !begins.await || self.stop.is_cancelled() {
                         return self.gone().await;
                     }
                     if manner == Manner::Stream {

@@ -1,0 +1,141 @@
+//! What scripts and the agents that they make spend is bounded by the limits of the agent that called them, and so is how many agents
+//! a session has. Each answer of the model costs 15 tokens.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use std::sync::Arc;
+
+use agentx_runtime::Session;
+use agentx_testing::Answer;
+use agentx_types::{ConfigChange, EnvironmentEvent, Limits, RunStatus, RuntimeEvent, ToolStatus};
+use serde_json::{Value, json};
+use support::{Place, definition, luau};
+
+async fn limited(place: &Place, tokens: u64) -> Arc<dyn Session> {
+    let session = place.open().await;
+    let limits = Limits {
+        max_tokens: Some(tokens),
+        ..Limits::default()
+    };
+    session.change(ConfigChange::Limits(limits)).await.unwrap();
+    session
+}
+
+fn ended(events: &[RuntimeEvent]) -> (RunStatus, String) {
+    let end = |event: &RuntimeEvent| match event {
+        RuntimeEvent::RunFinished(end) => Some((end.status, end.reason.clone().unwrap_or_default())),
+        _ => None,
+    };
+    events.iter().rev().find_map(end).unwrap()
+}
+
+#[tokio::test]
+async fn agents_that_a_script_makes_share_the_limits_of_its_agent() {
+    let script = "
+        function invoke(ctx, args)
+            local said = {}
+            for at = 1, 4 do
+                local child = ctx.create_agent('child', {prompt = 'Answer.'})
+                child:input('hello')
+                local ok, why = pcall(function() return child:collect() end)
+                table.insert(said, ok and why or tostring(why))
+            end
+            return table.concat(said, ' | ')
+        end";
+    let place = Place::new([
+        Answer::call("call_1", "crowd", json!({})),
+        Answer::text("one"),
+        Answer::text("two"),
+        Answer::text("never"),
+    ]);
+    place.tool(luau("crowd", script, json!({"agents": ["*"]})));
+    let session = limited(&place, 45).await;
+    let events = place.ask(&session, "go").await;
+    assert_eq!(
+        place.model.requests().len(),
+        3,
+        "15 for the call, 15 for each of two"
+    );
+    let (status, text) = place.result("call_1");
+    assert_eq!(status, ToolStatus::Success);
+    let why = "the limit of 45 tokens in one run of agent test is reached (45 used)";
+    assert!(
+        text.starts_with("one | two | ") && text.matches(why).count() == 2,
+        "{text}"
+    );
+    let (status, why) = ended(&events);
+    assert!(
+        status == RunStatus::TimedOut && why.contains("45 tokens"),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn a_script_asks_no_model_where_a_limit_is_reached() {
+    let script = "
+        function invoke(ctx, args)
+            for at = 1, 40 do ctx.generate('writer', 'more') end
+            return 'never'
+        end";
+    let answers = [Answer::call("call_1", "writes", json!({}))];
+    let more = (0..10).map(|_| Answer::text("so much"));
+    let place = Place::new(answers.into_iter().chain(more));
+    place.tool(luau("writes", script, json!({"models": ["writer"]})));
+    let session = limited(&place, 45).await;
+    let events = place.ask(&session, "go").await;
+    assert_eq!(
+        place.model.requests().len(),
+        3,
+        "the one that would go beyond it is not made"
+    );
+    assert_eq!(place.result("call_1").0, ToolStatus::Interrupted);
+    let (status, why) = ended(&events);
+    assert!(
+        status == RunStatus::TimedOut && why.contains("45 tokens"),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn a_script_is_told_when_there_is_no_room_for_another_agent() {
+    let script = "
+        function invoke(ctx, args)
+            local made, kept, why = 0, nil, nil
+            for at = 1, 258 do
+                local ok, child = pcall(function() return ctx.create_agent('child', {}) end)
+                if ok then made, kept = made + 1, child else why = tostring(child) end
+            end
+            kept:close()
+            ctx.create_agent('child', {})
+            return made .. ' ' .. why
+        end";
+    let place = Place::new([
+        Answer::call("call_1", "crowd", json!({})),
+        Answer::text("It is full."),
+    ]);
+    place.tool(definition(json!({
+        "name": "crowd",
+        "type": "luau",
+        "lua": script,
+        "capabilities": {"agents": ["*"]},
+        "limits": {"agents": 300},
+    })));
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    let (status, text) = place.result("call_1");
+    assert_eq!(status, ToolStatus::Success, "{text}");
+    let text: Value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    let text = text.as_str().unwrap();
+    assert!(
+        text.starts_with("256 ") && text.contains("refused: this session has 256 agents"),
+        "{text}"
+    );
+    let made = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::AgentSpawned(_));
+    assert_eq!(place.facts().into_iter().filter(made).count(), 257);
+}
