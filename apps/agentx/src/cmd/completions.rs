@@ -162,6 +162,14 @@ fn flags_of(places: &[Place], kind: &str) -> Vec<String> {
     flags
 }
 
+/// Commands behind which files may stand, as a pattern.
+fn before_files() -> String {
+    let words = words();
+    let files = words.iter().filter(|words| words.files);
+    let patterns: Vec<String> = files.map(|words| format!("\" {}\"*", words.path)).collect();
+    patterns.join("|")
+}
+
 fn bash(script: &str) -> String {
     let places = places();
     let (mut flags, mut paths) = (String::new(), String::new());
@@ -189,12 +197,7 @@ fn bash(script: &str) -> String {
         "        {}) kind=value ;;\n",
         other_flags(&known).join("|")
     ));
-    let files: Vec<String> = words()
-        .iter()
-        .filter(|words| words.files)
-        .map(|words| format!("\" {}\"*", words.path))
-        .collect();
-    let files = files.join("|");
+    let files = before_files();
     format!(
         r#"{script}
 # Ids of sessions, agents and models: the program is asked.
