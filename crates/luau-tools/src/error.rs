@@ -100,6 +100,7 @@ impl fmt::Display for ScriptError {
         }
         f.write_str(": ")?;
         match &self.reason {
+            Reason::Failed(message) if message.is_empty() => f.write_str("an error without a message"),
             Reason::Source(message) | Reason::Failed(message) => f.write_str(message),
             Reason::Limit(limit) => write!(f, "{limit} (limit {})", limit.name()),
             Reason::Arguments(message) => write!(f, "the arguments cannot be given to the script: {message}"),

@@ -260,7 +260,13 @@ impl Instance {
         match ended {
             Ended::Value => Ok(()),
             Ended::NoJson(problem) => Err(ScriptError::new(name, Reason::Result(problem))),
-            Ended::Raised(text) => Err(ScriptError::located(name, &text, Reason::Failed)),
+            Ended::Raised(text) => {
+                let mut error = ScriptError::located(name, &text, Reason::Failed);
+                if error.line.is_none() {
+                    error.put(self.run.place.borrow().clone());
+                }
+                Err(error)
+            }
         }
     }
 

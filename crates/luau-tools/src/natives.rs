@@ -5,7 +5,7 @@ use std::rc::Rc;
 use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as Luau};
 use serde_json::Value;
 
-use crate::error::Reason;
+use crate::error::{Place, Reason};
 use crate::host::EffectKind;
 use crate::limits::Limit;
 use crate::random::Random;
@@ -96,6 +96,10 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
         };
         shared.note_place(lua);
         Err(run.trip(reason))
+    })?;
+    to.add("raised", |_, shared, (chunk, line): (String, u32)| {
+        shared.run()?.stood(Place { chunk, line });
+        Ok(())
     })?;
     to.add("too_many", |lua, shared, ()| {
         let run = shared.run()?;

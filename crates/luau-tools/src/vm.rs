@@ -238,12 +238,13 @@ impl Vm {
             Luau::Table(table) => match table.raw_get::<Luau>("message")? {
                 Luau::String(text) => text.to_string_lossy(),
                 _ => match self.shared.json(value)? {
-                    Ok((value, _)) => value.to_string(),
-                    Err(_) => "an error that is a table".to_owned(),
+                    Ok((value, _)) if value != serde_json::json!({}) => value.to_string(),
+                    _ => "an error that is a table without a `message`".to_owned(),
                 },
             },
             Luau::Error(error) => natives::text_of(error),
             Luau::Number(number) => number.to_string(),
+            Luau::Nil => "an error without a message".to_owned(),
             other => format!("an error that is a {}", other.type_name()),
         };
         if text.len() <= most {

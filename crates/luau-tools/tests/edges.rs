@@ -55,7 +55,7 @@ async fn errors_name_script_and_line() {
         ("function invoke()\n  error('broken')\nend", "test:2: broken"),
         (
             "function invoke()\n  error({message = 'in a table'})\nend",
-            "test: in a table",
+            "test:2: in a table",
         ),
         (
             "function invoke(ctx)\n\n  ctx.http.get(7)\nend",
