@@ -37,6 +37,7 @@ How a run can fail that had begun. The message is what the model's server or the
 const EVERY: &[&str] = &[
     "ambiguous",
     "bad_agent",
+    "bad_tool",
     "body",
     "busy",
     "closed_output",
@@ -113,6 +114,7 @@ const CODES: &[&str] = &[
 fn name_of(error: &CliError) -> &'static str {
     match error {
         CliError::Usage { .. } => "usage",
+        CliError::BadTool { .. } => "bad_tool",
         CliError::Config(ConfigError::Mistakes(_)) => "config_mistakes",
         CliError::Config(ConfigError::File { .. }) => "config_file",
         CliError::Config(ConfigError::NoHome) => "config_no_home",

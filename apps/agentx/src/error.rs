@@ -22,6 +22,8 @@ pub(crate) enum CliError {
     Usage { message: String, hint: String },
     /// The configuration has mistakes.
     Config(ConfigError),
+    /// The file of a tool that was asked for has mistakes, each with its place.
+    BadTool { name: String, mistakes: Vec<String> },
     /// The files that say who one is and whom one trusts are not in order.
     Keyring(KeyringError),
     /// It was never needed to be anybody here.
@@ -98,6 +100,7 @@ impl CliError {
         match self {
             Self::Usage { .. } => "usage",
             Self::Config(_) => "config",
+            Self::BadTool { .. } => "bad_tool",
             Self::Keyring(error) => keys::kind(error),
             Self::NoIdentity { .. } => "no_identity",
             Self::Runtime(error) => runtime_kind(error),
@@ -122,7 +125,7 @@ impl CliError {
         match self {
             Self::Usage { .. } | Self::Input { .. } | Self::Directory { .. } => Exit::Usage,
             Self::Config(error) if is_typed(error) => Exit::Usage,
-            Self::Config(_) => Exit::Config,
+            Self::Config(_) | Self::BadTool { .. } => Exit::Config,
             Self::Keyring(error) => keys::exit(error),
             Self::NoIdentity { .. } => Exit::Credentials,
             Self::Runtime(error) => runtime_exit(error),
@@ -147,6 +150,7 @@ impl CliError {
         match self {
             Self::Usage { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
             Self::Config(error) => config_hint(error),
+            Self::BadTool { .. } => Some("`agentx tools check` shows all mistakes".into()),
             Self::Keyring(error) => error.hint(),
             Self::NoIdentity { .. } => Some("`agentx identity new` makes one".into()),
             Self::Runtime(error) => runtime_hint(error),
@@ -221,6 +225,13 @@ impl fmt::Display for CliError {
         match self {
             Self::Usage { message, .. } => f.write_str(message),
             Self::Config(error) => write!(f, "{error}"),
+            Self::BadTool { name, mistakes } => {
+                write!(
+                    f,
+                    "the file of tool {name:?} has mistakes\n{}",
+                    mistakes.join("\n")
+                )
+            }
             Self::Keyring(error) => write!(f, "{error}"),
             Self::NoIdentity { path } => write!(f, "you are nobody here yet: there is no {path}"),
             Self::Runtime(RuntimeError::UnknownModel { model, .. }) => write!(f, "unknown model `{model}`"),

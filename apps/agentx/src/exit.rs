@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Failed,
     /// The command line makes no sense.
     Usage,
-    /// The configuration has mistakes.
+    /// The configuration has mistakes, or a file of agents or tools.
     Config,
     /// A key is missing or was refused.
     Credentials,
@@ -38,7 +38,11 @@ pub(crate) const TABLE: &[(Exit, u8, &str)] = &[
     (Exit::Ok, 0, "what was asked is done"),
     (Exit::Failed, 1, "the run failed"),
     (Exit::Usage, 2, "the command line makes no sense"),
-    (Exit::Config, 3, "the configuration has mistakes"),
+    (
+        Exit::Config,
+        3,
+        "the configuration has mistakes, or a file of agents or tools",
+    ),
     (Exit::Credentials, 4, "a key is missing or was refused"),
     (
         Exit::Provider,

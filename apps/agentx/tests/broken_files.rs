@@ -76,10 +76,10 @@ fn every_mistake_has_its_place_and_is_told_where_the_thing_is_used() {
     for (words, code, told) in [
         (
             &["tools", "run", "script"][..],
-            2,
+            3,
             "the file of tool \"script\" has mistakes",
         ),
-        (&["tools", "show", "request"], 2, "tools/request.yaml:6:21: jq: "),
+        (&["tools", "show", "request"], 3, "tools/request.yaml:6:21: jq: "),
         (
             &["agents", "show", "b"],
             3,
@@ -154,7 +154,7 @@ fn what_no_key_says_is_found_too() {
     assert_eq!(ran.code, Some(3), "{ran}");
     for told in [
         "tools/bash.yaml:1:1: the tool `bash` cannot be used: the program has a tool of this name itself",
-        "tools/odd.yaml:1:1: the tool `odd` cannot be used: `params` are no schema: ",
+        "tools/odd.yaml:3:9: `params`: this is no schema: at /properties/s/pattern: ",
         "libs/bad.luau:2:1: ",
     ] {
         assert!(ran.stdout.contains(told), "{told}: {ran}");

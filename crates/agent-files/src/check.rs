@@ -18,6 +18,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) findings: Findings,
     owner: String,
     depth: usize,
+    /// How many agents stand inside of each other here.
+    pub(crate) agents: u32,
     pub(crate) filters: usize,
 }
 
@@ -36,6 +38,7 @@ impl<'a> Checker<'a> {
             findings: Findings::default(),
             owner: String::new(),
             depth: 0,
+            agents: 0,
             filters: 0,
         }
     }
@@ -96,7 +99,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(crate) fn expected(&mut self, key: &str, node: &Node, what: &str) {
-        let found = node.value.kind();
+        let found = node.value.found();
         self.wrong(node.at, format!("`{key}`: expected {what}, found {found}"), None);
     }
 
@@ -169,6 +172,12 @@ impl<'a> Checker<'a> {
         let mut map = Map::new();
         let mut right = true;
         for (name, value) in entries {
+            if matches!(shape, Shape::Template) && !scalar::is_header(&name.name) {
+                let what = format!("`{key}`: {:?} is no name of a header", name.name);
+                let hint = "it has letters, digits, `-` and `_`".to_owned();
+                self.wrong(name.at, what, Some(hint));
+                right = false;
+            }
             let shape = scalar::of_header(&name.name, shape);
             match self.value(&format!("{key}.{}", name.name), shape, value) {
                 Some(value) => {
@@ -258,6 +267,7 @@ impl<'a> Checker<'a> {
         };
         let (kind, table) = self.kind("type", usual, TOOLS, entries)?;
         let owner = std::mem::replace(&mut self.owner, text_of(entries, "name"));
+        self.findings.tools.push(self.owner.clone());
         if kind == "built-in" {
             let (at, text) = (node.at, self.owner.clone());
             let owner = owner.clone();
@@ -282,7 +292,11 @@ impl<'a> Checker<'a> {
             return None;
         }
         let (kind, table) = self.kind("type", "react", AGENTS, entries)?;
-        let value = self.table(key, table, node)?;
+        self.findings.agents = self.findings.agents.max(self.agents);
+        self.agents += 1;
+        let value = self.table(key, table, node);
+        self.agents -= 1;
+        let value = value?;
         with_type(rules::one_generator(value), kind)
     }
 

@@ -45,9 +45,14 @@ mod source;
 // A table is read by its columns.
 #[rustfmt::skip]
 mod tables;
+mod unread;
+mod whole;
 
 pub use files::{Disk, FileFault, Files, Memory};
-pub use library::{Library, Loaded, Named, Options, Origin, Root, ScriptCheck, ScriptMistake, Shadow};
+pub use library::{
+    Library, Loaded, Named, Options, Origin, PassedOver, Root, SchemaCheck, ScriptCheck, ScriptMistake,
+    Shadow,
+};
 pub use mistake::Mistake;
 pub use read::{
     parse_agent, parse_generator, parse_layer, parse_message, parse_rule, parse_state, parse_tool,

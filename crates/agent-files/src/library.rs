@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::definition::{AgentDefinition, Generator, Rule, ToolDefinition};
+use crate::definition::{AgentDefinition, AgentUse, Generator, Rule, ToolDefinition};
 use crate::files::Files;
 use crate::loading::Loading;
 use crate::mistake::Mistake;
@@ -35,6 +35,8 @@ pub enum Origin {
 pub struct Options<'a> {
     /// Finds mistakes in scripts without running them.
     pub scripts: Option<&'a dyn ScriptCheck>,
+    /// Finds what is wrong with a JSON Schema as a whole.
+    pub schemas: Option<&'a dyn SchemaCheck>,
     /// Names of tools that the host provides.
     pub tools: &'a [&'a str],
     /// Names of agents that the host provides.
@@ -46,6 +48,13 @@ pub trait ScriptCheck {
     /// # Errors
     /// The first mistake.
     fn check(&self, name: &str, source: &str) -> Result<(), ScriptMistake>;
+}
+
+/// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to nowhere.
+pub trait SchemaCheck {
+    /// # Errors
+    /// The first mistake, in words.
+    fn check(&self, schema: &serde_json::Value) -> Result<(), String>;
 }
 
 /// What is wrong with a script, and where in its text.
@@ -86,6 +95,15 @@ pub struct Shadow {
     pub shadowed: PathBuf,
 }
 
+/// A file or a folder that is not read though it looks like a definition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct PassedOver {
+    /// It.
+    pub path: PathBuf,
+    /// Why it is not read.
+    pub why: String,
+}
+
 /// All files together.
 ///
 /// ```
@@ -112,7 +130,7 @@ pub struct Library {
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) mistakes: Vec<Mistake>,
     pub(crate) read: BTreeSet<PathBuf>,
-    pub(crate) passed_over: Vec<PathBuf>,
+    pub(crate) passed_over: Vec<PassedOver>,
 }
 
 impl Library {
@@ -167,10 +185,35 @@ impl Library {
         self.read.iter().map(PathBuf::as_path)
     }
 
-    /// Files in folders below `agents/`, `tools/`, `rules/` and `generators/` that could be definitions and are not read, because
-    /// nothing refers to them: the first 100.
-    pub fn passed_over(&self) -> &[PathBuf] {
+    /// What could be a definition and is not read: files of folders below `agents/`, `tools/`, `rules/` and `generators/` to which
+    /// nothing refers, files of endings that are near to those that are read, folders that are called like files; the first 100.
+    pub fn passed_over(&self) -> &[PassedOver] {
         &self.passed_over
+    }
+
+    /// The files that an agent is made of: its own, and those of the agents and tools that it refers to, however far.
+    pub fn files_of(&self, agent: &str) -> BTreeSet<&Path> {
+        let (mut files, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut open = vec![agent];
+        while let Some(name) = open.pop() {
+            let Some(loaded) = self.agents.get(name).filter(|_| seen.insert(name)) else {
+                continue;
+            };
+            files.insert(loaded.file.as_path());
+            let mut inside = vec![&loaded.definition];
+            while let Some(agent) = inside.pop() {
+                let tools = agent.tools.iter().filter_map(|used| self.tools.get(used.name()));
+                files.extend(tools.map(|tool| tool.file.as_path()));
+                let routed = agent.route.iter().map(|route| &route.agent);
+                for used in agent.agents.iter().chain(routed).chain(agent.default.as_deref()) {
+                    match used {
+                        AgentUse::Ref(name) => open.push(name),
+                        AgentUse::Inline(agent) => inside.push(agent),
+                    }
+                }
+            }
+        }
+        files
     }
 
     /// A generator with its reference followed.

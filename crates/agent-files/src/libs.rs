@@ -66,7 +66,7 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
                 check_file(loading, index, &path, &text);
                 loading.library.scripts.insert(key, text);
             }
-            Err(message) => loading.wrong(Mistake::new(shown.join(name), START, message)),
+            Err(unread) => loading.wrong(Mistake::new(shown.join(name), unread.at, unread.message)),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::circles;
-use crate::files::{Files, MAX_FILES};
+use crate::files::{FileFault, Files, MAX_FILES};
 use crate::library::{Library, Loaded, Named, Options, Origin, Root, Shadow};
 use crate::libs;
 use crate::mistake::{Mistake, did_you_mean};
@@ -18,6 +18,8 @@ use crate::resolve;
 use crate::scalar::article;
 use crate::shape::RefKind;
 use crate::source::{Form, Source};
+use crate::unread::{self, Unread};
+use crate::whole;
 
 pub(crate) const START: Position = Position { line: 1, column: 1 };
 
@@ -60,6 +62,16 @@ pub(crate) struct Entry {
     pub(crate) read: Read,
     /// References by path, and the names that they lead to.
     pub(crate) renamed: BTreeMap<String, String>,
+}
+
+impl Entry {
+    /// Whether it names another file as its script.
+    fn names_script(&self, script: &Self) -> bool {
+        let mut named = self.read.findings.script_files.iter();
+        let mut is = |path| path == script.path;
+        self.root == script.root
+            && named.any(|named| resolve::script_places(&self.path, &named.text).any(&mut is))
+    }
 }
 
 /// Whether a file of this name is a definition of a kind.
@@ -112,6 +124,7 @@ impl<'a> Loading<'a> {
         for index in 0..self.entries.len() {
             resolve::links(&mut self, index);
             resolve::scripts(&mut self, index);
+            whole::check(&mut self, index);
         }
         circles::find(&mut self);
         for root in self.roots {
@@ -157,8 +170,8 @@ impl<'a> Loading<'a> {
         let form = Form::of(&path)?;
         let text = match self.text(root, &path, MAX_BYTES) {
             Ok(text) => text,
-            Err(message) => {
-                self.wrong(Mistake::new(shown, START, message));
+            Err(unread) => {
+                self.wrong(Mistake::new(shown, unread.at, unread.message));
                 return None;
             }
         };
@@ -183,19 +196,10 @@ impl<'a> Loading<'a> {
     }
 
     /// A text below a root.
-    pub(crate) fn text(&mut self, root: usize, path: &Path, limit: usize) -> Result<String, String> {
-        let root = self.roots.get(root).ok_or("there is no such place")?;
+    pub(crate) fn text(&mut self, root: usize, path: &Path, limit: usize) -> Result<String, Unread> {
+        let root = self.roots.get(root).ok_or(FileFault::Missing)?;
         self.library.read.insert(root.path.join(path));
-        let bytes = self
-            .files
-            .read(&root.path, path, limit)
-            .map_err(|fault| fault.to_string())?;
-        // A byte order mark is no part of the text.
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(&bytes);
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(error) => Err(format!("it is not UTF-8: byte {}", error.valid_up_to())),
-        }
+        unread::text(&self.files.read(&root.path, path, limit)?)
     }
 
     /// Gives an entry its name, or says who has it already.
@@ -216,6 +220,13 @@ impl<'a> Loading<'a> {
                 used: other.source.file.clone(),
                 shadowed: entry.source.file.clone(),
             });
+            return;
+        }
+        // A script beside the file that names it is a part of that tool, not another one of its name.
+        if entry.names_script(other) {
+            self.names.insert(key, index);
+            return;
+        } else if other.names_script(entry) {
             return;
         }
         let message = format!(

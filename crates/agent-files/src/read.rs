@@ -79,12 +79,19 @@ fn of_tree(source: &Source, shape: Shape, tree: Result<Node, Broken>) -> Read {
     };
     let mut findings = checker.findings;
     let lines = source.text.lines().count().max(1) as u64;
+    let last = source
+        .text
+        .lines()
+        .next_back()
+        .unwrap_or_default()
+        .chars()
+        .count() as u64;
     for mistake in findings
         .mistakes
         .iter_mut()
         .filter(|mistake| mistake.line > lines)
     {
-        mistake.line = lines;
+        (mistake.line, mistake.column) = (lines, last + 1);
     }
     findings.mistakes.sort();
     findings.mistakes.dedup();

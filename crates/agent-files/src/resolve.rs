@@ -129,9 +129,19 @@ fn file(loading: &mut Loading<'_>, index: usize, root: usize, path: PathBuf, kin
 /// The text of a context, from the first of these files that is there.
 fn context(loading: &mut Loading<'_>, index: usize, name: &str, at: Position, places: &[(usize, PathBuf)]) {
     for (root, path) in places {
-        if let Ok(text) = loading.text(*root, path, MAX_BYTES) {
-            loading.library.contexts.insert(name.to_owned(), text);
-            return;
+        match loading.text(*root, path, MAX_BYTES) {
+            Ok(text) => {
+                loading.library.contexts.insert(name.to_owned(), text);
+                return;
+            }
+            Err(unread) if unread.missing => {}
+            Err(unread) => {
+                let message = format!(
+                    "the context `{name}` cannot be read: {}: {unread}",
+                    path.display()
+                );
+                return loading.wrong_at(index, at, message, None);
+            }
         }
     }
     let wanted = places
@@ -265,14 +275,18 @@ fn offset_of(text: &str, mistake: &ScriptMistake) -> usize {
             .map_or(rest.len(), |(offset, _)| offset)
 }
 
+/// Where a script may be that a file names.
+pub(crate) fn script_places<'a>(file: &'a Path, named: &'a str) -> impl Iterator<Item = PathBuf> {
+    [folder_of(file), Path::new("")]
+        .into_iter()
+        .filter_map(move |folder| inside(folder, named))
+}
+
 /// The text of a script: beside the file that names it, else below the root.
 fn script_file(loading: &mut Loading<'_>, index: usize, named: &Placed) -> Result<String, String> {
     let entry = loading.entries.get(index).ok_or("there is no such file")?;
-    let (root, folder) = (entry.root, folder_of(&entry.path).to_owned());
-    let places: Vec<PathBuf> = [folder.as_path(), Path::new("")]
-        .into_iter()
-        .filter_map(|folder| inside(folder, &named.text))
-        .collect();
+    let root = entry.root;
+    let places: Vec<PathBuf> = script_places(&entry.path, &named.text).collect();
     if places.is_empty() {
         return Err(format!(
             "`lua_file`: `{}` leads out of the folder that holds this file",
@@ -288,7 +302,7 @@ fn script_file(loading: &mut Loading<'_>, index: usize, named: &Placed) -> Resul
                 }
                 return Ok(text);
             }
-            Err(fault) if why.is_empty() => why = fault,
+            Err(unread) if why.is_empty() => why = unread.to_string(),
             Err(_) => {}
         }
     }

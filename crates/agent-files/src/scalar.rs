@@ -32,6 +32,12 @@ pub(crate) fn of_header(name: &str, shape: Shape) -> Shape {
     }
 }
 
+/// Whether a header may be called so.
+pub(crate) fn is_header(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty() && name.chars().all(fits)
+}
+
 /// Reads a value of a shape that holds no other.
 pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Option<Value> {
     match shape {
@@ -45,12 +51,25 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &No
         Shape::Duration => setting(checker, key, Kind::Duration, node),
         Shape::Choice(words) => setting(checker, key, Kind::Choice(words), node),
         Shape::Bytes => bytes(checker, key, node),
-        Shape::Schema => crate::json_schema::read(checker, key, node),
-        Shape::Params => crate::params::read(checker, key, node),
+        Shape::Schema => schema(checker, key, node, crate::json_schema::read),
+        Shape::Params => schema(checker, key, node, crate::params::read),
         Shape::Pattern => rules::pattern(checker, node),
         Shape::Example => rules::example(checker, node),
         _ => text(checker, key, shape, node),
     }
+}
+
+/// A schema whose words are right is looked at as a whole later, by who compiles it.
+fn schema(
+    checker: &mut Checker<'_>,
+    key: &str,
+    node: &Node,
+    read: fn(&mut Checker<'_>, &str, &Node) -> Option<Value>,
+) -> Option<Value> {
+    let value = read(checker, key, node)?;
+    let placed = (node.at, key.to_owned(), value.clone());
+    checker.findings.schemas.push(placed);
+    Some(value)
 }
 
 pub(crate) fn wrong(checker: &mut Checker<'_>, key: &str, node: &Node, what: &str) -> Option<Value> {
@@ -123,13 +142,22 @@ fn size(text: &str) -> Option<u64> {
 
 fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Option<Value> {
     let Yaml::Text(text) = &node.value else {
-        // A value that YAML took for something else is right when it is quoted.
+        // A value that YAML took for something else is right when it is quoted. A secret is not repeated.
+        if let Shape::Secret = shape {
+            let what = "expected a reference such as `${API_TOKEN}`";
+            checker.wrong(
+                node.at,
+                format!("`{key}`: {what}, found {}", node.value.kind()),
+                None,
+            );
+            return None;
+        }
         let hint = match &node.value {
             Yaml::Int(int) => Some(format!("quote it: \"{int}\"")),
             Yaml::Bool(bool) => Some(format!("quote it: \"{bool}\"")),
             _ => None,
         };
-        let what = format!("`{key}`: expected text, found {}", node.value.kind());
+        let what = format!("`{key}`: expected text, found {}", node.value.found());
         checker.wrong(node.at, what, hint);
         return None;
     };
@@ -152,9 +180,14 @@ fn bare(shape: Shape, text: &str) -> &str {
 
 fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &Node) -> Result<(), String> {
     match shape {
-        Shape::Words if text.trim().is_empty() => Err("it says nothing".into()),
+        Shape::Words | Shape::Granted if text.trim().is_empty() => Err("it says nothing".into()),
         Shape::Name => name(text),
         Shape::ToolName => tool_name(text),
+        Shape::Granted => {
+            let placed = checker.placed(node.at, text);
+            checker.findings.granted.push(placed);
+            Ok(())
+        }
         Shape::This => this(text),
         Shape::Variable if !is_variable(text) => Err(format!(
             "expected the name of an environment variable such as `API_TOKEN`, found {text:?}"
@@ -226,6 +259,7 @@ fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &Node) 
         at: node.at,
         kind,
         name: name.to_owned(),
+        depth: checker.agents.saturating_sub(1),
     });
     Ok(())
 }

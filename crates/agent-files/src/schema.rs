@@ -190,7 +190,7 @@ fn or_null(schema: Value) -> Value {
 fn scalar(shape: Shape) -> Value {
     let variable = "^[A-Za-z_][A-Za-z0-9_]*$";
     match shape {
-        Shape::Words => json!({"type": "string", "pattern": "\\S"}),
+        Shape::Words | Shape::Granted => json!({"type": "string", "pattern": "\\S"}),
         Shape::Name => {
             json!({"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^.\\s:/][^\\s:/]*$"})
         }

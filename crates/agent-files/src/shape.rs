@@ -57,6 +57,8 @@ pub(crate) enum Shape {
     Text,
     /// Text that says something.
     Words,
+    /// The name of a tool that a script may call, or `*`.
+    Granted,
     /// The name of a definition: letters, digits, `_`, `-`, `.`.
     Name,
     /// The name of a tool, as models take it: ASCII only, at most 64.

@@ -46,7 +46,7 @@ static CAPABILITIES: Table = table(
         may("http", Shape::List(&Shape::Host), "hosts that it may reach, such as `api.weather.com` or `*.weather.com`"),
         may("env", Shape::List(&Shape::Variable), "environment variables that it may read"),
         may("models", TEXTS, "models that it may ask; `*` for all"),
-        may("tools", TEXTS, "tools that it may call; `*` for all"),
+        may("tools", Shape::List(&Shape::Granted), "tools that it may call; `*` for all"),
         may("kv", TEXTS, "key spaces that it may read and write"),
         may("agents", TEXTS, "agents that it may make by name; `*` for all"),
     ],

@@ -103,7 +103,7 @@ fn what_stands_in_folders_below_and_is_not_referred_to_is_named() {
     assert_eq!(mistakes(&library), "");
     let named = |library: &Library| -> Vec<String> {
         let all = library.passed_over().iter();
-        all.map(|path| path.display().to_string()).collect()
+        all.map(|passed| passed.path.display().to_string()).collect()
     };
     assert_eq!(named(&library), wanted);
 
@@ -322,7 +322,7 @@ fn the_disk_is_read_and_not_left() {
             "{shown}"
         );
         assert!(
-            shown.contains("bytes.yaml:1:1: it is not UTF-8: byte 6"),
+            shown.contains("bytes.yaml:1:7: it is not UTF-8 (byte 0xff here); save it as UTF-8"),
             "{shown}"
         );
         assert!(!shown.contains("secret"), "{shown}");

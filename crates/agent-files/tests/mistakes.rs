@@ -35,10 +35,10 @@ fn all_mistakes_of_an_agent_are_shown_at_once() {
         "a.yaml:2:1: unknown key `prmpt`; did you mean `prompt`?",
         "a.yaml:4:3: `model` is missing: the model: an id, an alias, or `provider/id`",
         "a.yaml:4:3: unknown key `modle`; did you mean `model`?",
-        "a.yaml:5:16: `temperature`: expected a number from 0 to 2, found a number",
+        "a.yaml:5:16: `temperature`: expected a number from 0 to 2, found 9",
         "a.yaml:7:11: `$ref`: `agent:x` is not a tool; write `tool:NAME`",
-        "a.yaml:8:5: `tools`: expected `{$ref: …}` or a tool, found a number",
-        "a.yaml:10:12: `timeout`: expected a time with a unit such as `90s`, `10m` or `1h30m`, found a number; did you mean `90s`?",
+        "a.yaml:8:5: `tools`: expected `{$ref: …}` or a tool, found 7",
+        "a.yaml:10:12: `timeout`: expected a time with a unit such as `90s`, `10m` or `1h30m`, found 90; did you mean `90s`?",
     ];
     assert_eq!(agent(text), shown.join("\n"));
 }
@@ -104,7 +104,7 @@ fn agents_are_refused_for_their_reason() {
         ("name: [\n", "a.yaml:"),
         (
             "name: 7\n",
-            "a.yaml:1:7: `name`: expected text, found a number; quote it: \"7\"",
+            "a.yaml:1:7: `name`: expected text, found 7; quote it: \"7\"",
         ),
     ];
     for (text, wanted) in cases {
@@ -419,4 +419,34 @@ fn a_script_alone_says_the_rest_in_its_first_comment() {
         let shown = wrong(parse(text));
         assert!(shown.contains(wanted), "{text}\n{shown}");
     }
+}
+
+#[test]
+fn headers_have_names_and_a_secret_that_is_a_number_is_not_repeated() {
+    let http = |rest: &str| {
+        tool(&format!(
+            "name: t\ntype: http\nmethod: GET\nendpoint: https://x.example/\n{rest}"
+        ))
+    };
+    assert_eq!(
+        http("headers: {'a b': x}\n"),
+        "t.yaml:5:11: `headers`: \"a b\" is no name of a header; it has letters, digits, `-` and `_`"
+    );
+    let shown = http("auth: {type: bearer, token: 123456}\n");
+    assert!(
+        shown.contains("5:29: `token`: expected a reference") && !shown.contains("123456"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn that_there_are_more_mistakes_is_said_last() {
+    let keys: Vec<String> = (0..300).map(|i| format!("k{i}: 1")).collect();
+    let shown = agent(&format!("{{name: a, {}}}", keys.join(", ")));
+    let last = shown.lines().last().unwrap_or_default();
+    assert!(
+        last.contains("and more; the first 100 mistakes of a file are shown"),
+        "{last}"
+    );
+    assert_eq!(shown.lines().count(), 101);
 }

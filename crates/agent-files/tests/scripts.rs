@@ -81,13 +81,13 @@ fn schemas_are_read_word_by_word() {
     let mistakes = parse_tool(Path::new("t.yaml"), text).unwrap_err();
     let wanted = [
         "t.yaml:5:33: `minimum`: expected a number, found text",
-        "t.yaml:5:50: `multipleOf`: expected a number above 0, found a number",
-        "t.yaml:6:34: `maxLength`: expected a whole number from 0, found a number",
-        "t.yaml:6:47: `pattern`: expected text, found a number",
+        "t.yaml:5:50: `multipleOf`: expected a number above 0, found 0",
+        "t.yaml:6:34: `maxLength`: expected a whole number from 0, found -1",
+        "t.yaml:6:47: `pattern`: expected text, found 7",
         "t.yaml:7:15: `enum`: expected a list of values, found text",
         "t.yaml:8:24: `type`: expected one of string, number, integer, boolean, array, object, null, found \"strin\"; \
          did you mean `string`?",
-        "t.yaml:8:46: `uniqueItems`: expected true or false, found a number",
+        "t.yaml:8:46: `uniqueItems`: expected true or false, found 1",
     ];
     assert_eq!(shown(&mistakes), wanted.join("\n"));
 }

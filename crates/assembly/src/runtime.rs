@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentx_agent_files::definition::ToolBody;
 use agentx_agent_files::{Disk, Library, Mistake, Options, Origin, Root, ScriptCheck, ScriptMistake};
 use agentx_config::{Settings, WORKSPACE_FOLDER};
-use agentx_flows::{FlowParts, Flows};
+use agentx_flows::{FlowParts, Flows, Schemas};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{LogError, Tool};
@@ -39,6 +40,7 @@ pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
     let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let options = Options {
         scripts: Some(&Scripts),
+        schemas: Some(&Schemas),
         tools: &tools,
         agents: &[],
     };
@@ -109,7 +111,7 @@ pub fn runtime_with_files(
                     .map_err(|_| "the program has a tool of this name itself".to_owned())
             });
             // Where the file says more, that is why.
-            let told = library.check().iter().any(|mistake| mistake.file == tool.file);
+            let told = library.check().iter().any(|mistake| is_of(mistake, &tool));
             let problem = added.err().filter(|_| !told);
             mistakes.extend(problem.map(|problem| no_tool(&tool, &problem)));
         }
@@ -121,6 +123,16 @@ pub fn runtime_with_files(
         library,
         mistakes,
     })
+}
+
+/// Whether a mistake is one of the tool's file, or of the script that it names.
+fn is_of(mistake: &Mistake, tool: &FileTool) -> bool {
+    let script = match &tool.definition.body {
+        ToolBody::Luau(luau) => luau.lua_file.as_deref(),
+        _ => None,
+    };
+    let script = script.map(|script| script.trim_start_matches("./").trim_start_matches("../"));
+    mistake.file == tool.file || script.is_some_and(|script| mistake.file.ends_with(script))
 }
 
 /// A definition of which no tool became: where in its file is not known.

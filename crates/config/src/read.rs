@@ -302,7 +302,7 @@ fn examples(path: &KeyPath) -> String {
 pub fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
     let wrong = |near| {
         Err((
-            format!("expected {}, found {}", kind.expects(), value.kind()),
+            format!("expected {}, found {}", kind.expects(), value.found()),
             near,
         ))
     };

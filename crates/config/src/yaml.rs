@@ -95,6 +95,15 @@ impl Yaml {
             Self::Map(_) => "a mapping",
         }
     }
+
+    /// The same, but a number is itself: who wrote it sees which one is meant.
+    pub fn found(&self) -> String {
+        match self {
+            Self::Int(int) => int.to_string(),
+            Self::Float(float) => float.to_string(),
+            other => other.kind().to_owned(),
+        }
+    }
 }
 
 /// Reads a whole file; an empty one (or one with only comments) is an empty mapping.
@@ -175,6 +184,23 @@ fn in_words(what: &str) -> String {
         (
             "multiple YAML documents",
             "a second document begins here (`---`); a file holds one",
+        ),
+        ("recursion limit exceeded", "nested more than 40 deep"),
+        (
+            "tabs disallowed",
+            "a tab stands here; YAML is indented with spaces",
+        ),
+        (
+            "mapping values are not allowed",
+            "a key cannot stand here; check the indentation, or quote the text if it has `: ` in it",
+        ),
+        (
+            "invalid indentation in multiline quoted",
+            "a quoted text goes on here; close its quotes where it ends, or indent this line",
+        ),
+        (
+            "alias references unknown anchor",
+            "an alias (`*name`) stands for nothing; put `&name` before what it stands for",
         ),
     ] {
         if what.starts_with(beginning) {
@@ -297,6 +323,32 @@ mod tests {
             text.push_str(&format!("a{i}: &a{i} [{aliases}]\n"));
         }
         assert!(parse(&text).is_err());
+    }
+
+    #[test]
+    fn what_is_no_yaml_says_what_to_do() {
+        for (text, at, what) in [
+            ("a:\n\tb: 1\n", (2, 2), "indented with spaces"),
+            ("a: b: c\n", (1, 5), "quote the text"),
+            ("a: \"b\nc: d\n", (2, 1), "close its quotes"),
+            ("a: *b\n", (1, 4), "put `&name` before"),
+            (
+                &format!("a: {}", "[".repeat(5_000)),
+                (1, 259),
+                "nested more than 40 deep",
+            ),
+        ] {
+            let Err(broken) = parse(text) else {
+                panic!("{text:?} was read")
+            };
+            assert_eq!(
+                (broken.at.line, broken.at.column),
+                at,
+                "{text:?}: {}",
+                broken.what
+            );
+            assert!(broken.what.contains(what), "{text:?}: {}", broken.what);
+        }
     }
 
     #[test]

@@ -155,8 +155,8 @@ fn all_mistakes_are_said_at_once_with_place_and_nearest_word() {
     let want = "\
 /home/config.yaml:1:1: unknown key `modle`; did you mean `model`?
 /home/config.yaml:3:3: unknown key `limits.max_iteration`; did you mean `limits.max_iterations`?
-/home/config.yaml:4:12: `limits.timeout`: expected `none` or a time with a unit such as `90s`, `10m` or `1h30m`, found a number; did you mean `600s`?
-/home/config.yaml:5:13: `limits.max_cost`: expected `none` or an amount of US dollars such as `0.50`, found a number
+/home/config.yaml:4:12: `limits.timeout`: expected `none` or a time with a unit such as `90s`, `10m` or `1h30m`, found 600; did you mean `600s`?
+/home/config.yaml:5:13: `limits.max_cost`: expected `none` or an amount of US dollars such as `0.50`, found -1
 /home/config.yaml:6:11: `approval`: expected one of ask, auto, deny, found \"aks\"; did you mean `ask`?
 /home/config.yaml:8:14: `rules.effect`: expected one of allow, ask, deny, found \"alow\"; did you mean `allow`?
 /home/config.yaml:9:6: unknown key `effct` in a rule; did you mean `effect`?

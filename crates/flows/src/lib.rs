@@ -13,5 +13,5 @@ mod world;
 
 pub use record::{Divergence, Done, Finish, RecorderHandle, RecordingHost, World};
 pub use secrets::Secrets;
-pub use tools::{FlowParts, Flows, Known, Unusable};
+pub use tools::{FlowParts, Flows, Known, Schemas, Unusable};
 pub use world::network::{Lookup, SystemLookup};

@@ -40,6 +40,12 @@ fn settings() -> Vec<CliError> {
         mistake(At::Flag("--timeout".into()), "limits.timeout"),
         mistake(At::Flag("config set".into()), "limits.timeout"),
         mistake(At::Env("AGENTX_TIMEOUT".into()), "limits.timeout"),
+        CliError::BadTool {
+            name: "weather".into(),
+            mistakes: vec![
+                ".agentx/tools/weather.yaml:3:1: unknown key `endpont`; did you mean `endpoint`?".into(),
+            ],
+        },
         CliError::Config(ConfigError::NoHome),
         CliError::Config(ConfigError::File {
             path: "config.yaml".into(),

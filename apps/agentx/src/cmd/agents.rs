@@ -140,14 +140,14 @@ async fn notes(place: &Place, library: &Library, console: &mut Console) {
             shadow.used.display()
         ));
     }
-    for path in library.passed_over() {
-        console.say(&format!(
-            "note: {} is not read: it stands in a folder below, and nothing refers to it\n",
-            path.display()
-        ));
+    for passed in library.passed_over() {
+        let (path, why) = (passed.path.display(), &passed.why);
+        console.say(&format!("note: {path} is not read: {why}\n"));
     }
-    // What one machine has another may lack: a model, a variable.
-    for (name, loaded) in library.agents() {
+    let wrong: BTreeSet<&Path> = place.mistakes().iter().map(|one| one.file.as_path()).collect();
+    // What one machine has another may lack: a model, a variable. Of what mistakes keep from being used they say why.
+    let whole = |name: &str| library.files_of(name).is_disjoint(&wrong);
+    for (name, loaded) in library.agents().iter().filter(|(name, _)| whole(name)) {
         if let Err(RuntimeError::BadAgent { what, .. }) =
             place.runtime().agent(&NamedAgent::new(name.as_str())).await
         {

@@ -100,10 +100,10 @@ fn find_here<'a>(place: &Place, tools: &'a [ToolSpec], name: &str) -> Result<&'a
         let told = mistakes_of(place.mistakes(), name);
         match told.is_empty() {
             true => error,
-            false => CliError::usage(
-                format!("the file of tool {name:?} has mistakes:\n{}", told.join("\n")),
-                "`agentx tools check` shows all mistakes",
-            ),
+            false => CliError::BadTool {
+                name: name.to_owned(),
+                mistakes: told,
+            },
         }
     })
 }

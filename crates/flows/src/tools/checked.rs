@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agentx_agent_files::SchemaCheck;
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_types::{ToolSpec, ToolStatus};
 use jsonschema::Validator;
@@ -13,6 +14,28 @@ use crate::world::mistakes;
 struct Checked {
     tool: Arc<dyn Tool>,
     arguments: Validator,
+}
+
+/// Looks at the schemas of files as they will be used.
+#[derive(Clone, Copy, Debug)]
+pub struct Schemas;
+
+impl SchemaCheck for Schemas {
+    fn check(&self, schema: &Value) -> Result<(), String> {
+        let Err(error) = jsonschema::validator_for(schema) else {
+            return Ok(());
+        };
+        let words = match error.to_string() {
+            words if words.contains("not present in a registry") => {
+                "a `$ref` may only lead to a place in this schema, such as `#/$defs/city`".to_owned()
+            }
+            words => words,
+        };
+        Err(match error.instance_path().to_string() {
+            path if path.is_empty() => words,
+            path => format!("at {path}: {words}"),
+        })
+    }
 }
 
 /// The same tool, for arguments that fit its schema.

@@ -17,6 +17,8 @@ use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
 use agentx_types::{Access, AgentConfig, ModelSpec, ToolSpec};
 
+pub use checked::Schemas;
+
 use crate::world::Store;
 use crate::world::network::{Lookup, SystemLookup};
 
