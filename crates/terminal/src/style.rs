@@ -190,6 +190,8 @@ pub struct Theme {
     pub removed: Style,
     /// Whether anything may be coloured at all.
     pub color: bool,
+    /// Whether the background is a light one.
+    pub light: bool,
     /// Whether the terminal can follow a link that its words carry; else the address follows them.
     pub links: bool,
 }
@@ -215,6 +217,7 @@ impl Theme {
             added: none,
             removed: none,
             color: false,
+            light: false,
             links: false,
         }
     }
@@ -239,6 +242,7 @@ impl Theme {
             added: Style::ansi(10),
             removed: Style::ansi(9),
             color: true,
+            light: false,
             links: false,
         }
     }
@@ -260,6 +264,7 @@ impl Theme {
             name: Style::ansi(4),
             added: Style::ansi(2),
             removed: Style::ansi(1),
+            light: true,
             ..Self::dark()
         }
     }

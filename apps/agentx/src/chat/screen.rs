@@ -3,6 +3,8 @@
 //!
 //! What has scrolled away is never touched again, and of what lives only what changed is written.
 
+use std::borrow::Cow;
+
 use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 
 pub(crate) use super::line::Line;
@@ -88,7 +90,8 @@ impl Screen {
     }
 
     fn put(&mut self, text: &str) {
-        let mut rest = text;
+        let text = self.readable(text);
+        let mut rest = text.as_ref();
         while let Some((line, after)) = rest.split_once('\n') {
             self.open.push_str(line);
             let looks = open_looks(&self.open);
@@ -110,6 +113,17 @@ impl Screen {
         answer.push(text);
     }
 
+    /// On a light background what is yellow or cyan cannot be read: it gets darker colours.
+    fn readable<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.theme.light && text.contains('\u{1b}') {
+            true => Cow::Owned(
+                text.replace("\u{1b}[36m", "\u{1b}[34m")
+                    .replace("\u{1b}[33m", "\u{1b}[35m"),
+            ),
+            false => Cow::Borrowed(text),
+        }
+    }
+
     fn end_answer(&mut self) {
         if let Some(mut answer) = self.answer.take() {
             answer.end();
@@ -129,17 +143,20 @@ impl Screen {
 
     /// Shows lines that other agents are saying; they are printed when they end.
     pub(crate) fn set_beside(&mut self, beside: Vec<String>) {
-        self.beside = beside;
+        self.beside = beside
+            .iter()
+            .map(|line| self.readable(line).into_owned())
+            .collect();
     }
 
     /// Says how things stand, in one row; nothing takes the row away.
     pub(crate) fn set_status(&mut self, status: String) {
-        self.status = status;
+        self.status = self.readable(&status).into_owned();
     }
 
     /// Shows what waits to be said, a row each, above the line.
     pub(crate) fn set_queue(&mut self, queue: Vec<String>) {
-        self.queue = queue;
+        self.queue = queue.iter().map(|row| self.readable(row).into_owned()).collect();
     }
 
     /// Whether it has this size already.

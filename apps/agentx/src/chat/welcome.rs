@@ -71,7 +71,7 @@ fn prose(text: &str, width: usize) -> String {
 fn demo(style: Style, width: usize) -> String {
     format!(
         "{}\n{}\nSay \"help\", \"list the files here\", \"run uname -a\".\n\n",
-        style.warn("This is the offline demo: a script, not a language model, for want of a key."),
+        style.bold("This is the offline demo: a script, not a language model, for want of a key."),
         prose(
             "Nothing leaves this machine. It answers a few phrases and uses the real tools, so that approvals, \
              interrupts, sessions and replay can be tried.",
@@ -83,7 +83,7 @@ fn demo(style: Style, width: usize) -> String {
 fn answered(style: Style, width: usize) -> String {
     format!(
         "{}\n{}\n\n",
-        style.warn("No language model is asked, for want of a key."),
+        style.bold("No language model is asked, for want of a key."),
         prose(
             "Answers are given from the file that `scripted_answers` names; what it has none for is answered by the \
              offline demo. Agents, tools and sessions are the real ones.",

@@ -165,6 +165,21 @@ fn a_look_lasts_over_the_end_of_a_line() {
 }
 
 #[test]
+fn on_a_light_background_colours_are_dark() {
+    let mut screen = Screen::new(40, 8, Theme::dark());
+    screen.print("\u{1b}[36m› hi\u{1b}[0m\n");
+    assert!(screen.take().contains("\u{1b}[36m› hi"));
+    screen.set_theme(Theme::light());
+    screen.print("\u{1b}[36m› hi\u{1b}[0m\n");
+    screen.set_status("\u{1b}[33mwaiting\u{1b}[0m".into());
+    let bytes = screen.take();
+    assert!(
+        bytes.contains("\u{1b}[34m› hi") && bytes.contains("\u{1b}[35mwaiting"),
+        "{bytes:?}"
+    );
+}
+
+#[test]
 fn a_long_line_wraps_and_keeps_its_cursor() {
     let (mut screen, mut terminal) = screen(10, 6);
     screen.set_line(Some(Line {
