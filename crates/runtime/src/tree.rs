@@ -62,11 +62,18 @@ impl AgentTree {
         self.agents.insert(id.clone(), Agent::new(id, config));
     }
 
-    /// An agent makes another. One that is there already stays what it is.
+    /// An agent makes another. One that is there already stays what it is; one whose maker is not there is the session's own. So
+    /// the agents stay a tree, whatever a log says.
     pub(crate) fn spawn(&mut self, id: AgentStateId, parent: AgentStateId, config: AgentConfig) {
         if self.agents.contains_key(&id) {
             return;
         }
+        let is_there = |agent: &AgentStateId| *agent != id && self.agents.contains_key(agent);
+        let maker = Some(parent).filter(is_there);
+        let Some(parent) = maker.or_else(|| self.root.clone().filter(is_there)) else {
+            self.agents.insert(id.clone(), Agent::new(id, config));
+            return;
+        };
         let depth = self.depth(&parent).saturating_add(1);
         self.depths.insert(id.clone(), depth);
         self.made = self.made.saturating_add(1);
@@ -85,12 +92,14 @@ impl AgentTree {
     /// What the agents above this one leave to it.
     fn above(&self, id: &AgentStateId) -> Above {
         let mut above = Above::default();
-        let mut parent = self.parents.get(id);
-        while let Some(id) = parent {
-            self.agents.get(id).iter().for_each(|agent| above.add(agent));
-            parent = self.parents.get(id);
-        }
+        let agents = self.line(id).filter_map(|id| self.agents.get(id));
+        agents.for_each(|agent| above.add(agent));
         above
+    }
+
+    /// The agents above one, the nearest first.
+    fn line<'a>(&'a self, id: &'a AgentStateId) -> impl Iterator<Item = &'a AgentStateId> {
+        std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 
     /// The same for each that takes `fact`, in their order. Pieces of something that goes on ask for nothing.
@@ -198,10 +207,7 @@ impl AgentTree {
 
     /// Those below it have the new limits too, where they had the old ones.
     fn pass_on(&mut self, changed: &Changed, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
-        let is_below = |id: &&AgentStateId| {
-            std::iter::successors(self.parents.get(*id), |id| self.parents.get(*id))
-                .any(|id| *id == changed.of)
-        };
+        let is_below = |id: &&AgentStateId| self.line(id).any(|id| *id == changed.of);
         let below: Vec<AgentStateId> = self.agents.keys().filter(is_below).cloned().collect();
         for id in below {
             if let Some(agent) = self.agents.get_mut(&id) {
@@ -280,4 +286,36 @@ pub(crate) fn comes_or_goes(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentS
 /// Whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
 fn concerns(fact: &Envelope<EnvironmentEvent>, agent: &AgentStateId) -> bool {
     fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || comes_or_goes(fact) == Some(agent)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_agent::fixtures;
+
+    use super::*;
+
+    #[test]
+    fn agents_are_a_tree_whatever_a_log_says() {
+        let mut tree = AgentTree::default();
+        let spawn = |tree: &mut AgentTree, id: &str, parent: &str| {
+            tree.spawn(id.into(), parent.into(), fixtures::config());
+        };
+        // Before there is anybody, by itself, and in a circle.
+        spawn(&mut tree, "agt_x", "agt_x");
+        tree.open("agt_1".into(), fixtures::config());
+        spawn(&mut tree, "agt_1", "agt_1");
+        spawn(&mut tree, "agt_2", "agt_3");
+        spawn(&mut tree, "agt_3", "agt_2");
+        spawn(&mut tree, "agt_4", "agt_3");
+        let line = |tree: &AgentTree, id: &str| -> Vec<String> {
+            let id: AgentStateId = id.into();
+            tree.line(&id).take(9).map(ToString::to_string).collect()
+        };
+        assert_eq!(line(&tree, "agt_4"), ["agt_3", "agt_2", "agt_1"]);
+        assert!(line(&tree, "agt_1").is_empty() && line(&tree, "agt_x").is_empty());
+        tree.remove(&"agt_3".into());
+        assert_eq!(line(&tree, "agt_4"), ["agt_2", "agt_1"]);
+        spawn(&mut tree, "agt_3", "agt_4");
+        assert_eq!(line(&tree, "agt_3"), ["agt_4", "agt_2", "agt_1"]);
+    }
 }
