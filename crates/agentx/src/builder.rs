@@ -91,7 +91,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Who decides about calls that no rule decides. By default a person is asked about what changes files or runs programs.
+    /// Who decides about calls that no rule decides; without it, as the configuration says, and that is a person where it says
+    /// nothing. Only calls of tools that change files or run programs are asked about: a run that comes to one ends for whoever
+    /// awaits it with [`AgentError::Undecided`], and goes on when [`AgentHandle::approve`] or [`AgentHandle::deny`] says so.
     pub fn approval(mut self, mode: ApprovalMode) -> Self {
         self.definition.rights.approval = Some(mode);
         self
@@ -103,7 +105,21 @@ impl AgentBuilder {
         self
     }
 
-    /// When a run has to end.
+    /// When a run has to end, in the place of what the configuration says; a field that is `None` is no limit. They hold for each
+    /// run by itself. A run that comes to one ends with [`AgentError::Ended`], which has what was said until then.
+    ///
+    /// ```
+    /// use agentx::types::{Limits, NanoUsd};
+    ///
+    /// let limits = Limits {
+    ///     max_iterations: Some(20),
+    ///     max_cost: Some(NanoUsd::from_usd(0.50)),
+    ///     max_wall_ms: Some(5 * 60 * 1000),
+    ///     ..Limits::default()
+    /// };
+    /// let agent = agentx::agent("You help.").limits(limits);
+    /// # drop(agent);
+    /// ```
     pub fn limits(mut self, limits: Limits) -> Self {
         self.definition.rights.limits = Some(limits);
         self

@@ -61,9 +61,10 @@ pub struct Answer {
     pub text: String,
     /// The run that it is the answer of.
     pub run_id: RunId,
-    /// Tokens of all model calls of the run.
+    /// Tokens of all model calls of the run, read and written.
     pub usage: Usage,
-    /// Money of all model calls of the run.
+    /// Money of all model calls of the run, in billionths of a US dollar; `cost.as_usd()` is in dollars. Zero where the model's
+    /// price is not known.
     pub cost: NanoUsd,
     /// From the input to the answer.
     pub duration: Duration,
