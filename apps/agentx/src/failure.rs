@@ -18,7 +18,7 @@ pub(crate) fn exit_of(code: &str) -> Exit {
 pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => {
-            "`agentx resume --last` goes on; --max-iterations, --max-cost and --timeout raise the limits"
+            "`agentx resume --last` goes on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits"
                 .into()
         }
         Exit::Denied => "allow it with a rule in the configuration, or run with --yes".into(),

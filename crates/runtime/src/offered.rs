@@ -9,7 +9,7 @@ use agentx_types::ToolSpec;
 /// # use agentx_types::{Access, ToolSpec};
 /// # let tool = |name: &str, quit| ToolSpec {
 /// #     name: name.into(), description: String::new(), input_schema: serde_json::json!({}), access: Access::Read,
-/// #     path_argument: None, command_argument: None, idempotent: false, quit,
+/// #     path_argument: None, command_argument: None, idempotent: false, quit, checked: false,
 /// # };
 /// let offered = [tool("look", false), tool("report", false)];
 /// let tools = agentx_runtime::as_offered(&[tool("report", true), tool("gone", false)], &offered);
