@@ -222,8 +222,8 @@ fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
     fact.source == Source::User && matches!(fact.event, EnvironmentEvent::UserMessage(_))
 }
 
-/// Whether the fact is a piece of an answer or of a tool's output, with which nothing begins.
-fn is_a_piece(event: &EnvironmentEvent) -> bool {
+/// Whether the fact is a piece of an answer or of a tool's output: nothing begins with it, and more follows soon.
+pub(crate) fn is_a_piece(event: &EnvironmentEvent) -> bool {
     use EnvironmentEvent as E;
     matches!(
         event,

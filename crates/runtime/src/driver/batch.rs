@@ -10,6 +10,7 @@ use agentx_types::{
 
 use super::children;
 use super::{BATCH_FACTS, Driver, LINGER, Reply};
+use crate::tree::is_a_piece;
 use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent, Taken};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -118,10 +119,7 @@ impl Driver {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);
         }
-        let goes_on = turn
-            .facts
-            .last()
-            .is_some_and(|fact| is_followed_soon(&fact.event));
+        let goes_on = turn.facts.last().is_some_and(|fact| is_a_piece(&fact.event));
         if !goes_on || turn.gathered || !turn.perform.is_empty() || !turn.waiting.is_empty() {
             return None;
         }
@@ -267,24 +265,6 @@ impl Driver {
             self.effects.start(&self.parts, action);
         }
     }
-}
-
-/// Whether the fact is a piece of something that goes on: of an answer, or of a tool's output.
-fn is_followed_soon(event: &EnvironmentEvent) -> bool {
-    use EnvironmentEvent as E;
-    matches!(
-        event,
-        E::StreamStart(_)
-            | E::TextChunk(_)
-            | E::ThinkingChunk(_)
-            | E::PartEnd(_)
-            | E::ToolCallStart(_)
-            | E::ToolCallChunk(_)
-            | E::ToolCall(_)
-            | E::ProviderPart(_)
-            | E::UsageReport(_)
-            | E::ToolOutputChunk(_)
-    )
 }
 
 /// Whether an effector performs the action, or it is to be stopped; of any other the fact behind it is all.
