@@ -75,7 +75,7 @@ fn a_flood_of_a_gigabyte_is_bounded() {
     let ran = running.end().exits(0);
     assert_eq!(result["payload"]["details"]["output_bytes"], GIGABYTE, "{result}");
     let more = (peak - before) << 10;
-    assert!(more < GIGABYTE / 8, "it had {peak} KiB, and {before} before");
+    assert!(more < 50 << 20, "it had {peak} KiB, and {before} before");
     let told = model.told_about("toolu_1");
     assert!(
         told.len() < 100_000 && told.contains("left out"),

@@ -33,8 +33,8 @@ const EARLY: usize = 4;
 /// A server that comes to nothing is killed after so long.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// A server that is asked to end is gone within this, on a machine that is busy too; what it streams would last for minutes.
-const IN_TIME: Duration = Duration::from_secs(30);
+/// A server that is asked to end is gone within this, with what the machine is slow.
+const IN_TIME: Duration = Duration::from_secs(8);
 
 /// What one session was shown as, and to whom.
 struct Watched {

@@ -6,32 +6,9 @@ use agentx_agent_files::{
     Disk, Library, Memory, Options, Origin, Root, Scaffold, ScriptCheck, ScriptMistake, scaffold,
 };
 
-fn roots() -> [Root; 2] {
-    [
-        Root {
-            path: "w".into(),
-            origin: Origin::Workspace,
-        },
-        Root {
-            path: "u".into(),
-            origin: Origin::User,
-        },
-    ]
-}
+mod support;
 
-fn load(files: &[(&str, &str)]) -> Library {
-    let files: Memory = files.iter().map(|(path, text)| (*path, *text)).collect();
-    Library::load(&roots(), &files, Options::default())
-}
-
-fn mistakes(library: &Library) -> String {
-    library
-        .check()
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
-}
+use support::{load, mistakes, roots};
 
 #[test]
 fn a_workspace_wins_and_what_it_shadows_is_noted() {

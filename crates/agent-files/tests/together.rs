@@ -2,34 +2,11 @@
 //! read, schemas as a whole, tools that are granted.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
-use agentx_agent_files::{Library, Memory, Options, Origin, Root, SchemaCheck};
+use agentx_agent_files::{Library, Memory, Options, SchemaCheck};
 
-fn roots() -> [Root; 2] {
-    [
-        Root {
-            path: "w".into(),
-            origin: Origin::Workspace,
-        },
-        Root {
-            path: "u".into(),
-            origin: Origin::User,
-        },
-    ]
-}
+mod support;
 
-fn load(files: &[(&str, &str)]) -> Library {
-    let files: Memory = files.iter().map(|(path, text)| (*path, *text)).collect();
-    Library::load(&roots(), &files, Options::default())
-}
-
-fn mistakes(library: &Library) -> String {
-    library
-        .check()
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
-}
+use support::{load, mistakes, roots};
 
 #[test]
 fn what_is_no_text_says_where_and_what_to_do() {

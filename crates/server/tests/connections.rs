@@ -350,7 +350,9 @@ async fn the_end_is_said_and_what_ran_goes_on_record() {
     desk.subscribe(&session, 0, "environment").await;
     desk.say(&session, "count to 20000").await;
     desk.events_until("text_chunk").await;
+    let began = std::time::Instant::now();
     let data = world.end().await;
+    assert!(began.elapsed() < Duration::from_secs(5));
     let bye = desk.bye().await;
     assert_eq!(
         (&bye["code"], &bye["retry_after_ms"]),

@@ -22,13 +22,13 @@ fn main() {
     runtime.block_on(async {
         if wanted("stream") {
             println!("streamed deltas made durable: one session, 200,000 deltas of 5 bytes");
-            for size in [1, 16, 64, 256, 512] {
+            for size in [1, 16, 64, 256, 512, 1024] {
                 stream(size).await;
             }
         }
         if wanted("disk") {
             println!("disk: 1 MiB of text in 5-byte deltas, with its message indexed");
-            for size in [1, 64, 512] {
+            for size in [1, 64, 512, 1024] {
                 disk(size).await;
             }
         }

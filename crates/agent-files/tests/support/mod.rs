@@ -1,0 +1,30 @@
+//! A library of files in memory, in the places of a workspace and of a person: more than one test has to have one.
+
+use agentx_agent_files::{Library, Memory, Options, Origin, Root};
+
+pub(crate) fn roots() -> [Root; 2] {
+    [
+        Root {
+            path: "w".into(),
+            origin: Origin::Workspace,
+        },
+        Root {
+            path: "u".into(),
+            origin: Origin::User,
+        },
+    ]
+}
+
+pub(crate) fn load(files: &[(&str, &str)]) -> Library {
+    let files: Memory = files.iter().map(|(path, text)| (*path, *text)).collect();
+    Library::load(&roots(), &files, Options::default())
+}
+
+pub(crate) fn mistakes(library: &Library) -> String {
+    library
+        .check()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
