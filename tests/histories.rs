@@ -2,6 +2,8 @@
 //! checked after each batch, and at the end when nothing is open any more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "histories/branches.rs"]
+mod branches;
 #[path = "histories/garbage.rs"]
 mod garbage;
 #[path = "histories/session.rs"]
@@ -236,6 +238,11 @@ proptest! {
             prop_assert_eq!(&state, &whole);
             prop_assert_eq!(serde_json::to_string(&state).unwrap(), serde_json::to_string(&whole).unwrap());
         }
+    }
+
+    #[test]
+    fn a_branch_from_any_event_comes_to_rest_answers_every_call_and_replays_to_the_byte(ops in ops()) {
+        branches::branch_everywhere(&play(&ops, |_| ()))?;
     }
 
     #[test]

@@ -76,6 +76,27 @@ impl Session {
         session
     }
 
+    /// A branch of a session, from where `fold` is: what is under way there is the other branch's. Its log and what is derived
+    /// begin here.
+    pub(crate) fn branch(fold: SessionFold, at: Timestamp) -> Self {
+        let epoch = 1_000;
+        let mut session = Self {
+            fold,
+            log: vec![],
+            frames: vec![],
+            events: vec![],
+            performed: BTreeMap::new(),
+            at,
+            model: None,
+            tools: vec![],
+            timers: vec![],
+            calls: 1_000,
+            epoch,
+        };
+        session.die(0);
+        session
+    }
+
     /// The last events, for a failure.
     pub(crate) fn tail(&self) -> Vec<String> {
         let from = self.log.len().saturating_sub(25);

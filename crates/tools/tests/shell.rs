@@ -235,7 +235,13 @@ async fn a_flood_is_read_to_its_end_in_bounded_memory() {
     let shown: usize = chunks.iter().map(|chunk| chunk.text.len()).sum();
     assert!(shown < (256 << 10) + 200, "{shown}");
     assert!(chunks.iter().all(|chunk| chunk.text.len() <= 8 << 10));
-    assert_eq!(chunks.last().unwrap().channel, OutputChannel::Progress);
+    let note = chunks.last().unwrap();
+    assert_eq!(note.channel, OutputChannel::Progress);
+    assert!(
+        note.text.starts_with("\n[there is more"),
+        "a line of its own: {:?}",
+        note.text
+    );
 }
 
 #[tokio::test]

@@ -65,8 +65,14 @@ impl Events {
         }
         if self.room < 4 {
             self.room = 0;
-            let note = "[there is more output; it is kept, and not shown while it runs]\n";
-            self.waiting.push_back((OutputChannel::Progress, note.into()));
+            let is_open = |(_, text): &(_, String)| !text.ends_with('\n');
+            let begins = if self.waiting.back().is_some_and(is_open) {
+                "\n"
+            } else {
+                ""
+            };
+            let note = format!("{begins}[there is more output; it is kept, and not shown while it runs]\n");
+            self.waiting.push_back((OutputChannel::Progress, note));
         }
         self.due.get_or_insert_with(|| Instant::now() + self.chunk_delay);
     }
