@@ -304,6 +304,25 @@ fn xterm_is_asked_to_send_alt_as_others_do_and_is_given_back_as_it_was() {
 }
 
 #[test]
+fn an_xterm_that_can_is_asked_to_tell_shift_enter_from_enter() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("\u{1b}P>|XTerm(398)\u{1b}\\");
+    chat.wait_for_mode(">4;1m");
+    chat.keys("one\u{1b}[13;2utwo");
+    chat.wait_for_last("  two");
+    chat.keys("\u{3}\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let told: Vec<&String> = chat
+        .modes()
+        .iter()
+        .filter(|told| told.starts_with(">4"))
+        .collect();
+    assert_eq!(told, [">4;1f", ">4;1m", ">4m", ">4f"]);
+}
+
+#[test]
 fn keys_are_told_apart_while_the_chat_has_the_terminal_and_no_longer() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start_with(&sandbox, &[], 80, 24, &[("TERM", "xterm-kitty")]);

@@ -37,6 +37,7 @@ pub(crate) mod typed;
 mod waiting;
 pub(crate) mod welcome;
 mod window;
+mod xterm;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_terminal::LongRows;
@@ -9,6 +9,7 @@ use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
 
 use super::background::Answer;
+use super::xterm;
 
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,8 +56,7 @@ pub(crate) fn keys() -> mpsc::Receiver<Input> {
                 Ok(Event::Key(key)) => {
                     for input in answer.take(key, Instant::now()) {
                         if let Input::Named(name) = &input {
-                            // It is one and the same terminal: what it says first holds.
-                            let _ = CUTS.set(is_xterm(name));
+                            xterm::is_named(name);
                         }
                         if sender.blocking_send(input).is_err() {
                             return;
@@ -223,17 +223,8 @@ fn enter() -> io::Result<()> {
         FORGOTTEN.call_once(|| forgotten = out.write_all(b"\x1b[<16u"));
         forgotten.and_then(|()| out.write_all(b"\x1b[>1u"))?;
     }
-    out.write_all(own_keys().as_bytes())?;
+    out.write_all(xterm::wishes().as_bytes())?;
     out.flush()
-}
-
-/// What xterm is told once it is known that it is: to send Alt as other terminals do, and not as letters of another alphabet; how it
-/// was before is kept by it, and comes back. Empty for all others.
-pub(crate) fn own_keys() -> &'static str {
-    match CUTS.get() {
-        Some(true) => "\u{1b}[?1036;1039s\u{1b}[?1036;1039h",
-        _ => "",
-    }
 }
 
 fn leave() {
@@ -242,9 +233,7 @@ fn leave() {
     if tells_keys_apart(&|name| std::env::var(name).ok()) {
         let _ = out.write_all(b"\x1b[<u");
     }
-    if CUTS.get() == Some(&true) {
-        let _ = out.write_all(b"\x1b[?1036;1039r");
-    }
+    let _ = out.write_all(xterm::farewell().as_bytes());
     let _ = out.write_all(b"\x1b[?2004l").and_then(|()| out.flush());
     let _ = crossterm::terminal::disable_raw_mode();
 }
@@ -271,14 +260,6 @@ fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
         || is_set("KITTY_WINDOW_ID")
 }
 
-/// Whether the terminal cuts rows, by what it says that it is: over ssh its variables do not come along. There is one terminal.
-static CUTS: OnceLock<bool> = OnceLock::new();
-
-/// Whether it is xterm itself, and not one that calls itself compatible.
-fn is_xterm(name: &str) -> bool {
-    name.starts_with("XTerm(")
-}
-
 /// Whether the terminal can say what it is, and that would tell more than the variables do. What is between the program and the
 /// terminal would answer for itself.
 pub(crate) fn may_be_asked() -> bool {
@@ -295,8 +276,7 @@ fn asks_for_name(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
 /// What the terminal does with rows that are too long when it becomes narrower. It cannot be asked for that. Of those that cut
 /// them a few can be told apart; all others are taken for what most of them are.
 pub(crate) fn long_rows() -> LongRows {
-    let known = CUTS.get().copied();
-    match known.unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
+    match xterm::is_known().unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
         true => LongRows::Cut,
         false => LongRows::Broken,
     }
@@ -346,8 +326,6 @@ mod tests {
         assert!(!asks(&[("TERM", "screen"), ("STY", "1.pts")]));
         assert!(!asks(&[("TERM", "xterm-256color"), ("TMUX", "/tmp/x")]));
         assert!(!asks(&[("TERM", "linux")]) && !asks(&[]));
-        assert!(is_xterm("XTerm(390)"));
-        assert!(!is_xterm("kitty(0.35.2)") && !is_xterm("tmux 3.4") && !is_xterm("xterm.js(5.5.0)"));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::editor::Edited;
 use super::slash::{self, Slash};
-use super::terminal::{self, Input};
+use super::terminal::Input;
+use super::xterm;
 use super::{Chat, Face, Flow, Seat, reading};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -57,7 +58,7 @@ impl Chat<'_> {
             Input::Named(_) => {
                 self.asked_name = None;
                 if let Face::Editor { screen, .. } = &mut self.face {
-                    screen.tell(terminal::own_keys());
+                    screen.tell(xterm::wishes());
                 }
                 Edited::Nothing
             }

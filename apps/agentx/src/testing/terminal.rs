@@ -104,7 +104,9 @@ impl FakeTerminal {
                 self.modes.push(format!("{arguments}{end}"))
             }
             // How it tells keys apart.
-            'u' if arguments.starts_with(['<', '>']) => self.modes.push(format!("{arguments}{end}")),
+            'u' | 'f' | 'm' if arguments.starts_with(['<', '>']) => {
+                self.modes.push(format!("{arguments}{end}"))
+            }
             // Looks, and the question what it is.
             'm' | 'q' => {}
             other => panic!("unexpected control {other:?}"),

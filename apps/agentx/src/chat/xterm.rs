@@ -1,0 +1,72 @@
+//! What is particular to xterm, once it has said that it is one: it cuts rows, it is told which keys to send, and is given back as it
+//! was before.
+
+use std::sync::OnceLock;
+
+/// From this one on the form in which xterm sends keys with modifiers can be chosen (XTFMTKEYS). In its older form they are read as
+/// no key at all, so an older xterm is left to send Enter for Shift-Enter.
+const CHOOSES_FORM: u32 = 398;
+
+/// Its version, where the terminal is one, by what it says: over ssh its variables do not come along. There is one terminal.
+static XTERM: OnceLock<Option<u32>> = OnceLock::new();
+
+/// The terminal says what it is. It is one and the same terminal: what it says first holds.
+pub(super) fn is_named(name: &str) {
+    let _ = XTERM.set(version(name));
+}
+
+/// Whether it is xterm, as far as it has said what it is.
+pub(super) fn is_known() -> Option<bool> {
+    XTERM.get().map(Option::is_some)
+}
+
+/// The version of xterm itself, and of none that calls itself compatible.
+fn version(name: &str) -> Option<u32> {
+    let rest = name.strip_prefix("XTerm(")?;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+    Some(digits.and_then(|digits| digits.parse().ok()).unwrap_or(0))
+}
+
+/// What xterm is told: to send Alt as other terminals do, and not as letters of another alphabet, and to tell Shift-Enter from
+/// Enter. How it was before is kept by it, and comes back. Empty for all others.
+pub(super) fn wishes() -> &'static str {
+    wishes_of(XTERM.get().copied().flatten()).0
+}
+
+/// What gives it back as it was before.
+pub(super) fn farewell() -> &'static str {
+    wishes_of(XTERM.get().copied().flatten()).1
+}
+
+fn wishes_of(version: Option<u32>) -> (&'static str, &'static str) {
+    match version {
+        None => ("", ""),
+        Some(..CHOOSES_FORM) => ("\u{1b}[?1036;1039s\u{1b}[?1036;1039h", "\u{1b}[?1036;1039r"),
+        Some(CHOOSES_FORM..) => (
+            "\u{1b}[?1036;1039s\u{1b}[?1036;1039h\u{1b}[>4;1f\u{1b}[>4;1m",
+            "\u{1b}[>4m\u{1b}[>4f\u{1b}[?1036;1039r",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xterm_is_told_from_those_that_are_like_it() {
+        assert_eq!(version("XTerm(390)"), Some(390));
+        assert_eq!(version("XTerm(398~dev)"), Some(398));
+        assert_eq!(version("XTerm()"), Some(0));
+        for other in ["kitty(0.35.2)", "tmux 3.4", "xterm.js(5.5.0)", ""] {
+            assert_eq!(version(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn keys_are_wished_for_in_a_form_that_is_read() {
+        let asks = |version| wishes_of(version).0.contains(">4;1m");
+        assert!(asks(Some(398)) && asks(Some(412)));
+        assert!(!asks(Some(379)) && !asks(Some(0)) && !asks(None));
+    }
+}
