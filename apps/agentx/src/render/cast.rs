@@ -8,6 +8,7 @@ use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::clean::visible;
+use super::names::Names;
 use super::style::{Colours, Style};
 use super::transcript::{Lane, Transcript};
 
@@ -18,6 +19,7 @@ const MOST: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Cast {
     members: HashMap<AgentStateId, Member>,
+    names: Names,
     colours: Colours,
     style: Style,
     width: usize,
@@ -85,6 +87,14 @@ impl Cast {
         if let Some(member) = id.and_then(|id| self.members.get_mut(id)) {
             member.stands(&envelope.event);
         }
+        self.lets_go(envelope);
+    }
+
+    /// Whoever is gone needs their name no more.
+    fn lets_go(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        if let (Some(id), RuntimeEvent::AgentDestroyed(_)) = (&envelope.agent_state_id, &envelope.event) {
+            self.names.goes(id);
+        }
     }
 
     /// Shows reasoning so from here on.
@@ -98,6 +108,7 @@ impl Cast {
     /// Takes an event; `main` is the transcript of the agent that people talk to.
     pub(crate) fn event(&mut self, main: &mut Transcript, envelope: &Envelope<RuntimeEvent>) {
         main.set_time(envelope.at);
+        self.lets_go(envelope);
         let Some(id) = &envelope.agent_state_id else {
             return main.event(&envelope.event);
         };
@@ -138,7 +149,7 @@ impl Cast {
     }
 
     fn admit(&mut self, id: &AgentStateId, name: &str, is_child: bool) {
-        let name = visible(name);
+        let name = self.names.comes(id, &visible(name));
         let room = self.width.saturating_sub(name.width() + 3);
         let colour = self.colours.of(&name);
         let label = format!("{} ", self.style.agent(colour, &format!("{name} │")));

@@ -8,6 +8,7 @@ pub(crate) mod company;
 pub(crate) mod conversation;
 pub(crate) mod diff;
 pub(crate) mod fitted;
+pub(crate) mod names;
 pub(crate) mod result;
 pub(crate) mod rewind;
 pub(crate) mod style;

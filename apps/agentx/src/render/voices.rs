@@ -6,25 +6,32 @@ use std::collections::HashMap;
 use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
 
 use super::clean::visible;
+use super::names::Names;
 use super::style::{Colours, Style};
 
 /// The agents beside the one that people talk to.
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
     labels: HashMap<AgentStateId, String>,
+    names: Names,
     colours: Colours,
 }
 
 impl Voices {
-    /// Takes note of who comes.
+    /// Takes note of who comes and who goes.
     pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>, style: Style) {
-        if let (Some(id), RuntimeEvent::AgentStarted(started)) = (&envelope.agent_state_id, &envelope.event)
-            && started.parent.is_some()
-        {
-            let name = visible(&started.name);
-            let colour = self.colours.of(&name);
-            let label = style.agent(colour, &format!("{name} │"));
-            self.labels.insert(id.clone(), label);
+        let Some(id) = &envelope.agent_state_id else {
+            return;
+        };
+        match &envelope.event {
+            RuntimeEvent::AgentStarted(started) if started.parent.is_some() => {
+                let name = self.names.comes(id, &visible(&started.name));
+                let colour = self.colours.of(&name);
+                let label = style.agent(colour, &format!("{name} │"));
+                self.labels.insert(id.clone(), label);
+            }
+            RuntimeEvent::AgentDestroyed(_) => self.names.goes(id),
+            _ => {}
         }
     }
 
@@ -66,5 +73,9 @@ mod tests {
         };
         assert_eq!(says("a"), "one\ntwo\n");
         assert_eq!(says("b"), "sco↵ut │ one\nsco↵ut │ two\n");
+        voices.meet(&envelope("c", comes("sco\nut", Some("a"))), Style::default());
+        let said = envelope("c", TextDelta { text: "x".into() }.into());
+        let told = voices.under_name(&said, "one\n".into());
+        assert_eq!(told, "sco↵ut 2 │ one\n", "two of one name are told apart");
     }
 }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx::types::{
-    AgentStarted, Draft, MessageStop, RunFinished, RunId, RunStatus, SessionId, Source, StopReason,
-    TextDelta, Timestamp, ToolCallRequested, ToolCompleted, ToolExecuting, Usage,
+    AgentDestroyed, AgentStarted, Draft, MessageStop, RunFinished, RunId, RunStatus, SessionId, Source,
+    StopReason, TextDelta, Timestamp, ToolCallRequested, ToolCompleted, ToolExecuting, Usage,
 };
 use serde_json::json;
 
@@ -124,6 +124,33 @@ fn a_line_that_streams_can_be_seen_before_it_ends() {
     }
     assert!(seen.contains(&"scout │ Let me ".to_owned()), "{seen:?}");
     assert!(cast.unfinished().is_empty());
+}
+
+#[test]
+fn agents_of_one_name_are_told_apart_while_they_are_there() {
+    let mut cast = Cast::new(Style::default(), 80);
+    let mut main = Transcript::new(Style::default(), 80);
+    for event in [
+        envelope("a", started("story", None)),
+        envelope("b", started("character", Some("a"))),
+        envelope("c", started("character", Some("a"))),
+        envelope("b", text("Who is there?\n")),
+        envelope("c", text("It is me.\n")),
+        envelope(
+            "b",
+            AgentDestroyed {
+                reason: "done".into(),
+            },
+        ),
+        envelope("d", started("character", Some("a"))),
+        envelope("d", text("And me.\n")),
+    ] {
+        cast.event(&mut main, &event);
+    }
+    assert_eq!(
+        joined(&main.take()),
+        "character │ Who is there?\ncharacter 2 │ It is me.\ncharacter │ And me.\n"
+    );
 }
 
 #[test]

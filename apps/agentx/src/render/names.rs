@@ -1,0 +1,51 @@
+//! What agents are called on a screen. Those of one name that are there at once are told apart by a number, as calls of one tool are:
+//! a script may make many agents called `character`.
+
+use std::collections::HashMap;
+
+use agentx::types::AgentStateId;
+
+/// The names of those who are there.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    there: HashMap<AgentStateId, (String, usize)>,
+}
+
+impl Names {
+    /// Somebody comes. What they are called: their name, with a number where somebody is there who has it.
+    pub(crate) fn comes(&mut self, id: &AgentStateId, name: &str) -> String {
+        let others = self.there.iter().filter(|(other, _)| *other != id);
+        let taken: Vec<usize> = others
+            .filter(|(_, (other, _))| other == name)
+            .map(|(_, (_, number))| *number)
+            .collect();
+        let number = (1..).find(|number| !taken.contains(number)).unwrap_or(1);
+        self.there.insert(id.clone(), (name.to_owned(), number));
+        match number {
+            1 => name.to_owned(),
+            number => format!("{name} {number}"),
+        }
+    }
+
+    /// They go; their name is free.
+    pub(crate) fn goes(&mut self, id: &AgentStateId) {
+        self.there.remove(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_of_one_name_have_numbers_while_they_are_there_together() {
+        let mut names = Names::default();
+        let ids = ["a", "b", "c", "d"].map(AgentStateId::new);
+        assert_eq!(names.comes(&ids[0], "scout"), "scout");
+        assert_eq!(names.comes(&ids[1], "scout"), "scout 2");
+        assert_eq!(names.comes(&ids[1], "scout"), "scout 2");
+        assert_eq!(names.comes(&ids[2], "cook"), "cook");
+        names.goes(&ids[0]);
+        assert_eq!(names.comes(&ids[3], "scout"), "scout");
+    }
+}
