@@ -99,6 +99,17 @@ fn a_router_sends_inputs_to_its_agents() {
 }
 
 #[test]
+fn a_router_is_shown_with_what_goes_where() {
+    let ran = Sandbox::new().run(&["agents", "show", "router", "--cwd", &folder("router")]);
+    assert!(
+        ran.stdout.ends_with(
+            "agents: music, teller, chat\nplay_music → music\ntell_story → teller\nanything else → chat\n"
+        ),
+        "{ran}"
+    );
+}
+
+#[test]
 fn a_story_is_written_by_its_agents() {
     check(
         "story",

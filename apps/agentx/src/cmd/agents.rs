@@ -177,9 +177,19 @@ fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit,
         routes.chain(routing.default.iter().map(|agent| agent.name.as_str()))
     });
     let agents = config.agents.iter().map(|agent| agent.name.as_str());
-    text.push_str(&format!("agents: {}\n\n", names(agents.chain(routed).collect())));
-    text.push_str(&config.system_prompt);
-    text.push('\n');
+    text.push_str(&format!("agents: {}\n", names(agents.chain(routed).collect())));
+    let to = console.out_style().sign("→", "to");
+    for routing in config.routing.iter() {
+        for route in &routing.routes {
+            text.push_str(&format!("{} {to} {}\n", route.rules.join(", "), route.agent.name));
+        }
+        if let Some(default) = &routing.default {
+            text.push_str(&format!("anything else {to} {}\n", default.name));
+        }
+    }
+    if !config.system_prompt.is_empty() {
+        text.push_str(&format!("\n{}\n", config.system_prompt));
+    }
     console.out(&text)?;
     Ok(Exit::Ok)
 }
