@@ -102,6 +102,44 @@ fn every_mistake_has_its_place_and_is_told_where_the_thing_is_used() {
 }
 
 #[test]
+fn an_agent_is_not_run_without_what_its_files_could_not_say() {
+    let sandbox = Sandbox::new();
+    for (path, text) in [
+        ("generators/cold.yaml", "model: scripted\ntemperatur: 0\n"),
+        (
+            "rules/hello.yaml",
+            "name: hello\npaterns: [hello]\npatterns: [hi]\n",
+        ),
+        (
+            "agents/calm.yaml",
+            "name: calm\nprompt: x\ngenerator: { $ref: \"generator:cold\" }\n",
+        ),
+        (
+            "agents/door.yaml",
+            "type: match\nname: door\nrules: [{ $ref: \"rule:hello\" }]\nroute:\n  - rules: [hello]\n    agent: { name: host, prompt: x }\n",
+        ),
+    ] {
+        sandbox.write(&format!("ws/.agentx/{path}"), text);
+    }
+    for (agent, lacks, place) in [
+        (
+            "calm",
+            "the file of its generator \"cold\" has mistakes",
+            "generators/cold.yaml:2:1: unknown key `temperatur`; did you mean `temperature`?",
+        ),
+        (
+            "door",
+            "the file of its rule \"hello\" has mistakes",
+            "rules/hello.yaml:2:1: unknown key `paterns`; did you mean `patterns`?",
+        ),
+    ] {
+        let ran = sandbox.run(&["run", "--agent", agent, "hi"]);
+        assert_eq!(ran.code, Some(3), "{ran}");
+        assert!(ran.stderr.contains(lacks) && ran.stderr.contains(place), "{ran}");
+    }
+}
+
+#[test]
 fn what_a_tool_came_to_says_why() {
     let sandbox = sandbox();
     for (words, code, told) in [

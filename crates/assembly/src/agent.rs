@@ -97,8 +97,8 @@ impl Assembly<'_> {
             None => {}
         }
         if let Some(generator) = &agent.generator {
-            self.generate_with(&mut config, &self.library.generator(generator))
-                .map_err(missing)?;
+            let generator = self.generator(generator).map_err(missing)?;
+            self.generate_with(&mut config, &generator).map_err(missing)?;
         }
         if let Some(limits) = &agent.limits {
             config.limits = trust::tighten_limits(config.limits, limits);
@@ -114,6 +114,14 @@ impl Assembly<'_> {
             config.routing = Some(Box::new(self.routing(agent, depth)?));
         }
         Ok(config)
+    }
+
+    /// A generator with its reference followed. Where that cannot be read, nothing else is asked in its place.
+    fn generator(&self, generator: &Generator) -> Result<Generator, String> {
+        match &generator.reference {
+            Some(name) if !self.library.generators().contains_key(name) => Err(self.lacks("generator", name)),
+            _ => Ok(self.library.generator(generator)),
+        }
     }
 
     fn generate_with(&self, config: &mut AgentConfig, generator: &Generator) -> Result<(), String> {
@@ -135,19 +143,20 @@ impl Assembly<'_> {
         let spec = |used: &ToolUse| {
             let name = used.name();
             let found = self.base.tools.iter().find(|tool| tool.name == name);
-            let mut spec = found.cloned().ok_or_else(|| self.no_tool(name))?;
+            let mut spec = found.cloned().ok_or_else(|| self.lacks("tool", name))?;
             spec.quit |= matches!(used, ToolUse::Ref { quit: true, .. });
             Ok(spec)
         };
         uses.iter().map(spec).collect()
     }
 
-    fn no_tool(&self, name: &str) -> String {
+    /// Why there is no tool, rule or generator of this name that could be used.
+    fn lacks(&self, what: &str, name: &str) -> String {
         let mistakes = mistakes_of(self.library.check(), name);
         match mistakes.is_empty() {
-            true => format!("there is no tool {name:?}"),
+            true => format!("there is no {what} {name:?}"),
             false => format!(
-                "the file of its tool {name:?} has mistakes:\n{}",
+                "the file of its {what} {name:?} has mistakes:\n{}",
                 mistakes.join("\n")
             ),
         }
@@ -175,7 +184,7 @@ impl Assembly<'_> {
                 let found = self.library.rules().get(name);
                 let missing = || AssemblyError::Missing {
                     agent: agent.name.clone(),
-                    what: format!("there is no rule {name:?}"),
+                    what: self.lacks("rule", name),
                 };
                 Ok(intent_rule(&found.ok_or_else(missing)?.definition))
             }
