@@ -113,6 +113,8 @@ impl CatalogError {
 pub struct Catalog {
     providers: Vec<ProviderEntry>,
     models: Vec<ModelEntry>,
+    /// Those of `models` that the configuration speaks of, by their places.
+    own: Vec<usize>,
 }
 
 impl Catalog {
@@ -124,9 +126,13 @@ impl Catalog {
     pub fn builtin() -> Self {
         let file: CatalogConfig =
             serde_json::from_str(include_str!("catalog.json")).expect("the embedded catalog is valid");
-        Self::default()
+        let catalog = Self::default()
             .extended(&file)
-            .expect("the embedded catalog is complete")
+            .expect("the embedded catalog is complete");
+        Self {
+            own: vec![],
+            ..catalog
+        }
     }
 
     /// This catalog with what the configuration adds and overrides.
@@ -143,10 +149,12 @@ impl Catalog {
         for model in &config.models {
             let provider = self.known_provider(&model.provider)?;
             let fresh = model.complete(provider);
-            match self.models.iter_mut().find(|entry| model.is(&entry.spec)) {
+            let listed = self.models.iter().position(|entry| model.is(&entry.spec));
+            match listed.and_then(|place| self.models.get_mut(place)) {
                 Some(entry) => model.apply(entry),
                 None => self.models.push(fresh),
             }
+            self.own.push(listed.unwrap_or(self.models.len() - 1));
         }
         Ok(self)
     }
@@ -184,7 +192,8 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// The model that a person means: an id, an alias, or `provider/model`. With a provider, any model goes.
+    /// The model that a person means: an id, an alias, or `provider/model`. With a provider, any model goes. Of two that are called
+    /// the same, the one that the configuration speaks of is meant.
     ///
     /// # Errors
     /// Where no provider is named and no model is known by this name; with the nearest names.
@@ -196,7 +205,8 @@ impl Catalog {
     /// assert!(error.nearest().contains(&"claude-sonnet-4-5".to_owned()));
     /// ```
     pub fn resolve(&self, name: &str) -> Result<ModelSpec, CatalogError> {
-        if let Some(spec) = self.models.iter().find_map(|entry| entry.called(name)) {
+        let own = self.own.iter().filter_map(|place| self.models.get(*place));
+        if let Some(spec) = own.chain(&self.models).find_map(|entry| entry.called(name)) {
             return Ok(spec);
         }
         match name.split_once('/') {

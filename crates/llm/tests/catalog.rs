@@ -192,6 +192,29 @@ fn configuration_adds_and_overrides() {
 }
 
 #[test]
+fn a_name_means_what_the_configuration_says_before_what_is_built_in() {
+    let config: CatalogConfig = serde_json::from_str(
+        r#"{
+            "providers": {"house": {"base_url": "http://house:8000/v1", "auth": "none"}},
+            "models": [
+                {"id": "gpt-5.2", "provider": "house"},
+                {"id": "house-large", "provider": "house", "aliases": ["opus"]}
+            ]
+        }"#,
+    )
+    .expect("valid");
+    let catalog = Catalog::builtin().extended(&config).expect("complete");
+    let meant = |name: &str| {
+        let spec = catalog.resolve(name).expect(name);
+        (spec.provider.to_string(), spec.id)
+    };
+    assert_eq!(meant("gpt-5.2"), ("house".into(), "gpt-5.2".into()));
+    assert_eq!(meant("opus"), ("house".into(), "house-large".into()));
+    assert_eq!(meant("openai/gpt-5.2"), ("openai".into(), "gpt-5.2".into()));
+    assert_eq!(meant("sonnet").0, "anthropic");
+}
+
+#[test]
 fn configuration_that_makes_no_sense_is_refused() {
     let refused = |text: &str| {
         let config: CatalogConfig = serde_json::from_str(text).expect("valid JSON");
