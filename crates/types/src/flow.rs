@@ -85,7 +85,7 @@ const EMIT: &str = "emit";
 pub struct Emitted {
     /// `medium`, or `tool` where it names none.
     pub medium: Medium,
-    /// Its words: itself, or its `text` or `chunk`.
+    /// Its words: itself, its `text` or `chunk`, or the `part` of a chunk of the older API.
     pub text: String,
     /// The whole of it, where it is more than words.
     pub data: Option<Value>,
@@ -115,7 +115,10 @@ impl EffectEnded {
             });
         }
         let word = |key| chunk.get(key).and_then(Value::as_str);
-        let text = word("text").or_else(|| word("chunk"));
+        let part = chunk
+            .get("part")
+            .and_then(|part| part.get("value").unwrap_or(part).as_str());
+        let text = word("text").or_else(|| word("chunk")).or(part);
         Some(Emitted {
             medium: word("medium").map_or(Medium::Tool, |name| Medium::from(name.to_owned())),
             text: text.map_or_else(|| chunk.to_string(), str::to_owned),
@@ -180,5 +183,39 @@ impl RecordedEffects {
         effect
             .outcome
             .get_or_insert_with(|| EffectOutcome::clone(&ended.outcome));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The words of a chunk that a script emitted.
+    fn words(chunk: Value) -> String {
+        let ended = EffectEnded {
+            tool_call_id: "call_1".into(),
+            step: 1,
+            kind: EMIT.into(),
+            input: Some(Box::new(json!({ "chunk": chunk }))),
+            outcome: Box::new(EffectOutcome::Done(Value::Null)),
+            bill: None,
+            details: None,
+        };
+        ended.emitted().unwrap().text
+    }
+
+    #[test]
+    fn words_are_taken_from_chunks_of_every_kind() {
+        assert_eq!(words(json!("words")), "words");
+        assert_eq!(words(json!({"medium": "story", "text": "words"})), "words");
+        assert_eq!(words(json!({"type": "dialog", "chunk": "words"})), "words");
+        assert_eq!(words(json!({"part": "words", "is_bos": true})), "words");
+        assert_eq!(
+            words(json!({"part": {"type": "text", "value": "words"}})),
+            "words"
+        );
+        assert_eq!(words(json!({"title": "words"})), r#"{"title":"words"}"#);
     }
 }
