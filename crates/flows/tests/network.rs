@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentx_flows::Lookup;
 use agentx_luau_tools::BoxFuture;
@@ -51,9 +52,18 @@ async fn call(
     tool: agentx_agent_files::definition::ToolDefinition,
     args: Value,
 ) -> (ToolStatus, String, String) {
+    call_where(tool, args, names()).await
+}
+
+/// The same, where names are looked up so.
+async fn call_where(
+    tool: agentx_agent_files::definition::ToolDefinition,
+    args: Value,
+    lookup: Arc<dyn Lookup>,
+) -> (ToolStatus, String, String) {
     let answers = [Answer::call("call_1", &tool.name, args), Answer::text("Done.")];
     let place = Place::with(MemoryLog::new(), answers, |mut parts| {
-        parts.lookup = names();
+        parts.lookup = lookup;
         parts
     });
     place.tool(tool);
@@ -120,6 +130,42 @@ async fn what_is_inside_is_not_reached_by_any_name() {
         );
     }
     assert_eq!(server.connections(), 0);
+}
+
+/// A name that leads elsewhere each time that it is looked up.
+#[derive(Default)]
+struct Changing(AtomicUsize);
+
+impl Lookup for Changing {
+    fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        let named: IpAddr = "127.0.0.2".parse().unwrap();
+        let inside: IpAddr = "127.0.0.1".parse().unwrap();
+        let found = match (host.as_str(), self.0.fetch_add(1, Ordering::Relaxed)) {
+            ("both.test", _) => vec![named, inside],
+            (_, 0) => vec![named],
+            _ => vec![inside],
+        };
+        Box::pin(async move { Ok(found) })
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_leads_elsewhere_later_leads_nowhere_inside() {
+    let inside = TestServer::start([]).await;
+    let port = inside.address().port();
+    for (host, first) in [("turns.test", "unavailable"), ("both.test", "denied")] {
+        let twice = "function invoke(ctx, args)
+            local _, first = pcall(ctx.http.get, args.url)
+            local _, second = pcall(ctx.http.get, args.url)
+            return tostring(first) .. ' | ' .. tostring(second)
+        end";
+        let tool = luau("twice", twice, json!({"http": [host, "127.0.0.2"]}));
+        let url = json!({"url": format!("http://{host}:{port}/")});
+        let (_, text, _) = call_where(tool, url, Arc::new(Changing::default())).await;
+        let (before, after) = text.split_once(" | ").unwrap();
+        assert!(before.contains(first) && after.contains("denied"), "{text}");
+    }
+    assert_eq!(inside.connections(), 0);
 }
 
 #[tokio::test]
