@@ -197,11 +197,15 @@ fn story(sandbox: &Sandbox, session: &str) -> (String, usize) {
 
 /// Begins a story and kills the program after so many events. The session.
 fn begin(sandbox: &Sandbox, events: usize) -> String {
-    let cwd = folder("story");
+    begin_in(sandbox, &folder("story"), events)
+}
+
+/// The same, with the example's files in this folder.
+fn begin_in(sandbox: &Sandbox, cwd: &str, events: usize) -> String {
     let args = [
         "run",
         "--cwd",
-        &cwd,
+        cwd,
         "--agent",
         "story",
         "--yes",
@@ -216,6 +220,30 @@ fn begin(sandbox: &Sandbox, events: usize) -> String {
     child.kill().unwrap();
     child.wait().unwrap();
     first["session_id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn why_a_changed_script_does_not_go_on_is_told_at_once() {
+    let sandbox = Sandbox::new();
+    let script = "tools/story_generator.luau";
+    for file in ["config.yaml", "script.yaml", "agents/story.yaml", script] {
+        let text = std::fs::read_to_string(format!("{}/.agentx/{file}", folder("story"))).unwrap();
+        sandbox.write(&format!("ws/.agentx/{file}"), text);
+    }
+    let session = begin_in(&sandbox, sandbox.path("ws").to_str().unwrap(), 80);
+    let text = std::fs::read_to_string(sandbox.path(&format!("ws/.agentx/{script}"))).unwrap();
+    sandbox.write(&format!("ws/.agentx/{script}"), text + "-- changed\n");
+    let ran = sandbox.run(&["run", "--session", &session, "--yes"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "The story came to no end.\n"),
+        "{ran}"
+    );
+    assert!(
+        ran.stderr
+            .contains("✗ failed: The script is not the one that began this call"),
+        "{ran}"
+    );
 }
 
 #[test]

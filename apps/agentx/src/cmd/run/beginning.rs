@@ -8,14 +8,16 @@ use agentx::types::{ContentPart, RunId};
 use crate::error::CliError;
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
-pub(super) fn places(before: &SessionState, has_prompt: bool) -> (u64, u64) {
+/// `there` is the last event that was there before the session was opened: what was under way goes on as soon as it is, and may
+/// have come to its end by now.
+pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u64, u64) {
     let begins = |run: &RunState| run.run_id.input().unwrap_or_default().saturating_sub(1);
     let shown_from = match &before.run {
         // A new session has begun with events that belong to this run's output too.
         None if has_prompt && before.context_tokens == 0 => 0,
         // What is over already is shown from its beginning.
         Some(run) if !has_prompt && run.status.is_final() => begins(run),
-        _ => before.last_seq,
+        _ => there.min(before.last_seq),
     };
     let after = before.run.as_ref().map_or(shown_from, begins);
     (after.min(shown_from), shown_from)

@@ -45,13 +45,13 @@ pub(crate) async fn run(
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     let signals = Signals::listen()?;
     let has_person = console.terminal.input && console.terminal.error;
-    let (session, would_ask) = open(&place, &mut loaded.settings, args, &target, has_person).await?;
+    let (session, would_ask, there) = open(&place, &mut loaded.settings, args, &target, has_person).await?;
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
     let approver = Approver::new((args.agent.yes, would_ask, asked_before), place.shared(), console);
     let ends = (Link::of(&place), signals);
-    let result = with_session(&session, prompt, args, approver, ends, console).await;
+    let result = with_session(&session, prompt, args, approver, ends, (there, console)).await;
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
@@ -73,26 +73,27 @@ async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> 
     }
 }
 
-/// Opens the session; without a person, one that would ask is told to refuse. Returns whether it would ask.
+/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.
 async fn open(
     place: &Place,
     settings: &mut Settings,
     args: &RunArgs,
     target: &Target,
     has_person: bool,
-) -> Result<(Arc<dyn Session>, bool), CliError> {
+) -> Result<(Arc<dyn Session>, bool, u64), CliError> {
     let was_said = args.agent.approve.is_some() || args.agent.yes || place.remote().is_none();
     let is_said = settings.approval == ApprovalMode::Ask;
     if is_said && !has_person {
         settings.approval = ApprovalMode::Deny;
     }
     if let Some(id) = seat::find(place, settings, target).await? {
+        let there = place.runtime().info(&id).await?.last_seq;
         let session = seat::resume(place, settings, &args.agent, id, args.session.fork).await?;
         let asks = match was_said {
             true => is_said,
             false => session.state().await?.config.approval == ApprovalMode::Ask,
         };
-        return Ok((session, asks));
+        return Ok((session, asks, there));
     }
     let mut agent = seat::new_agent(place, settings, &args.agent).await?;
     // A file may want to be asked where the command line does not.
@@ -100,7 +101,7 @@ async fn open(
     if asks && !has_person {
         agent.refuse();
     }
-    Ok((agent.open(place.runtime()).await?, asks))
+    Ok((agent.open(place.runtime()).await?, asks, u64::MAX))
 }
 
 /// Sends the prompt in an open session and follows the run; without one, the last run that there is.
@@ -110,13 +111,13 @@ pub(crate) async fn with_session(
     args: &RunArgs,
     approver: Approver,
     ends: (Link, Signals),
-    console: &mut Console,
+    (there, console): (u64, &mut Console),
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
     if let Some(note) = seat::note_of_cost(&before.config) {
         console.say(&note);
     }
-    let (after, shown_from) = beginning::places(&before, prompt.is_some());
+    let (after, shown_from) = beginning::places(&before, prompt.is_some(), there);
     let events = Follower::new(session.clone(), after, View::Runtime).await?;
     let facts = match (args.output_format, args.view) {
         (OutputFormat::StreamJson, ViewArg::Environment) => {
