@@ -204,7 +204,8 @@ pub trait SessionLog: BlobStore {
         Box::pin(std::future::ready(Err(LogError::without("sizes"))))
     }
 
-    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches.
+    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; where there were none, by
+    /// how much the store became smaller all the same.
     ///
     /// # Errors
     /// Where the store cannot be written.

@@ -12,6 +12,8 @@ use crate::models;
 
 /// How many rows a step removes at most.
 const STEP_ROWS: i64 = 256;
+/// How many pages are given back to the file system at once.
+const STEP_PAGES: u64 = 1_024;
 
 /// Where a collection stands between two steps.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +117,18 @@ fn remove_blobs(connection: &Connection, after: i64, before: i64) -> Result<(u64
             .execute([row])?;
     }
     Ok((rows.iter().map(|(_, size)| size).sum(), Stage::Blobs(last)))
+}
+
+/// Gives pages that hold nothing back to the file system, some of them. Returns how many bytes that are.
+pub(crate) fn give_back(connection: &Connection) -> Result<u64, Fault> {
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| unsigned(row, 0));
+    let before = number("freelist_count")?;
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+    let mut rows = statement.query([])?;
+    // A step of it gives back one page.
+    while rows.next()?.is_some() {}
+    let given = before.saturating_sub(number("freelist_count")?);
+    Ok(given.saturating_mul(number("page_size")?))
 }
 
 /// Living sessions without forks whose last event is older than `before`.

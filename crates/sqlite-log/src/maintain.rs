@@ -8,6 +8,9 @@ use crate::log::SqliteLog;
 use crate::writer::Core;
 use crate::{keys, models};
 
+/// So many times pages are given back at most: those of 256 GiB.
+const MOST_STEPS: usize = 65_536;
+
 impl SqliteLog {
     /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events that a
     /// fork shares with its parent are left out.
@@ -66,10 +69,20 @@ impl SqliteLog {
             freed += bytes;
             stage = next;
         }
-        if freed > 0 {
-            self.change(|core| Ok(core.connection.execute_batch("PRAGMA incremental_vacuum(4096)")?))
-                .await?;
+        let given = self.give_back().await?;
+        Ok(if freed > 0 { freed } else { given })
+    }
+
+    /// Makes the file as small as it can be, in steps that appends come between. Returns by how much.
+    async fn give_back(&self) -> Result<u64, LogError> {
+        let mut given = 0;
+        // Appends may free pages meanwhile, but not for ever.
+        for _ in 0..MOST_STEPS {
+            match self.change(|core| gc::give_back(&core.connection)).await? {
+                0 => break,
+                bytes => given += bytes,
+            }
         }
-        Ok(freed)
+        Ok(given)
     }
 }

@@ -242,3 +242,29 @@ fn a_large_session_goes_in_steps() {
         assert_eq!(log.attach(&session()).await.unwrap().last_seq, 0);
     });
 }
+
+#[test]
+fn what_was_deleted_makes_the_file_smaller() {
+    run(async {
+        let home = Home::new();
+        let log = without_grace(&home).await;
+        let writer = begin(&log).await;
+        let pages = |what: &str| -> i64 {
+            let sql = format!("PRAGMA {what}");
+            home.sql().query_row(&sql, [], |row| row.get(0)).unwrap()
+        };
+        let empty = pages("page_count");
+        let bytes = |seed: u8| (0..2_000_000u32).map(move |n| (n.wrapping_mul(n) >> 5) as u8 ^ seed);
+        for seed in 0..3 {
+            let id = log.put_blob(bytes(seed).collect()).await.unwrap();
+            let fact = facts(u64::from(seed) + 1, [tool_result(json!({ "blob": id }))]);
+            append_each(&log, &writer, &fact).await;
+        }
+        drop(writer);
+        assert!(pages("page_count") > empty + 1_000);
+        log.delete(&session()).await.unwrap();
+        assert!(log.collect_garbage_at(FAR).await.unwrap() > 5_000_000);
+        assert_eq!(pages("freelist_count"), 0);
+        assert!(pages("page_count") <= empty + 16, "{}", pages("page_count"));
+    });
+}

@@ -175,7 +175,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Removes what nothing refers to any more. Returns how many bytes that was.
+    /// Removes what nothing refers to any more. Returns how many bytes that was; where it was nothing, by how much the store became
+    /// smaller all the same.
     ///
     /// # Errors
     /// See [`RuntimeError`].
