@@ -57,6 +57,7 @@ mod pack;
 mod pool;
 mod read;
 mod rows;
+mod said;
 mod scan;
 mod schema;
 mod search;

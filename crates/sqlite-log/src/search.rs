@@ -6,18 +6,16 @@
 //! a single character the beginning of a term. The text itself is not stored again: what surrounds a hit is read from
 //! the facts.
 
-use agentx_runtime::{Fact, SearchHit};
-use agentx_types::{AgentStateId, ContentPart, EnvironmentEvent, OwnerId, Role, SessionId};
+use agentx_runtime::SearchHit;
+use agentx_types::{AgentStateId, OwnerId, Role, SessionId};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::Fault;
 use crate::keys::{int, unsigned};
 use crate::models::of_word;
 use crate::newest;
-use crate::read::facts;
+use crate::said::text_of;
 
-/// How many events before its end an answer is looked for: in most cases it is short.
-const LOOK_BACK: [u64; 3] = [128, 1024, 4096];
 /// More messages than these that have the words are not weighed against each other: to weigh one takes a look at its length, and
 /// what was said lately is what people look for.
 const WEIGHED: usize = 1_000;
@@ -48,9 +46,9 @@ pub(crate) fn catch_up(connection: &Connection, session: &SessionId, row: i64) -
             return Ok(());
         }
         let agent = AgentStateId::new(found.get_ref(2)?.as_str().unwrap_or_default());
-        let text = text_of(connection, session, &agent, unsigned(found, 1)?);
-        let text = text.map_or_else(|| found.get(3), Ok)?;
-        index(connection, found.get(0)?, &text)?;
+        let preview: String = found.get(3)?;
+        let text = text_of(connection, session, &agent, unsigned(found, 1)?, &preview);
+        index(connection, found.get(0)?, &text.unwrap_or(preview))?;
     }
     Ok(())
 }
@@ -168,7 +166,7 @@ impl Place {
 
     /// What is said there, from the facts where they can be read.
     pub(crate) fn text(&self, connection: &Connection) -> String {
-        let text = text_of(connection, &self.session_id, &self.agent, self.seq);
+        let text = text_of(connection, &self.session_id, &self.agent, self.seq, &self.preview);
         text.filter(|text| !text.is_empty())
             .unwrap_or_else(|| self.preview.clone())
     }
@@ -186,52 +184,6 @@ impl Place {
             snippet: snippet(text, words),
         })
     }
-}
-
-/// The words of the message that event `seq` completed, from the facts; `None` where they cannot be read.
-fn text_of(connection: &Connection, session: &SessionId, agent: &AgentStateId, seq: u64) -> Option<String> {
-    let completed = facts(connection, session, seq.checked_sub(1)?, 1).ok()?.pop()?;
-    match &completed.event {
-        EnvironmentEvent::UserMessage(message) => Some(text_in(&message.content)),
-        EnvironmentEvent::ToolResult(result) => Some(text_in(&result.result)),
-        _ => {
-            for (turn, events) in LOOK_BACK.into_iter().enumerate() {
-                let after = seq.saturating_sub(events);
-                let before = facts(connection, session, after, usize::try_from(seq - after).ok()?).ok()?;
-                let is_last = after == 0 || turn + 1 == LOOK_BACK.len();
-                if let Some(answer) = answer_in(&before, agent, is_last) {
-                    return Some(answer);
-                }
-            }
-            None
-        }
-    }
-}
-
-fn text_in(content: &[ContentPart]) -> String {
-    content.iter().filter_map(ContentPart::as_text).collect()
-}
-
-/// The text that the agent's model streamed last; `None` where its beginning is not among these facts and is worth looking for.
-fn answer_in(facts: &[Fact], agent: &AgentStateId, is_last: bool) -> Option<String> {
-    let own = || {
-        facts
-            .iter()
-            .filter(|fact| fact.agent_state_id.as_ref() == Some(agent))
-    };
-    let is_start = |fact: &&Fact| matches!(fact.event, EnvironmentEvent::StreamStart(_));
-    let start = match own().rfind(is_start) {
-        Some(fact) => fact.seq,
-        None if is_last => 0,
-        None => return None,
-    };
-    let text = own()
-        .filter(|fact| fact.seq > start)
-        .filter_map(|fact| match &fact.event {
-            EnvironmentEvent::TextChunk(chunk) => Some(chunk.text.as_str()),
-            _ => None,
-        });
-    Some(text.collect())
 }
 
 /// Whether a character belongs to a script that is written without spaces.
