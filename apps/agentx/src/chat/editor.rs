@@ -14,6 +14,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::history::History;
 use super::pastes::Pastes;
+use crate::render::clean::clean_with_tabs;
 use search::Search;
 use undo::Undo;
 use vi::Vi;
@@ -134,7 +135,7 @@ impl Editor {
     /// Takes pasted text as it is, line ends and all. A long one is shown by its size.
     pub(crate) fn paste(&mut self, text: &str) -> Edited {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let shown = self.pastes.fold(crate::render::clean::clean(&text));
+        let shown = self.pastes.fold(clean_with_tabs(&text));
         self.change(false);
         self.insert(&shown)
     }
@@ -196,7 +197,7 @@ impl Editor {
             KeyCode::Backspace if alt || control => {
                 self.kill(motion::word_before(&self.text, self.cursor), self.cursor)
             }
-            KeyCode::Backspace => self.delete(self.rubbed_out(), self.cursor),
+            KeyCode::Backspace => self.delete(self.before(), self.cursor),
             KeyCode::Delete => self.delete(self.cursor, self.after()),
             KeyCode::Esc => Edited::Escape,
             _ => Edited::Nothing,
@@ -216,7 +217,7 @@ impl Editor {
             'e' => self.go(end),
             'b' => self.go(self.before()),
             'f' => self.go(self.after()),
-            'h' => self.delete(self.rubbed_out(), self.cursor),
+            'h' => self.delete(self.before(), self.cursor),
             'j' => self.type_in("\n"),
             // At the end of a row, and at its beginning, it is the line end there that is cut.
             'k' if self.cursor == end => self.kill(end, (end + 1).min(self.text.len())),
@@ -297,12 +298,14 @@ impl Editor {
 
     fn go(&mut self, cursor: usize) -> Edited {
         self.undo.pause();
+        let cursor = self.pastes.landed(&self.text, self.cursor, cursor);
         self.cursor = motion::snapped(&self.text, cursor);
         Edited::Changed
     }
 
     fn delete(&mut self, from: usize, to: usize) -> Edited {
         if from < to {
+            let (from, to) = self.pastes.widened(&self.text, from, to);
             self.change(false);
             self.text.replace_range(from..to, "");
             self.cursor = motion::snapped(&self.text, from);
@@ -315,6 +318,7 @@ impl Editor {
         if from >= to {
             return Edited::Changed;
         }
+        let (from, to) = self.pastes.widened(&self.text, from, to);
         let cut = &self.text[from..to];
         let goes_on =
             (self.cut.left.as_ref()).is_some_and(|(left, at)| *left == self.text && *at == self.cursor);
@@ -373,18 +377,14 @@ impl Editor {
         self.text = text;
     }
 
-    /// From where Backspace takes away: what stands for a paste goes whole.
-    fn rubbed_out(&self) -> usize {
-        let sign = self.pastes.sign_before(&self.text[..self.cursor]);
-        sign.map_or_else(|| self.before(), |sign| self.cursor - sign)
-    }
-
     fn before(&self) -> usize {
-        motion::before(&self.text, self.cursor)
+        let to = motion::before(&self.text, self.cursor);
+        self.pastes.landed(&self.text, self.cursor, to)
     }
 
     fn after(&self) -> usize {
-        motion::after(&self.text, self.cursor)
+        let to = motion::after(&self.text, self.cursor);
+        self.pastes.landed(&self.text, self.cursor, to)
     }
 }
 

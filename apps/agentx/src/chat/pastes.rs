@@ -71,10 +71,25 @@ impl Pastes {
         whole
     }
 
-    /// How long the sign is that a text ends with.
-    pub(crate) fn sign_before(&self, text: &str) -> Option<usize> {
-        let paste = self.kept.iter().find(|paste| text.ends_with(&paste.sign))?;
-        Some(paste.sign.len())
+    /// From where to where the sign stands that a place of a text is inside of.
+    fn sign_around(&self, text: &str, at: usize) -> Option<(usize, usize)> {
+        let signs = self.kept.iter().flat_map(|paste| text.match_indices(&paste.sign));
+        let mut signs = signs.map(|(from, sign)| (from, from + sign.len()));
+        signs.find(|(from, to)| *from < at && at < *to)
+    }
+
+    /// Where a step from one place of a text to another ends: what stands for a paste is one letter.
+    pub(crate) fn landed(&self, text: &str, from: usize, to: usize) -> usize {
+        match self.sign_around(text, to) {
+            Some((begin, _)) if to < from => begin,
+            Some((_, end)) => end,
+            None => to,
+        }
+    }
+
+    /// What goes where this is taken away: what stands for a paste goes whole.
+    pub(crate) fn widened(&self, text: &str, from: usize, to: usize) -> (usize, usize) {
+        (self.landed(text, to, from), self.landed(text, from, to))
     }
 
     /// The line goes to the agent: its texts need not be kept much longer.

@@ -11,6 +11,7 @@ pub(crate) struct Cleaner {
     length: usize,
     after_return: bool,
     keeps_returns: bool,
+    keeps_tabs: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +73,8 @@ impl Cleaner {
             '\u{9b}' => self.enter(State::Control),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => self.enter(State::Words),
             '\n' => out.push('\n'),
-            '\t' => out.push_str("    "),
+            '\t' if !self.keeps_tabs => out.push_str("    "),
+            '\t' => out.push(c),
             c if c.is_control() || is_invisible(c) => {}
             c => out.push(c),
         }
@@ -104,6 +106,17 @@ fn is_invisible(c: char) -> bool {
 pub(crate) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     Cleaner::default().push(text, &mut out);
+    out
+}
+
+/// The same with its tabs, for what goes on to the agent: in a Makefile or a table they are not blanks.
+pub(crate) fn clean_with_tabs(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut cleaner = Cleaner {
+        keeps_tabs: true,
+        ..Cleaner::default()
+    };
+    cleaner.push(text, &mut out);
     out
 }
 
@@ -148,6 +161,7 @@ mod tests {
         ] {
             assert_eq!(clean(text), want, "{text:?}");
         }
+        assert_eq!(clean_with_tabs("all:\n\t\u{1b}[1mcc\r\n"), "all:\n\tcc\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The line as a whole: taken, written anew, put aside for a question, given back.
 
 use super::Editor;
-use crate::render::clean::clean;
+use crate::render::clean::clean_with_tabs;
 
 impl Editor {
     /// What is written, with the texts of long pastes in it.
@@ -20,7 +20,7 @@ impl Editor {
     /// Writes this instead; what stood there can be had back.
     pub(crate) fn replace(&mut self, text: &str) {
         self.change(false);
-        let text = clean(&text.replace("\r\n", "\n").replace('\r', "\n"));
+        let text = clean_with_tabs(&text.replace("\r\n", "\n").replace('\r', "\n"));
         let shown = self.pastes.refold(text);
         self.set(shown);
     }
@@ -35,7 +35,7 @@ impl Editor {
     pub(crate) fn written(&mut self, text: &str, was_stashed: bool) {
         match (&mut self.stashed, was_stashed) {
             (Some(draft), false) => {
-                let text = self.pastes.refold(clean(text));
+                let text = self.pastes.refold(clean_with_tabs(text));
                 *draft = (text.clone(), text.len());
             }
             // It was the answer to a question that is not asked any more.

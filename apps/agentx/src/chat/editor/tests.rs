@@ -165,6 +165,39 @@ fn a_long_paste_is_shown_by_its_size_and_sent_whole() {
 }
 
 #[test]
+fn what_stands_for_a_paste_is_one_letter_to_the_cursor() {
+    let sign = "[pasted 1: 20 lines, 100 B]";
+    for (keys, left) in [
+        ("<left><left><left>x", format!("a x|{sign} b")),
+        ("<a-b><a-b>x", format!("a x|{sign} b")),
+        ("<c-a><right><right><right>x", format!("a {sign}x| b")),
+        ("<c-a><a-f><a-f>x", format!("a {sign}x| b")),
+        ("<left><left><bs>", "a | b".to_owned()),
+        ("<left><left><left><c-d>", "a | b".to_owned()),
+        ("<left><left><c-w>", "a | b".to_owned()),
+        ("<left><left><left><a-d>", "a | b".to_owned()),
+    ] {
+        let mut editor = Editor::default();
+        editor.paste("a ");
+        editor.paste(&"line\n".repeat(20));
+        editor.paste(" b");
+        assert_eq!(typed_in(editor, keys).1, left, "{keys}");
+    }
+    let mut editor = Editor::with_keys(History::default(), EditKeys::Vi);
+    editor.paste(&"line\n".repeat(20));
+    assert_eq!(typed_in(editor, "<esc>x").1, "|");
+}
+
+#[test]
+fn tabs_of_what_is_pasted_or_written_elsewhere_are_sent_as_tabs() {
+    let mut editor = Editor::default();
+    editor.paste("all:\r\n\tcc a.c\r\n");
+    assert_eq!(editor.whole(), "all:\n\tcc a.c\n");
+    editor.written("name\tvalue", false);
+    assert_eq!(editor.whole(), "name\tvalue");
+}
+
+#[test]
 fn what_is_completed_takes_the_place_of_what_was_written() {
     let mut editor = Editor::default();
     editor.paste("read src/ma");

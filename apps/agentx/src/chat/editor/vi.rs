@@ -150,8 +150,9 @@ impl Editor {
             return self.command_key(key);
         }
         if key.code == KeyCode::Esc {
-            self.cursor =
-                motion::before(&self.text, self.cursor).max(motion::row_start(&self.text, self.cursor));
+            let before = motion::before(&self.text, self.cursor);
+            let before = self.pastes.landed(&self.text, self.cursor, before);
+            self.cursor = before.max(motion::row_start(&self.text, self.cursor));
             self.undo.release();
             vi.mode = Mode::Normal;
             vi.done();

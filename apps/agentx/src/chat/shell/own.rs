@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use tokio::time::{Duration, Instant};
 
-use crate::render::clean::{clean, visible};
+use crate::render::clean::{clean, clean_with_tabs, visible};
 use crate::render::style::Style;
 use crate::render::table::cut;
 use crate::render::tool::ToolOutputView;
@@ -96,7 +96,9 @@ impl Own {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         if self.left_out == 0 {
             let all = [self.head.as_slice(), tail.as_slice()].concat();
-            return clean(&String::from_utf8_lossy(&all)).trim_end().to_owned();
+            return clean_with_tabs(&String::from_utf8_lossy(&all))
+                .trim_end()
+                .to_owned();
         }
         // Letters that are cut apart are left out too.
         let (head, tail) = (
@@ -109,15 +111,15 @@ impl Own {
         );
         format!(
             "{}\n… {} left out …\n{}",
-            clean(head),
+            clean_with_tabs(head),
             units::counted(self.left_out, "byte"),
-            clean(tail).trim_end()
+            clean_with_tabs(tail).trim_end()
         )
     }
 
     /// The lines of it that are shown when it has ended.
     pub(super) fn shown(&self) -> Vec<String> {
-        let said = self.said();
+        let said = clean(&self.said());
         let lines: Vec<&str> = said.lines().collect();
         if lines.len() <= SHOWN {
             return lines.into_iter().map(str::to_owned).collect();
@@ -172,6 +174,13 @@ mod tests {
             own.push(&[byte]);
         }
         assert_eq!(own.rows(80, Style::default()), ["  │ 见 好", "  │ \u{fffd}!"]);
+    }
+
+    #[test]
+    fn the_agent_gets_its_tabs_and_the_screen_blanks() {
+        let own = own(&["all:\n\tcc a.c\n"]);
+        assert_eq!(own.said(), "all:\n\tcc a.c");
+        assert_eq!(own.shown(), ["all:", "    cc a.c"]);
     }
 
     #[test]
