@@ -22,6 +22,8 @@ fn scripted(answers: &str) -> Sandbox {
     sandbox
 }
 
+const QUESTION: &str = "allow? y once · s session · a always · n no · with Alt at once ›";
+
 fn leave(mut chat: Pty) -> Vec<String> {
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
@@ -108,6 +110,45 @@ fn what_was_cut_is_printed_whole_by_a_key() {
     let thirty = lines.iter().filter(|line| line.trim_end() == "  │ 30").count();
     let one = lines.iter().filter(|line| line.trim_end() == "  │ 1").count();
     assert_eq!((one, thirty), (2, 1), "{}", lines.join("\n"));
+}
+
+#[test]
+fn a_long_change_and_a_long_command_are_read_whole() {
+    let rows: String = (1..=60).map(|n| format!("row {n}\\n")).collect();
+    let sandbox = scripted(&format!(
+        "- {{ input: \"*make*\", call: {{ tool: write, input: {{ path: new.txt, content: \"{rows}\" }} }} }}\n\
+         - {{ input: \"*make*\", result: \"*\", say: \"It is made.\" }}\n\
+         - {{ input: \"*begin*\", call: {{ tool: bash, input: {{ command: \"echo one\\necho two\" }} }} }}\n\
+         - {{ input: \"*begin*\", result: \"*\", say: \"It has begun.\" }}\n"
+    ));
+    let mut chat = Pty::start(&sandbox, &[], 80, 70);
+    chat.wait_for_last("›");
+    chat.keys("make it\r");
+    chat.wait_for("… 21 lines more (Ctrl-O shows all)");
+    chat.wait_for_last(QUESTION);
+    assert!(!chat.lines().iter().any(|line| line.contains("+row 60")));
+    chat.keys("\u{f}");
+    chat.wait_for("+row 60");
+    chat.wait_for_last(QUESTION);
+    chat.keys("y\r");
+    chat.wait_for("It is made.");
+    chat.wait_for_last("›");
+    chat.keys("begin\r");
+    chat.wait_for("command: echo one");
+    chat.wait_for_last(QUESTION);
+    chat.keys("y\r");
+    chat.wait_for("● bash  echo one↵echo two");
+    chat.wait_for("It has begun.");
+    chat.wait_for_last("›");
+    chat.keys("\u{f}");
+    chat.wait_for("  └ done · ");
+    chat.wait_for_last("›");
+    let lines = leave(chat);
+    let asked = lines
+        .iter()
+        .filter(|line| line.trim_end() == "    echo two")
+        .count();
+    assert_eq!(asked, 2, "in the question and by the key:\n{}", lines.join("\n"));
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! The line while a question is open: whose it is, and the keys that answer without it.
 
-use agentx::types::ToolCallId;
+use agentx::runtime::still_asked;
+use agentx::types::{ApprovalRequested, ToolCallId};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
 use super::{Chat, Face, Flow, attention};
 use crate::error::CliError;
-use crate::render::approval::{self, Answer};
+use crate::render::approval::{self, Answer, Put};
 
 /// What is said to a key that came too early to be an answer.
 const TOO_EARLY: &str = "asked only just now; the same key again answers";
@@ -15,10 +16,22 @@ impl Chat<'_> {
     /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
     pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
         let may_answer = self.question().is_some();
-        match self.desk.question() {
+        match self.desk.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
-                let file = self.before(question).await;
-                let text = approval::put(question, &file, may_answer, self.console.out_style());
+                let file = self.before(&question).await;
+                let still_asked = match may_answer {
+                    true => self.still_asked(&question).await,
+                    false => None,
+                };
+                let how = Put {
+                    may: may_answer,
+                    still_asked: still_asked.as_deref(),
+                    shows_all: match self.face {
+                        Face::Editor { .. } => "Ctrl-O",
+                        Face::Lines { .. } => "/output",
+                    },
+                };
+                let text = approval::put(&question, &file, how, self.console.out_style());
                 self.transcript.aside(&text);
                 if !may_answer {
                     return;
@@ -32,6 +45,19 @@ impl Chat<'_> {
             Some(_) => {}
             None => self.take_line_back(),
         }
+    }
+
+    /// Why the like would be asked about also with the rule that is offered.
+    async fn still_asked(&mut self, question: &ApprovalRequested) -> Option<String> {
+        let config = self.agent_config().await.ok()?;
+        still_asked(&config, &question.suggested, &question.name, &question.input)
+    }
+
+    /// All of what is asked, where the question has only the beginning.
+    pub(super) async fn all_that_is_asked(&self) -> Option<String> {
+        let question = self.desk.question()?;
+        let file = self.before(question).await;
+        approval::whole_change(question, &file, self.console.out_style())
     }
 
     /// Whether what is written now is the answer to a question.

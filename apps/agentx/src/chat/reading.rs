@@ -5,13 +5,14 @@ use agentx::config::Thinking;
 use agentx::runtime::{Delivery, View};
 use agentx::types::{AgentStateId, ContentPart, Envelope, RuntimeEvent, Timestamp, ToolCallId};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{Chat, LOOK_BACK, Seat};
 use crate::error::CliError;
 use crate::follow::Follower;
 use crate::render::clean::{clean, visible};
-use crate::render::table::cut;
-use crate::render::tool::describe;
+use crate::render::tool::{arguments, describe};
 use crate::render::transcript::length;
 use crate::render::units;
 
@@ -55,6 +56,7 @@ struct Call {
     id: Option<ToolCallId>,
     name: String,
     what: String,
+    input: Value,
     output: String,
     result: String,
     end: String,
@@ -82,6 +84,7 @@ impl Again {
                 id: Some(call.tool_call_id.clone()),
                 name: call.name.clone(),
                 what: describe(&call.input),
+                input: call.input.clone(),
                 ..Call::default()
             }),
             RuntimeEvent::ToolOutput(output) => {
@@ -205,8 +208,13 @@ impl Chat<'_> {
         Ok(told)
     }
 
-    /// All that the `n`th call from the end said.
+    /// All that the `n`th call from the end said; of one that is asked about, all that it would change.
     pub(super) async fn output(&mut self, n: usize) -> Result<String, CliError> {
+        if n == 1
+            && let Some(asked) = self.all_that_is_asked().await
+        {
+            return Ok(asked);
+        }
         let again = self.again(|again| again.calls.len() >= n.max(1)).await?;
         let Some(call) = from_the_end(&again.calls, n) else {
             return Ok(match again.calls.len() {
@@ -221,8 +229,12 @@ impl Chat<'_> {
             &call.output
         });
         let room = self.console.terminal.width.saturating_sub(call.name.len() + 4);
-        let what = format!("{}  {}", style.bold(&visible(&call.name)), cut(&call.what, room));
-        let mut told = format!("{} {what}\n", style.person(style.sign("●", "tool")));
+        let name = style.bold(&visible(&call.name));
+        let mut told = format!("{} {name}", style.person(style.sign("●", "tool")));
+        match call.what.width() <= room && !call.what.contains('↵') {
+            true => told.push_str(&format!("  {}\n", call.what)),
+            false => told.push_str(&format!("\n{}", arguments(&call.input, |_| true))),
+        }
         let bar = style.sign("  │ ", "  ");
         for line in lines_of(&text) {
             told.push_str(&format!("{}{line}\n", style.dim(bar)));

@@ -57,7 +57,9 @@ impl Chat<'_> {
                 return None;
             }
         };
-        if let Some(why) = still_asked(&config, &rule, &question.name, &question.input) {
+        let why = still_asked(&config, &rule, &question.name, &question.input);
+        // Of the rule that was shown it was said with the question.
+        if let Some(why) = why.filter(|_| answer.pattern.is_some()) {
             let text = format!("  the like will be asked about all the same: {}", visible(&why));
             self.transcript.aside(&self.console.out_style().dim(&text));
         }

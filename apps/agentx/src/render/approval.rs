@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::clean::visible;
 use super::diff::unified;
 use super::style::Style;
+use super::table::cut;
+use super::tool::arguments;
+use super::units;
 
 /// The words before the cursor while a question is open.
 pub(crate) const PROMPT: &str = "allow? y once · s session · a always · n no › ";
@@ -31,6 +34,9 @@ const PROMPT_IN_WORDS: &str =
 pub(crate) fn prompt_of_lines(style: Style) -> &'static str {
     style.sign(PROMPT.trim_end(), PROMPT_IN_WORDS)
 }
+
+/// A rule that is longer is not shown whole, where it is a text that stands above.
+const LONGEST_RULE: usize = 160;
 
 /// What can be typed besides, where a rule is kept.
 const OTHER_RULE: &str = "  (a PATTERN keeps another)";
@@ -57,17 +63,58 @@ pub(crate) fn open(asked: &PendingApproval) -> ApprovalRequested {
     }
 }
 
-/// The question as a chat puts it: whoever may answer may also name another rule.
-pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, may: bool, style: Style) -> String {
-    let text = question(request, file, style);
-    match may {
-        true => format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE)),
-        false => text,
-    }
+/// How a chat puts a question.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Put<'a> {
+    /// Whether whoever sees it may answer: then another rule may be named, too.
+    pub(crate) may: bool,
+    /// Why the like would be asked about also with the rule that `always` keeps.
+    pub(crate) still_asked: Option<&'a str>,
+    /// What shows the rest of a long change.
+    pub(crate) shows_all: &'a str,
 }
 
-/// Lines of a change that are shown.
+/// The question as a chat puts it: of a long change the beginning.
+pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, how: Put<'_>, style: Style) -> String {
+    let mut diff = change(request, file.text.as_deref(), style);
+    if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {
+        let more = units::counted(lines.len() - DIFF_LINES, "line");
+        lines.truncate(DIFF_LINES);
+        lines.push(style.dim(&format!("… {more} more ({} shows all)", how.shows_all)));
+    }
+    let mut text = told(request, file, diff, style);
+    if how.may {
+        text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
+    }
+    if let Some(why) = how.still_asked {
+        let words = format!("  and it would be asked about all the same: {}", visible(why));
+        text.push_str(&format!("{}\n", style.dim(&words)));
+    }
+    text
+}
+
+/// All of a change of which the question has only the beginning.
+pub(crate) fn whole_change(
+    request: &ApprovalRequested,
+    file: &FileInQuestion,
+    style: Style,
+) -> Option<String> {
+    let lines = change(request, file.text.as_deref(), style).filter(|lines| is_long(lines))?;
+    let path = visible(edited_path(request)?);
+    let mut text = format!("{}  {path}\n", style.bold(&visible(&request.name)));
+    for line in lines {
+        text.push_str(&format!("    {line}\n"));
+    }
+    Some(text)
+}
+
+/// Lines of a change that a chat shows at first.
 const DIFF_LINES: usize = 40;
+
+/// Whether a change has more lines than that. To say of one that it is left out takes a line, too.
+fn is_long(lines: &[String]) -> bool {
+    lines.len() > DIFF_LINES + 1
+}
 
 /// The file that a call changes, where it changes one.
 pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
@@ -93,7 +140,7 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Op
         (Some(from), Some(to), _) => (from.to_owned(), to.to_owned()),
         _ => (before.unwrap_or_default().to_owned(), text("content")?.to_owned()),
     };
-    let lines = unified(&old, &new, DIFF_LINES, style);
+    let lines = unified(&old, &new, usize::MAX, style);
     Some(match lines.is_empty() {
         true => vec![style.dim("nothing in the file changes")],
         false => lines,
@@ -103,53 +150,45 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Op
 /// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is now; why; and the
 /// rule that "always" would keep.
 pub(crate) fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Style) -> String {
+    told(request, file, change(request, file.text.as_deref(), style), style)
+}
+
+fn told(
+    request: &ApprovalRequested,
+    file: &FileInQuestion,
+    diff: Option<Vec<String>>,
+    style: Style,
+) -> String {
     let mut text = format!(
         "{} {}\n",
         style.warn(style.sign("?", "question:")),
         style.bold(&format!("{} wants to run", visible(&request.name)))
     );
-    let diff = change(request, file.text.as_deref(), style);
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
-    match &request.input {
-        Value::Object(arguments) => {
-            for (name, value) in arguments.iter().filter(|(name, _)| !in_diff(name)) {
-                argument(&mut text, name, value);
-            }
-        }
-        other => argument(&mut text, "input", other),
-    }
+    text.push_str(&arguments(&request.input, |name| !in_diff(name)));
     for line in diff.into_iter().flatten() {
         text.push_str(&format!("    {line}\n"));
     }
-    if !request.reason.is_empty() {
-        text.push_str(&style.dim(&format!("  because {}", visible(&request.reason))));
-        text.push('\n');
-    }
-    let rule = visible(&show_rule(&request.suggested));
-    text.push_str(&style.dim(&format!("  always would keep: {rule}")));
-    text.push('\n');
+    let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     if let Some(why) = &file.withheld {
-        let words = format!("  the file as it is now is not shown: {}", visible(why));
-        text.push_str(&style.dim(&words));
-        text.push('\n');
+        say(&format!("  the file as it is now is not shown: {}", visible(why)));
     }
+    if !request.reason.is_empty() {
+        say(&format!("  because {}", visible(&request.reason)));
+    }
+    say(&format!("  always would keep: {}", rule(request)));
     text
 }
 
-fn argument(text: &mut String, name: &str, value: &Value) {
-    let shown = match value {
-        Value::String(words) => words.clone(),
-        other => other.to_string(),
-    };
-    let mut lines = shown.split('\n');
-    text.push_str(&format!(
-        "  {}: {}\n",
-        visible(name),
-        visible(lines.next().unwrap_or_default())
-    ));
-    for line in lines {
-        text.push_str(&format!("    {}\n", visible(line)));
+/// The rule that `always` would keep. One that is about a long text, word for word, has it above.
+fn rule(request: &ApprovalRequested) -> String {
+    let text = request.suggested.argument.as_deref().unwrap_or_default();
+    let named = request.input.get("command").and_then(Value::as_str);
+    let rule = visible(&show_rule(&request.suggested));
+    if named == Some(text) && rule.chars().count() > LONGEST_RULE {
+        return format!("{} and so on, just as it stands above", cut(&rule, LONGEST_RULE));
     }
+    rule
 }
 
 /// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
@@ -193,6 +232,24 @@ pub(crate) fn answered(answer: &Answer) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn asked(command: &str, pattern: &str) -> String {
+        let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+            "tool_call_id": "call_1", "name": "bash", "input": {"command": command}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "bash", "argument": pattern},
+        }))
+        .unwrap();
+        question(&request, &FileInQuestion::default(), Style::default())
+    }
+
+    #[test]
+    fn a_long_command_is_told_once() {
+        let command = format!("cat <<EOF\n{}EOF", "a row of it\n".repeat(40));
+        let text = asked(&command, &command);
+        assert_eq!(text.matches("a row of it").count(), 40 + 10, "{text}");
+        assert!(text.contains("… and so on, just as it stands above\n"), "{text}");
+        assert!(asked("cargo test -p a", "cargo test *").contains("keep: allow bash \"cargo test *\"\n"));
+    }
 
     #[test]
     fn only_clear_answers_decide() {

@@ -60,6 +60,36 @@ fn short(value: &Value) -> String {
     }
 }
 
+/// What a call is given, whole: these of its arguments, each line of them.
+pub(crate) fn arguments(input: &Value, wanted: impl Fn(&str) -> bool) -> String {
+    let mut text = String::new();
+    match input {
+        Value::Object(arguments) => {
+            for (name, value) in arguments.iter().filter(|(name, _)| wanted(name)) {
+                argument(&mut text, name, value);
+            }
+        }
+        other => argument(&mut text, "input", other),
+    }
+    text
+}
+
+fn argument(text: &mut String, name: &str, value: &Value) {
+    let shown = match value {
+        Value::String(words) => words.clone(),
+        other => other.to_string(),
+    };
+    let mut lines = shown.split('\n');
+    text.push_str(&format!(
+        "  {}: {}\n",
+        visible(name),
+        visible(lines.next().unwrap_or_default())
+    ));
+    for line in lines {
+        text.push_str(&format!("    {}\n", visible(line)));
+    }
+}
+
 /// The output of one call while it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolOutputView {

@@ -70,7 +70,7 @@ fn a_key_answers_at_once_and_only_what_was_seen() {
 }
 
 #[test]
-fn a_rule_that_is_of_no_effect_is_said_to_be_so_with_the_pattern_that_was_written() {
+fn a_rule_that_is_of_no_effect_is_said_to_be_so_with_the_question_and_with_the_pattern_that_was_written() {
     let call = Part::Call("bash", json!({ "command": "rm -rf build" }));
     let world = World::configured(
         vec![vec![call], vec![Part::Say("It is gone.".into())]],
@@ -79,6 +79,7 @@ fn a_rule_that_is_of_no_effect_is_said_to_be_so_with_the_pattern_that_was_writte
     let mut chat = Stage::chat(&world, &[], 80);
     chat.say("clean up");
     chat.wait_for_question();
+    chat.wait_for_words("and it would be asked about all the same: the rule \"ask bash: rm *\" asks");
     chat.say("s rm -rf *");
     chat.wait_for_words("the like will be asked about all the same: the rule");
     chat.wait_for("It is gone.");
