@@ -265,28 +265,6 @@ fn enter_with_shift_or_alt_and_a_paste_in_pieces() {
 }
 
 #[test]
-fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_started() {
-    let sandbox = Sandbox::new();
-    let mut chat = Pty::start(&sandbox, &[], 100, 40);
-    chat.wait_for_last("›");
-    chat.keys("!sh -c 'echo $$ > inner; echo up; sleep 60' & wait\r");
-    chat.wait_for("  │ up");
-    chat.wait_for("sleep 60' & wait runs · ");
-    chat.keys("typed meanwhile\u{1b}");
-    chat.wait_for("  └ ■ stopped · goes to the agent with what you say next");
-    chat.wait_for_last("› typed meanwhile");
-    chat.keys("\u{15}!while grep -qs sleep /proc/$(cat inner)/cmdline; do :; done; seq 1 100; exit 3\r");
-    chat.wait_for("  └ exit 3 · goes to the agent with what you say next");
-    let shown = leave(chat);
-    for line in ["  │ 1", "  │ 20", "  │ … 60 lines …", "  │ 81", "  │ 100"] {
-        assert!(
-            shown.iter().any(|row| row.trim_end() == line),
-            "{line}: {shown:#?}"
-        );
-    }
-}
-
-#[test]
 fn xterm_is_asked_to_send_alt_as_others_do_and_is_given_back_as_it_was() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &[], 80, 24);
@@ -337,20 +315,4 @@ fn keys_are_told_apart_while_the_chat_has_the_terminal_and_no_longer() {
         ["<16u", ">1u", "<u"],
         "what a killed program left is gone, too"
     );
-}
-
-#[test]
-fn a_flood_that_a_command_leaves_behind_keeps_nobody_waiting() {
-    let sandbox = Sandbox::new();
-    let mut chat = Pty::start(&sandbox, &[], 80, 24);
-    chat.wait_for_last("›");
-    chat.keys("!for i in 1 2 3 4 5 6 7 8; do yes a flood & done\r");
-    chat.wait_for("  └ exit 0 · goes to the agent");
-    chat.keys("!yes another\r");
-    chat.wait_for("! yes another runs · ");
-    chat.keys("\u{1b}");
-    chat.wait_for("  └ ■ stopped · goes to the agent");
-    chat.wait_for_last("›");
-    chat.keys("\u{4}");
-    assert_eq!(chat.end(), Some(0));
 }

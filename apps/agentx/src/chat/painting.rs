@@ -210,6 +210,7 @@ impl Chat<'_> {
         beside.extend(self.cast.unfinished());
         if let Some(own) = &self.own {
             beside.extend(own.rows(self.console.terminal.width, self.console.out_style()));
+            beside.extend(self.rows_that_wait());
         }
         beside
     }

@@ -56,6 +56,33 @@ impl Inputs {
         self.kept.push_back(input);
     }
 
+    /// The lines that are kept.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &String> {
+        self.kept.iter().filter_map(|input| match input {
+            Input::Waited(line) => Some(line),
+            _ => None,
+        })
+    }
+
+    /// Takes the last of them back.
+    pub(super) fn take_last_line(&mut self) -> Option<String> {
+        let at = self
+            .kept
+            .iter()
+            .rposition(|input| matches!(input, Input::Waited(_)))?;
+        match self.kept.remove(at)? {
+            Input::Waited(line) => Some(line),
+            _ => None,
+        }
+    }
+
+    /// Takes all of them back.
+    pub(super) fn take_lines(&mut self) -> Vec<String> {
+        let mut lines: Vec<String> = std::iter::from_fn(|| self.take_last_line()).collect();
+        lines.reverse();
+        lines
+    }
+
     /// The next one that comes while those before it are kept.
     pub(super) async fn newest(&mut self) -> Input {
         self.source.recv().await.unwrap_or(Input::End)

@@ -7,25 +7,33 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use agentx::types::ContentPart;
-use crossterm::event::{KeyCode, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::editor::Edited;
 use super::status::end_group;
 use super::terminal::Input;
 use super::{Chat, Face, Flow, next_delivery};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::approval;
+use crate::render::clean::visible;
 use crate::render::table::cut;
 pub(super) use own::Own;
 
 /// No command of this kind takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
+/// No line of it is shown longer.
+const LONGEST_LINE: usize = 2_000;
 /// So long what it has said is read when it has ended: what it left behind may hold on to its output.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often the row moves that says since when it runs.
 const TICK: Duration = Duration::from_secs(1);
+
+/// What is said to the wish for an editor of one's own.
+const LATER: &str = "your own editor can be had when the command has ended";
 
 /// How a command ended.
 enum End {
@@ -64,13 +72,15 @@ impl Chat<'_> {
         let Some(own) = self.own.take() else {
             return Ok(Flow::On);
         };
-        let (style, room) = (
-            self.console.out_style(),
-            self.console.terminal.width.saturating_sub(4),
-        );
+        if matches!(ended, Ok(End::Stopped)) {
+            // As when a run is stopped: what waits comes back to be looked at.
+            let lines = self.inputs.take_lines();
+            self.bring_lines_back(&lines);
+        }
+        let style = self.console.out_style();
         for line in own.shown() {
-            self.transcript
-                .in_passing(&style.dim(&format!("  │ {}", cut(&line, room))));
+            let line = style.dim(&format!("  │ {}", cut(&line, LONGEST_LINE)));
+            self.transcript.in_passing(&line);
         }
         let (end, shown) = match ended? {
             End::Stopped => ("stopped".to_owned(), style.warn("■ stopped")),
@@ -96,7 +106,7 @@ impl Chat<'_> {
         self.told(&format!("{corner}{shown}{note}"))
     }
 
-    /// Reads what it says until it ends; the chat goes on meanwhile, and what is typed waits.
+    /// Reads what it says until it ends; the chat goes on meanwhile, and lines that are sent wait.
     async fn while_it_runs(&mut self, child: &mut Child) -> Result<End, CliError> {
         let (mut out, mut status) = (child.stdout.take(), None);
         let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);
@@ -110,9 +120,8 @@ impl Chat<'_> {
                     return Ok(End::Stopped);
                 }
                 input = self.inputs.newest(), if keys => match input {
-                    input if stops(&input) => return Ok(End::Stopped),
-                    Input::Resize(columns, rows) => self.resized(columns, rows),
-                    input => self.inputs.keep(input),
+                    input if self.stops(&input) => return Ok(End::Stopped),
+                    input => self.meanwhile(input).await?,
                 },
                 ended = child.wait(), if status.is_none() => {
                     status = Some(ended?);
@@ -130,6 +139,7 @@ impl Chat<'_> {
                 () = sleep_until(until) => {}
                 () = sleep(TICK) => {}
             }
+            self.give_line_to_question();
             let is_late = Instant::now() >= until;
             match status {
                 Some(status) if out.is_none() || is_late => return Ok(End::By(status)),
@@ -142,6 +152,102 @@ impl Chat<'_> {
     /// Whether what is typed is looked at: on a terminal, as long as what waits has room.
     fn takes_keys(&self) -> bool {
         matches!(self.face, Face::Editor { .. }) && self.inputs.has_room()
+    }
+
+    /// What is typed while it runs goes into the line, and answers a question. What is sent waits until it has ended, since what it
+    /// says goes along.
+    async fn meanwhile(&mut self, input: Input) -> Result<(), CliError> {
+        self.pace.hurry();
+        if matches!(input, Input::Key(_) | Input::Paste(_)) {
+            self.attention.typed(Instant::now());
+        }
+        if let Face::Editor { screen, .. } = &mut self.face {
+            screen.set_hint(String::new());
+        }
+        let edited = match &input {
+            Input::Key(key) if self.decides_at_once(key) => return self.decide_at_once(key).await.map(drop),
+            Input::Key(key) if self.takes_line_back(key) => {
+                let line = self.inputs.take_last_line();
+                self.bring_lines_back(line.as_slice());
+                return Ok(());
+            }
+            Input::Key(key) => self.key(*key).await,
+            Input::Paste(text) => self.editor.paste(text),
+            Input::Resize(columns, rows) => {
+                self.resized(*columns, *rows);
+                return Ok(());
+            }
+            _ => {
+                self.inputs.keep(input);
+                return Ok(());
+            }
+        };
+        match edited {
+            Edited::Submit(line) => self.sent_meanwhile(line).await?,
+            Edited::Complete => self.complete().await,
+            Edited::Elsewhere => {
+                if let Face::Editor { screen, .. } = &mut self.face {
+                    screen.set_hint(LATER.to_owned());
+                }
+            }
+            // These wait, too.
+            Edited::Steer | Edited::Leave | Edited::Clear | Edited::Suspend => self.inputs.keep(input),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn sent_meanwhile(&mut self, line: String) -> Result<(), CliError> {
+        let answer = approval::parse(&line).filter(|_| self.asks_in_line());
+        match answer {
+            Some(answer) => {
+                self.line_was_sent();
+                self.answer(answer).await.map(drop)
+            }
+            None => {
+                if !line.trim().is_empty() {
+                    self.inputs.keep(Input::Waited(line));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether a key takes back the line that was sent last and waits.
+    fn takes_line_back(&self, key: &KeyEvent) -> bool {
+        let plain = key.modifiers.is_empty() && self.editor.text().is_empty();
+        key.kind != KeyEventKind::Release
+            && key.code == KeyCode::Up
+            && (key.modifiers == KeyModifiers::ALT || plain)
+            && self.editor.wanted().is_none()
+            && self.inputs.lines().next().is_some()
+    }
+
+    fn bring_lines_back(&mut self, lines: &[String]) {
+        if !lines.is_empty() {
+            self.editor.bring_back(lines);
+        }
+    }
+
+    /// The lines that wait until it has ended, a row each.
+    pub(super) fn rows_that_wait(&self) -> Vec<String> {
+        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let rest = " · sent when it has ended";
+        let room = width.saturating_sub(rest.len() + 4);
+        let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
+        self.inputs.lines().map(row).collect()
+    }
+
+    /// Whether a person does not want to wait any longer. Esc may have to end something in the line first.
+    fn stops(&self, input: &Input) -> bool {
+        let types = self.editor.is_vi() && !self.editor.is_commanded() && !self.editor.text().is_empty();
+        match input {
+            Input::Key(key) if key.code == KeyCode::Esc => !types && self.editor.wanted().is_none(),
+            Input::Key(key) => {
+                key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c')
+            }
+            input => *input == Input::End,
+        }
     }
 
     fn told(&mut self, line: &str) -> Result<Flow, CliError> {
@@ -170,16 +276,5 @@ async fn read(out: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize {
     match out {
         Some(out) => out.read(buffer).await.unwrap_or(0),
         None => 0,
-    }
-}
-
-/// Whether a person does not want to wait any longer.
-fn stops(input: &Input) -> bool {
-    match input {
-        Input::Key(key) => {
-            let control = key.modifiers.contains(KeyModifiers::CONTROL);
-            key.code == KeyCode::Esc || (control && key.code == KeyCode::Char('c'))
-        }
-        input => *input == Input::End,
     }
 }

@@ -29,6 +29,8 @@ pub(crate) enum Input {
     Named(String),
     /// A whole line, where lines are read.
     Line(String),
+    /// A line that was sent while something else had to end first: it answers nothing.
+    Waited(String),
     /// There is nothing more to read.
     End,
 }

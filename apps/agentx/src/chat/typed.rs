@@ -47,6 +47,7 @@ impl Chat<'_> {
                 self.prompt.answered();
                 Edited::Submit(line)
             }
+            Input::Waited(line) => return self.words(&line).await,
             Input::End => {
                 self.input_ended = true;
                 Edited::Nothing
@@ -71,7 +72,7 @@ impl Chat<'_> {
     }
 
     /// A key that is none of the chat's own goes to the line.
-    async fn key(&mut self, key: KeyEvent) -> Edited {
+    pub(super) async fn key(&mut self, key: KeyEvent) -> Edited {
         if self.takes_back(&key) {
             self.take_back_last().await;
         } else if let Some(wish) = reading::wish(&key) {
@@ -156,6 +157,11 @@ impl Chat<'_> {
                 return Ok(Flow::On);
             }
         }
+        self.words(line).await
+    }
+
+    /// Takes a line that answers no question about a call.
+    async fn words(&mut self, line: &str) -> Result<Flow, CliError> {
         if let Some(flow) = self.answer_back(line).await {
             return Ok(flow);
         }

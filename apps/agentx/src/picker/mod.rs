@@ -141,7 +141,7 @@ impl Picker {
                 Step::Stay
             }
             Input::End => Step::Leave,
-            Input::Background { .. } | Input::Named(_) | Input::Line(_) => Step::Stay,
+            Input::Background { .. } | Input::Named(_) | Input::Line(_) | Input::Waited(_) => Step::Stay,
         };
         Ok(match step {
             Step::Stay => None,

@@ -205,7 +205,11 @@ fn take(
                 *theme = if is_light { Theme::light() } else { Theme::dark() };
             }
             Input::End => return Ok(Step::Leave),
-            Input::Key(_) | Input::Background { .. } | Input::Named(_) | Input::Line(_) => {}
+            Input::Key(_)
+            | Input::Background { .. }
+            | Input::Named(_)
+            | Input::Line(_)
+            | Input::Waited(_) => {}
         }
         input = inputs.try_recv().ok();
     }
