@@ -221,6 +221,19 @@ async fn several_effects_at_once() {
             ],
         ),
         (
+            "for i = 1, 200 do
+               pcall(function() ctx.async(error, 'heard'):await() end)
+             end
+             ctx.async(function() error('lost') end)
+             ctx.sleep(0)
+             return 1",
+            json!(1),
+            &[
+                r#"sleep {"ms":0}"#,
+                r#"log {"level":"warn","message":"the task begun at tool:6 failed, and nobody awaited it: tool:6: lost"}"#,
+            ],
+        ),
+        (
             "local co = coroutine.wrap(function() coroutine.yield(ctx.generate('m', 'in')) return 'end' end)
              return {co(), co()}",
             json!(["m: in", "end"]),
