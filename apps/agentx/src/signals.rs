@@ -10,6 +10,8 @@ pub(crate) struct Signals {
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     hang_up: tokio::signal::unix::Signal,
+    /// One that came and is still to be acted upon.
+    kept: Option<Exit>,
 }
 
 impl Signals {
@@ -24,6 +26,7 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
+            kept: None,
         })
     }
 
@@ -33,12 +36,24 @@ impl Signals {
     /// Where the system refuses.
     #[cfg(not(unix))]
     pub(crate) fn listen() -> std::io::Result<Self> {
-        Ok(Self {})
+        Ok(Self { kept: None })
     }
 
-    /// The next signal, as the exit that it asks for.
-    #[cfg(unix)]
+    /// The signal that came comes again: whoever heard it was at something else.
+    pub(crate) fn keep(&mut self, exit: Exit) {
+        self.kept = Some(exit);
+    }
+
+    /// The next signal, as the exit that it asks for. Safe to drop while it waits.
     pub(crate) async fn next(&mut self) -> Exit {
+        match self.kept.take() {
+            Some(exit) => exit,
+            None => self.heard().await,
+        }
+    }
+
+    #[cfg(unix)]
+    async fn heard(&mut self) -> Exit {
         tokio::select! {
             _ = self.interrupt.recv() => Exit::Interrupted,
             _ = self.terminate.recv() => Exit::Terminated,
@@ -46,10 +61,22 @@ impl Signals {
         }
     }
 
-    /// The next signal, as the exit that it asks for.
     #[cfg(not(unix))]
-    pub(crate) async fn next(&mut self) -> Exit {
+    async fn heard(&mut self) -> Exit {
         let _ = tokio::signal::ctrl_c().await;
         Exit::Interrupted
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_signal_that_is_kept_comes_again_once() {
+        let mut signals = Signals::listen().unwrap();
+        signals.keep(Exit::Interrupted);
+        assert_eq!(signals.next().await, Exit::Interrupted);
+        assert!(signals.kept.is_none());
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
+use std::time::Duration;
 
 use agentx::runtime::RuntimeError;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -15,6 +16,8 @@ use super::{Chat, Face};
 use crate::error::CliError;
 use crate::exit::Exit;
 
+/// How long an answer of this machine is waited for when a person wants to wait no longer.
+const MOMENT: Duration = Duration::from_secs(1);
 /// How many inputs are kept while something is waited for; the rest waits in the terminal.
 const KEPT: usize = 1024;
 
@@ -111,6 +114,13 @@ impl Chat<'_> {
                     self.paint()?;
                 }
                 exit = self.signals.next() => {
+                    // What this machine answers is there in a moment, and then there is something to stop: the agent.
+                    if !self.company.is_possible()
+                        && let Ok(done) = tokio::time::timeout(MOMENT, &mut work).await
+                    {
+                        self.signals.keep(exit);
+                        return Ok(done?);
+                    }
                     self.leaving = (exit != Exit::Interrupted).then_some(exit);
                     return Err(gave_up());
                 }
