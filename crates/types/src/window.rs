@@ -14,8 +14,17 @@ pub struct WindowFill {
     pub answer: u64,
     /// How many are in use: what the provider counted last, and an estimate of what has come since.
     pub in_use: u64,
+    /// How many messages are not sent any more because they no longer fit. What stays of them is not counted: the goal, what is
+    /// to be done now, and what is pinned.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_out: u64,
     /// The parts that there are, in the order in which the model reads kinds of them first.
     pub shares: Vec<WindowShare>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_none(n: &u64) -> bool {
+    *n == 0
 }
 
 /// All content of one kind.

@@ -8,7 +8,8 @@ use super::units;
 /// In a terminal with less room only what is weighed is told: no pieces, no bytes.
 const NARROW: usize = 56;
 
-/// A line about the whole, then a table: what there is of each kind, how many tokens it takes, and what is free.
+/// A line about the whole, then a table: what there is of each kind, how many tokens it takes, and what is free; below it what is
+/// not sent any more.
 pub(crate) fn render(fill: &WindowFill, model: &str, width: usize) -> String {
     let mut rows = rows(fill);
     if width < NARROW {
@@ -18,8 +19,18 @@ pub(crate) fn render(fill: &WindowFill, model: &str, width: usize) -> String {
             .map(|row| keep(row).map(|(_, cell)| cell).collect())
             .collect();
     }
+    let left_out = match fill.left_out {
+        0 => String::new(),
+        n => format!(
+            "{} too many for the window and not sent: /compact condenses what was said\n",
+            match n {
+                1 => "1 message is".to_owned(),
+                _ => format!("{n} messages are"),
+            }
+        ),
+    };
     format!(
-        "{model}: {} of {} tokens in use ({})\n{}",
+        "{model}: {} of {} tokens in use ({})\n{}{left_out}",
         units::count(fill.in_use),
         units::count(fill.window),
         percent(fill.in_use, fill.window),
@@ -108,6 +119,7 @@ mod tests {
             window: 8_000,
             answer: 1_000,
             in_use: 4_000,
+            left_out: 0,
             shares: vec![
                 share(WindowKind::Tools, 9, 1_000, 5_120),
                 share(WindowKind::Inputs, 2, 980, 4_000),
@@ -129,6 +141,12 @@ mod tests {
             "{}",
             render(&fill, "m", 40)
         );
+        let slid = WindowFill {
+            left_out: 12,
+            ..fill.clone()
+        };
+        let line = "12 messages are too many for the window and not sent: /compact condenses what was said\n";
+        assert!(render(&slid, "m", 80).ends_with(line));
         let overfull = WindowFill {
             in_use: 9_000,
             ..fill

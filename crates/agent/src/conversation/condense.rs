@@ -27,7 +27,7 @@ pub(super) struct Condensed {
     entries: Vec<Entry>,
     /// The window before and after.
     window: (usize, usize),
-    pinned: Option<Arc<Message>>,
+    stays: Vec<(Arc<Message>, u64)>,
 }
 
 /// A part of the conversation that a summary could stand for.
@@ -232,10 +232,10 @@ impl Conversation {
             kept,
             entries: originals,
             window: (before, self.window_start),
-            pinned: self.pinned.clone(),
+            stays: self.stays.clone(),
         });
         if self.window_start == 0 {
-            self.pinned = None;
+            self.stays.clear();
         }
         self.changed();
         Some(range)
@@ -256,7 +256,7 @@ impl Conversation {
                 .splice(condensed.start..condensed.start + here, condensed.entries);
             if self.window_start == condensed.window.1 {
                 self.window_start = condensed.window.0;
-                self.pinned = condensed.pinned;
+                self.stays = condensed.stays;
             } else if self.window_start > condensed.start {
                 self.window_start = (self.window_start + back).saturating_sub(here);
             }
@@ -329,7 +329,7 @@ impl Conversation {
 }
 
 /// Whether a person said it.
-fn is_input(entry: &Entry) -> bool {
+pub(super) fn is_input(entry: &Entry) -> bool {
     entry.message.role == Role::User && !entry.summary
 }
 

@@ -4,6 +4,7 @@
 
 mod condense;
 mod estimate;
+mod stays;
 mod weight;
 
 use std::collections::BTreeSet;
@@ -44,9 +45,9 @@ pub(crate) struct Conversation {
     /// Messages before this index are no longer sent. It only moves forward, and in large steps, so that what is sent keeps
     /// its beginning and the provider can cache it.
     window_start: usize,
-    /// The input of the run in which the window last moved, where it moved past it: what a model is asked to do must not
-    /// slide out of what it reads.
-    pinned: Option<Arc<Message>>,
+    /// What the window has moved past and is sent all the same, with its tokens: see [`stays`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stays: Vec<(Arc<Message>, u64)>,
     /// Tokens of the last request, estimated, and how many messages there were.
     asked_tokens: u64,
     #[serde(default)]
@@ -152,7 +153,12 @@ impl Conversation {
     /// The next model call of the run that answers `input` is made now: moves the window on where it has become too small.
     pub(crate) fn settle(&mut self, config: &AgentConfig, input: &MessageId) {
         let fixed = self.fixed(config).tokens;
-        self.fit(room(config).saturating_sub(fixed), input);
+        let budget = room(config).saturating_sub(fixed);
+        let moved = self.fit(budget);
+        if moved || (self.window_start > 0 && config.condensing.is_some()) {
+            self.stays = self.staying(config, budget, input);
+            self.window_tokens.clear();
+        }
         self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
     }
@@ -207,7 +213,7 @@ impl Conversation {
                 role: Role::User,
                 content: vec![ContentPart::text(LEFT_OUT)],
             }));
-            messages.extend(self.pinned.clone());
+            messages.extend(self.stays.iter().map(|(message, _)| message.clone()));
         }
         messages.extend(
             self.entries[self.window_start..]
@@ -217,11 +223,11 @@ impl Conversation {
         messages
     }
 
-    /// Moves the window on until what is sent is well below `budget`, once it is above.
-    fn fit(&mut self, budget: u64, input: &MessageId) {
+    /// Moves the window on until what is sent is well below `budget`, once it is above. Returns whether it was.
+    fn fit(&mut self, budget: u64) -> bool {
         let mut kept = self.tokens_in_window();
         if self.corrected(kept) <= budget {
-            return;
+            return false;
         }
         let goal = budget.saturating_mul(KEEP_PERCENT) / 100;
         let units = self.units(self.window_start);
@@ -237,18 +243,15 @@ impl Conversation {
         self.window_start = window_start;
         self.window_tokens.clear();
         self.counted = None;
-        let left_out = self.entries[..window_start].iter().rev();
-        self.pinned = left_out
-            .map(|entry| &entry.message)
-            .find(|message| message.message_id == *input && message.role == Role::User)
-            .cloned();
+        true
     }
 
     fn tokens_in_window(&mut self) -> u64 {
         let window = &self.entries[self.window_start..];
+        let stays = self.stays.iter().map(|(_, tokens)| tokens);
         *self
             .window_tokens
-            .get_or(|| window.iter().map(|entry| entry.tokens).sum())
+            .get_or(|| window.iter().map(|entry| &entry.tokens).chain(stays).sum())
     }
 
     fn tokens(&self, start: usize, end: usize) -> u64 {

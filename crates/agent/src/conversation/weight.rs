@@ -88,6 +88,7 @@ impl Conversation {
             window: config.model.context_window,
             answer: config.model.context_window.saturating_sub(room(config)),
             in_use: self.in_use(config),
+            left_out: u64::try_from(self.window_start.saturating_sub(self.stays.len())).unwrap_or(u64::MAX),
             shares: shares.collect(),
         }
     }

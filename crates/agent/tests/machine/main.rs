@@ -29,6 +29,8 @@ mod recovery;
 #[cfg(test)]
 mod rules;
 #[cfg(test)]
+mod stays;
+#[cfg(test)]
 mod stops;
 #[cfg(test)]
 mod streams;
