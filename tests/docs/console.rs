@@ -269,6 +269,11 @@ fn the_readme_shows_a_chat_as_it_is() {
 }
 
 #[test]
+fn the_page_of_sessions_shows_what_the_program_does() {
+    holds("docs/SESSIONS.md");
+}
+
+#[test]
 fn the_cli_page_shows_what_the_program_does() {
     holds("docs/CLI.md");
 }

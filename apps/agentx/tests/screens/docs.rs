@@ -104,6 +104,34 @@ fn tools_that_run_at_once() {
 }
 
 #[test]
+fn what_waits_and_what_is_heard_next() {
+    let world = World::of_model(vec![vec![
+        Part::Say("I look where the clock is read.".into()),
+        bash("until [ -e found ]; do sleep 0.02; done"),
+    ]]);
+    let mut chat = Stage::with_rows(&world, &["--yes"], (COLUMNS, 12));
+    chat.wait_for_prompt();
+    chat.say("give the tests a clock");
+    chat.wait_for("bash runs");
+    chat.paste("and then write a test\nfor noon\nfor midnight\nand for the hour that is twice");
+    chat.keys("\r");
+    chat.wait_for("  1 › and then write a test");
+    chat.keys("not in this file\u{13}");
+    chat.wait_for("» not in this file");
+    chat.wait_for("  2 › and then write a test");
+    is_drawn(
+        "queue",
+        "What waits, and what is heard in the middle of the run",
+        &chat,
+    );
+    chat.keys("\u{1b}");
+    chat.wait_for("■ stopped");
+    chat.keys("\u{3}");
+    chat.wait_for_prompt();
+    chat.leave();
+}
+
+#[test]
 fn an_answer_with_its_looks() {
     let answer = "## The tide\n\nIt is **high** at noon. `moor` takes what `measure` gives:\n\n```rust\nlet tide = measure(harbour, clock.now())?; // metres\nmoor(tide + 1.0);\n```\n\n\
                   | ship | draught | may enter |\n| --- | ---: | --- |\n| 海燕 | 2.4 m | yes |\n| Petrel | 4.1 m | at noon |\n\n\
