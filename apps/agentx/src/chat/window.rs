@@ -2,7 +2,9 @@
 
 use agentx::runtime::RuntimeError;
 
-use super::{Chat, Seat};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::{Chat, Face, Seat};
 use crate::cmd::context;
 use crate::error::CliError;
 use crate::render::clean::{clean, visible};
@@ -24,7 +26,11 @@ impl Chat<'_> {
             Err(error) => return Err(error),
         };
         if exact {
-            return Ok(clean(&view.body));
+            let body = clean(&view.body);
+            return Ok(match self.face {
+                Face::Editor { .. } => broken(&body, self.console.terminal.width),
+                Face::Lines { .. } => body,
+            });
         }
         let state = self.wait_for(async { session.state().await }).await?;
         let width = self.console.terminal.width;
@@ -48,5 +54,38 @@ impl Chat<'_> {
         );
         text.push_str(&self.console.out_style().dim(&note));
         Ok(text)
+    }
+}
+
+/// Text broken where a row is full, and not between words, where blanks would be lost: put together again it is what it was.
+fn broken(text: &str, columns: usize) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / columns.max(1));
+    let mut used = 0;
+    for sign in text.graphemes(true) {
+        let width = agentx_terminal::width(sign);
+        if used > 0 && used + width > columns {
+            out.push('\n');
+            used = 0;
+        }
+        out.push_str(sign);
+        used += width;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_full_and_nothing_is_lost_between_them() {
+        let text = "{\"a\": \"words   with blanks, 中文 and cafe\u{301}\"}";
+        for columns in [1, 2, 7, 8, 40] {
+            let rows = broken(text, columns);
+            assert_eq!(rows.replace('\n', ""), text);
+            let fits = |row: &str| agentx_terminal::width(row) <= columns.max(2);
+            assert!(rows.lines().all(fits), "{columns}: {rows}");
+        }
+        assert_eq!(broken("ab cd", 3), "ab \ncd");
     }
 }
