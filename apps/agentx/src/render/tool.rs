@@ -27,7 +27,7 @@ pub(crate) fn describe(input: &Value) -> String {
     if let Some(items) = arguments.get("todos").and_then(todo::read) {
         return todo::summary(&items);
     }
-    let telling = ["command", "pattern", "path", "file_path", "query", "url"];
+    let telling = ["command", "pattern", "path", "file_path", "query", "words", "url"];
     let found = telling
         .iter()
         .find_map(|name| arguments.get(*name)?.as_str().map(|value| (*name, value)));
@@ -49,6 +49,9 @@ pub(crate) fn describe(input: &Value) -> String {
         }
         Some((_, value)) => visible(value),
         None if arguments.is_empty() => String::new(),
+        None if arguments.len() == 1 && arguments.contains_key("from") => {
+            format!("from {}", short(&arguments["from"]))
+        }
         None => visible(&input.to_string()),
     }
 }
@@ -255,6 +258,8 @@ mod tests {
             describe(&json!({"path": "src", "pattern": "fn main"})),
             "fn main  in src"
         );
+        assert_eq!(describe(&json!({"words": "the tide"})), "the tide");
+        assert_eq!(describe(&json!({"from": 17})), "from 17");
         assert_eq!(describe(&json!({})), "");
         assert_eq!(describe(&json!({"n": 1})), "{\"n\":1}");
         assert!(describe(&json!({"command": "ls\u{1b}[2K; rm -rf /"})).contains("rm -rf /"));
