@@ -20,6 +20,18 @@ fn every_value_says_where_it_comes_from() {
     let shown = sandbox.run(&["config", "show"]);
     assert!(!shown.to_string().contains("sk-secret"));
     insta::assert_snapshot!("config_show", squeezed(&shown));
+    let listed = sandbox.run(&["config", "show", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+    let data = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["key"] == "data_dir");
+    let data = data.unwrap()["value"].as_str().unwrap();
+    assert!(
+        data.ends_with("/.local/share/agentx"),
+        "as without --json: {data}"
+    );
     insta::assert_snapshot!("config_path", squeezed(sandbox.run(&["config", "path"])));
 }
 

@@ -38,8 +38,14 @@ fn load(global: &Global) -> Result<Loaded, CliError> {
 fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
     let rows = loaded.merged.rows();
     if json {
-        let object =
-            |row: &Row| json!({ "key": row.key, "value": row.value, "origin": row.origin.to_string() });
+        let data = loaded.settings.data_dir.display().to_string();
+        let object = |row: &Row| {
+            let value = match &row.value {
+                None if row.key == "data_dir" => Some(&data),
+                value => value.as_ref(),
+            };
+            json!({ "key": row.key, "value": value, "origin": row.origin.to_string() })
+        };
         return console.out_pretty(&rows.iter().map(object).collect::<Vec<Value>>());
     }
     let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
