@@ -38,6 +38,15 @@ fn rewind_with_files() {
         chat.wait_for_prompt();
         assert_eq!(notes(&world), "one\nbye\nthree\n");
         chat.leave();
+        chat.each_once([
+            "› write fresh words",
+            "Created new.txt",
+            "2 files, +1 -2",
+            "you are in",
+            "› /rewind undo",
+            "2 files, +2 -1",
+            "go on with",
+        ]);
         shots.all(&mut chat)
     });
 }
@@ -62,6 +71,7 @@ fn fork_and_diff() {
         chat.wait_for("+bye");
         chat.wait_for_prompt();
         chat.leave();
+        chat.each_once(["› hello", "› /fork", "Edited notes.txt", "› /diff", "go on with"]);
         shots.all(&mut chat)
     });
 }
