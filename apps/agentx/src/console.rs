@@ -112,7 +112,7 @@ impl Console {
     /// Looks for standard output: for the background that the terminal says it has, else a dark one.
     pub(crate) fn theme(&self) -> Theme {
         if !self.out_style().color {
-            return Theme::plain();
+            return Theme::marked();
         }
         // `15;0` is white on black; the last number is the background.
         let background = std::env::var("COLORFGBG").ok();

@@ -190,6 +190,8 @@ pub struct Theme {
     pub removed: Style,
     /// Whether anything may be coloured at all.
     pub color: bool,
+    /// Whether what has no look of its own keeps its marks: `**so**`.
+    pub marks: bool,
     /// Whether the background is a light one.
     pub light: bool,
     /// Whether the terminal can follow a link that its words carry; else the address follows them.
@@ -197,7 +199,15 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// Plain text: for a pipe, `NO_COLOR` and a dumb terminal.
+    /// Plain text that keeps its marks, since nothing else tells what is gone from what is meant: for `NO_COLOR`.
+    pub fn marked() -> Self {
+        Self {
+            marks: true,
+            ..Self::plain()
+        }
+    }
+
+    /// Plain text: for a pipe, a dumb terminal, and where words are read in passing.
     pub fn plain() -> Self {
         let none = Style::default();
         Self {
@@ -217,6 +227,7 @@ impl Theme {
             added: none,
             removed: none,
             color: false,
+            marks: false,
             light: false,
             links: false,
         }
@@ -242,6 +253,7 @@ impl Theme {
             added: Style::ansi(10),
             removed: Style::ansi(9),
             color: true,
+            marks: false,
             light: false,
             links: false,
         }

@@ -220,7 +220,7 @@ pub(crate) fn theme(chat: &ChatSettings, guess: Theme) -> Theme {
         ThemeChoice::Auto => guess,
         ThemeChoice::Dark => Theme::dark(),
         ThemeChoice::Light => Theme::light(),
-        ThemeChoice::None => Theme::plain(),
+        ThemeChoice::None => Theme::marked(),
     };
     let follows = match chat.links {
         Links::Always => true,

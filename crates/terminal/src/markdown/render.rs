@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
 use super::inline::closed;
 use super::table::Table;
@@ -117,6 +117,7 @@ impl<'a> Fold<'a> {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text),
+            Event::Code(text) if self.theme.marks => self.say(&format!("`{text}`"), Style::default()),
             Event::Code(text) => self.say(&text, self.theme.code),
             Event::Html(text) | Event::InlineHtml(text) => self.literal(&text),
             Event::SoftBreak => self.say(" ", Style::default()),
@@ -142,7 +143,7 @@ impl<'a> Fold<'a> {
                 self.begin_block();
                 self.styles.push(self.theme.heading);
                 if !self.theme.color {
-                    self.say(&format!("{} ", "#".repeat(depth(level))), Style::default());
+                    self.say(&format!("{} ", "#".repeat(level as usize)), Style::default());
                 }
             }
             Tag::BlockQuote(_) => {
@@ -164,9 +165,9 @@ impl<'a> Fold<'a> {
                 self.lists.push(List { next: first });
             }
             Tag::Item => self.item(),
-            Tag::Emphasis => self.styles.push(self.theme.emphasis),
-            Tag::Strong => self.styles.push(self.theme.strong),
-            Tag::Strikethrough => self.styles.push(self.theme.gone),
+            Tag::Emphasis => self.turn("*", Some(self.theme.emphasis)),
+            Tag::Strong => self.turn("**", Some(self.theme.strong)),
+            Tag::Strikethrough => self.turn("~~", Some(self.theme.gone)),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.styles.push(self.theme.link);
                 (self.link, self.linked) = (Some(Arc::from(&*dest_url)), String::new());
@@ -214,9 +215,9 @@ impl<'a> Fold<'a> {
                 self.outdent();
                 self.apart = false;
             }
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
-                self.styles.pop();
-            }
+            TagEnd::Emphasis => self.turn("*", None),
+            TagEnd::Strong => self.turn("**", None),
+            TagEnd::Strikethrough => self.turn("~~", None),
             TagEnd::Link | TagEnd::Image => self.end_link(),
             TagEnd::Table => self.end_table(),
             TagEnd::TableCell => {
@@ -227,6 +228,17 @@ impl<'a> Fold<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Another look begins, or the last one ends; where looks cannot be told apart its mark says so.
+    fn turn(&mut self, mark: &str, begins: Option<Style>) {
+        if begins.is_none() {
+            self.styles.pop();
+        }
+        if self.theme.marks {
+            self.say(mark, Style::default());
+        }
+        self.styles.extend(begins);
     }
 
     fn item(&mut self) {
@@ -381,15 +393,4 @@ fn can_be_followed(url: &str) -> bool {
     known.iter().any(|begin| url.starts_with(begin))
         && url.len() <= LONGEST_LINK
         && url.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn depth(level: HeadingLevel) -> usize {
-    match level {
-        HeadingLevel::H1 => 1,
-        HeadingLevel::H2 => 2,
-        HeadingLevel::H3 => 3,
-        HeadingLevel::H4 => 4,
-        HeadingLevel::H5 => 5,
-        HeadingLevel::H6 => 6,
-    }
 }

@@ -12,7 +12,11 @@ fn at_once(text: &str, columns: usize) -> Vec<String> {
 }
 
 fn in_pieces(text: &str, columns: usize, step: usize) -> Vec<String> {
-    let mut markdown = Markdown::new(columns, Theme::plain());
+    with_looks(Theme::plain(), text, columns, step)
+}
+
+fn with_looks(theme: Theme, text: &str, columns: usize, step: usize) -> Vec<String> {
+    let mut markdown = Markdown::new(columns, theme);
     let chars: Vec<char> = text.chars().collect();
     let mut rows = Vec::new();
     for piece in chars.chunks(step) {
@@ -91,6 +95,24 @@ fn each_part_has_its_look() {
         "end",
     ];
     assert_eq!(at_once(SAMPLE, 60), expected);
+}
+
+#[test]
+fn where_looks_cannot_be_told_apart_marks_stay() {
+    let text = "**bold _both_** and ~~gone~~ `code`\n- **a**\n\n|~~x~~|\n|---|\n";
+    let marked = [
+        "**bold *both*** and ~~gone~~ `code`",
+        "",
+        "• **a**",
+        "",
+        "~~x~~",
+        "─────",
+    ];
+    let looks = ["bold both and gone code", "", "• a", "", "x", "─"];
+    for step in [1, 3, 100] {
+        assert_eq!(with_looks(Theme::marked(), text, 60, step), marked, "{step}");
+        assert_eq!(with_looks(Theme::dark(), text, 60, step), looks, "{step}");
+    }
 }
 
 #[test]
@@ -278,6 +300,8 @@ proptest! {
     #[test]
     fn anything_comes_to_the_same_in_pieces(text in "([a-z*_`#>|\\-1.~ 你\\[\\]()]{0,12}\n?){0,14}", columns in 12usize..60, step in 1usize..7) {
         prop_assert_eq!(in_pieces(&text, columns, step), at_once(&text, columns));
+        let marked = |step| with_looks(Theme::marked(), &text, columns, step);
+        prop_assert_eq!(marked(step), marked(10_000));
     }
 
     #[test]
