@@ -261,7 +261,7 @@ fn an_interrupt_stops_the_tool_and_the_session_goes_on() {
     chat.keys("\u{7f}\u{7f}hello\r");
     chat.wait_for("› and then hello");
     chat.wait_for_last("›");
-    chat.keys("\u{3}");
+    chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }
 

@@ -73,6 +73,20 @@ fn what_is_queued_is_shown_taken_back_and_written_otherwise() {
 }
 
 #[test]
+fn a_key_that_comes_just_too_late_to_stop_a_run_does_not_leave() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    chat.keys(STOP);
+    chat.wait_for_last("it has just ended by itself; the same key again leaves");
+    chat.keys(STOP);
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn what_is_queued_comes_back_when_the_run_is_stopped() {
     let sandbox = Sandbox::new();
     let mut chat = while_it_answers(&sandbox);

@@ -11,6 +11,9 @@ use tokio::time::{Duration, Instant};
 /// Who has not typed for so long has paused, and who has seen a question for so long may have read it.
 pub(super) const MOMENT: Duration = Duration::from_millis(300);
 
+/// Who means to stop a run presses the key so soon after it has ended by itself, not knowing it yet.
+const BELATED: Duration = Duration::from_secs(1);
+
 /// When a person typed, and since when they are asked.
 #[derive(Debug, Default)]
 pub(super) struct Attention {
@@ -22,6 +25,8 @@ pub(super) struct Attention {
     waits: bool,
     /// The last press of a key that answers at once.
     pressed: Option<Instant>,
+    /// When a run came to its end by itself.
+    ended: Option<Instant>,
 }
 
 impl Attention {
@@ -64,6 +69,16 @@ impl Attention {
     pub(super) fn sent(&mut self) -> bool {
         self.typed = None;
         std::mem::take(&mut self.waits)
+    }
+
+    /// A run has come to its end by itself.
+    pub(super) fn ended(&mut self, now: Instant) {
+        self.ended = Some(now);
+    }
+
+    /// Whether a key that stops what runs was meant for the run that has just ended; the next one is not.
+    pub(super) fn meant_to_stop(&mut self, now: Instant) -> bool {
+        self.ended.take().is_some_and(|ended| now < ended + BELATED)
     }
 
     /// A key that answers at once was pressed; says whether it does.
@@ -140,6 +155,17 @@ mod tests {
             assert!(!attention.pressed(asked + millis(held * 33)));
         }
         assert!(attention.pressed(asked + millis(40 * 33 + 300)));
+    }
+
+    #[test]
+    fn a_key_that_stops_comes_too_late_once() {
+        let (mut attention, start) = (Attention::default(), Instant::now());
+        assert!(!attention.meant_to_stop(start), "nothing has run");
+        attention.ended(start);
+        assert!(attention.meant_to_stop(start + millis(999)));
+        assert!(!attention.meant_to_stop(start + millis(999)), "it was said");
+        attention.ended(start);
+        assert!(!attention.meant_to_stop(start + millis(1_000)));
     }
 
     #[test]

@@ -328,8 +328,12 @@ impl<'a> Chat<'a> {
             self.transcript.aside(&style.dim("  allowed by another one"));
         }
         let is_of_another = self.cast.is_of_another(envelope);
+        let works = self.desk.is_busy() && !self.desk.stopping;
         if let Some(text) = self.desk.event(envelope, is_of_another) {
             self.said(&text);
+        }
+        if works && !self.desk.is_busy() {
+            self.attention.ended(Instant::now());
         }
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref()).await;

@@ -16,6 +16,9 @@ use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;
 
+/// What is said to a key that came too late to stop anything.
+const ENDED: &str = "it has just ended by itself; the same key again leaves";
+
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
     pub(super) async fn inputs(&mut self, first: Input) -> Result<Flow, CliError> {
@@ -342,6 +345,13 @@ impl Chat<'_> {
 
     /// Stops what runs; leaves when nothing does, or when the person asks again.
     pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
+        if let Face::Editor { screen, .. } = &mut self.face
+            && !self.desk.is_busy()
+            && self.attention.meant_to_stop(Instant::now())
+        {
+            screen.set_hint(ENDED.to_owned());
+            return Ok(Flow::On);
+        }
         if !self.works() || self.desk.stopping {
             return Ok(Flow::Leave(if self.desk.is_busy() {
                 Exit::Interrupted
