@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use crate::text::width;
+
 /// What a block is, as far as its end depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -64,9 +66,24 @@ pub(super) struct Blocks {
     blank: bool,
     /// An empty line stood before the open block.
     after_blank: bool,
+    /// How wide a text may be that a line of signs below makes a heading.
+    title_width: usize,
+    /// The beginning of the open block was let go of.
+    continued: bool,
 }
 
 impl Blocks {
+    /// None yet, for so many columns.
+    pub(super) fn new(columns: usize) -> Self {
+        let mut blocks = Self::default();
+        blocks.set_columns(columns);
+        blocks
+    }
+
+    pub(super) fn set_columns(&mut self, columns: usize) {
+        self.title_width = columns.saturating_mul(TITLE_ROWS);
+    }
+
     pub(super) fn push(&mut self, text: &str) {
         let mut rest = text;
         while let Some(at) = rest.find('\n') {
@@ -96,6 +113,7 @@ impl Blocks {
         self.close();
         *self = Self {
             done: std::mem::take(&mut self.done),
+            title_width: self.title_width,
             ..Self::default()
         };
     }
@@ -113,6 +131,7 @@ impl Blocks {
     pub(super) fn let_go(&mut self, bytes: usize) -> bool {
         if self.kind.is_some() && bytes < self.open.len() {
             self.open.drain(..bytes);
+            self.continued = true;
             return true;
         }
         let rest = bytes.saturating_sub(self.open.len());
@@ -121,7 +140,7 @@ impl Blocks {
         }
         self.open.clear();
         self.tail.drain(..rest);
-        self.kind = Some(Kind::Text);
+        (self.kind, self.continued) = (Some(Kind::Text), true);
         true
     }
 
@@ -172,8 +191,15 @@ impl Blocks {
                 item_indent(line).is_some_and(|_| interrupts(line))
                     || is_heading(line)
                     || fence_of(line).is_some()
+                    || (is_underline(line) && !self.may_be_title())
             }
         }
+    }
+
+    /// Whether a line of signs makes a heading of what is open. Not of a text that is longer: its upper rows are done by then.
+    fn may_be_title(&self) -> bool {
+        let text = self.open.trim_end();
+        !self.continued && !text.contains('\n') && width(text) <= self.title_width
     }
 
     fn in_code(&self) -> bool {
@@ -256,7 +282,7 @@ impl Blocks {
 
     fn close(&mut self) {
         let text = std::mem::take(&mut self.open);
-        self.fence = None;
+        (self.fence, self.continued) = (None, false);
         match self.kind.take() {
             Some(kind @ (Kind::Text | Kind::Item)) => self.put(kind, &text),
             Some(_) => self.put(Kind::CodeEnd, ""),
@@ -289,6 +315,15 @@ fn is_heading(line: &str) -> bool {
     let line = line.trim_start();
     let signs = line.len() - line.trim_start_matches('#').len();
     (1..=6).contains(&signs) && line[signs..].starts_with([' ', '\t'])
+}
+
+/// A heading that is underlined has no more rows.
+const TITLE_ROWS: usize = 3;
+
+/// Whether it may underline a heading.
+fn is_underline(line: &str) -> bool {
+    let signs = line.trim();
+    !signs.is_empty() && (signs.bytes().all(|b| b == b'-') || signs.bytes().all(|b| b == b'='))
 }
 
 /// The number of an item has no more digits.

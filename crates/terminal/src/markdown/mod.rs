@@ -41,7 +41,7 @@ impl Markdown {
         Self {
             columns,
             theme,
-            blocks: Blocks::default(),
+            blocks: Blocks::new(columns),
             done: Vec::new(),
             frozen: 0,
             ends: Vec::new(),
@@ -55,6 +55,7 @@ impl Markdown {
     /// The terminal has another width now: what comes is broken for it.
     pub fn set_columns(&mut self, columns: usize) {
         self.columns = columns;
+        self.blocks.set_columns(columns);
     }
 
     /// Adds text; it must be free of control characters but for line ends and tabs.

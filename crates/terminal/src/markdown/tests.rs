@@ -116,6 +116,18 @@ fn where_looks_cannot_be_told_apart_marks_stay() {
 }
 
 #[test]
+fn a_line_of_signs_makes_a_heading_of_a_title_and_of_no_long_text() {
+    assert_eq!(at_once("A title\n---\ntext\n", 40), ["## A title", "", "text"]);
+    let long = "word ".repeat(60);
+    for (signs, row) in [("---", "─".repeat(40)), ("===", "===".to_owned())] {
+        let text = format!("{long}\n{signs}\n\ntext\n");
+        let rows = at_once(&text, 40);
+        assert!(rows[0].starts_with("word ") && rows.contains(&row), "{rows:?}");
+        assert_eq!(in_pieces(&text, 40, 3), rows);
+    }
+}
+
+#[test]
 fn any_pieces_come_to_the_same_rows() {
     for columns in [20, 40, 80] {
         let whole = at_once(SAMPLE, columns);
