@@ -163,6 +163,47 @@ async fn time_numbers_and_keys() {
 }
 
 #[tokio::test]
+async fn a_task_that_fails_and_that_nobody_awaits_is_told() {
+    check(&[
+        (
+            "ctx.async(function()
+               error('lost')
+             end)
+             ctx.invoke_async('t', {}):await()
+             local kept = ctx.async(function() error('kept') end)
+             local more = {ctx.async(error, 'one'), ctx.async(error, 'two')}
+             pcall(ctx.await_all, more)
+             ctx.async(ctx.http.get, 'https://denied')
+             ctx.sleep(0)
+             return pcall(kept.await, kept)",
+            json!(false),
+            &[
+                r#"invoke {"args":{},"tool":"t"}"#,
+                r#"sleep {"ms":0}"#,
+                r#"http {"method":"GET","url":"https://denied"}"#,
+                r#"any {"of":[2,3]}"#,
+                r#"log {"level":"warn","message":"the task begun at tool:3 failed, and nobody awaited it: tool:4: lost"}"#,
+                r#"log {"level":"warn","message":"the task begun at tool:10 failed, and nobody awaited it: denied: https://denied is not allowed"}"#,
+            ],
+        ),
+        (
+            "for i = 1, 200 do
+               pcall(function() ctx.async(error, 'heard'):await() end)
+             end
+             ctx.async(function() error('lost') end)
+             ctx.sleep(0)
+             return 1",
+            json!(1),
+            &[
+                r#"sleep {"ms":0}"#,
+                r#"log {"level":"warn","message":"the task begun at tool:6 failed, and nobody awaited it: tool:6: lost"}"#,
+            ],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
 async fn several_effects_at_once() {
     check(&[
         (
@@ -198,40 +239,6 @@ async fn several_effects_at_once() {
             "local ok, e = pcall(ctx.await_all, ctx.async(function() error({code = 7}) end)) return e.code",
             json!(7),
             &[],
-        ),
-        (
-            "ctx.async(function()
-               error('lost')
-             end)
-             ctx.invoke_async('t', {}):await()
-             local kept = ctx.async(function() error('kept') end)
-             local more = {ctx.async(error, 'one'), ctx.async(error, 'two')}
-             pcall(ctx.await_all, more)
-             ctx.async(ctx.http.get, 'https://denied')
-             ctx.sleep(0)
-             return pcall(kept.await, kept)",
-            json!(false),
-            &[
-                r#"invoke {"args":{},"tool":"t"}"#,
-                r#"sleep {"ms":0}"#,
-                r#"http {"method":"GET","url":"https://denied"}"#,
-                r#"any {"of":[2,3]}"#,
-                r#"log {"level":"warn","message":"the task begun at tool:3 failed, and nobody awaited it: tool:4: lost"}"#,
-                r#"log {"level":"warn","message":"the task begun at tool:10 failed, and nobody awaited it: denied: https://denied is not allowed"}"#,
-            ],
-        ),
-        (
-            "for i = 1, 200 do
-               pcall(function() ctx.async(error, 'heard'):await() end)
-             end
-             ctx.async(function() error('lost') end)
-             ctx.sleep(0)
-             return 1",
-            json!(1),
-            &[
-                r#"sleep {"ms":0}"#,
-                r#"log {"level":"warn","message":"the task begun at tool:6 failed, and nobody awaited it: tool:6: lost"}"#,
-            ],
         ),
         (
             "local co = coroutine.wrap(function() coroutine.yield(ctx.generate('m', 'in')) return 'end' end)
