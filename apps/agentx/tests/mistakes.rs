@@ -57,6 +57,22 @@ fn what_a_session_cannot_do_is_said() {
 }
 
 #[test]
+fn names_that_two_people_have_and_editors_that_nobody_named_are_said() {
+    let sandbox = Sandbox::new();
+    let id = session(&sandbox);
+    for n in ["A", "E"] {
+        let key = format!("ed25519:{}", n.repeat(43));
+        let ran = sandbox.run(&["identity", "trust", &key, "--name", "ada"]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+    }
+    let lines: &[&[&str]] = &[
+        &["sessions", "share", &id, "ada", "--as", "watch"],
+        &["config", "edit"],
+    ];
+    insta::assert_snapshot!("mistakes_of_names", all(&sandbox, lines));
+}
+
+#[test]
 fn what_tools_rules_and_settings_cannot_be_is_said() {
     let sandbox = Sandbox::new().env("EDITOR", "/nowhere/editor");
     let lines: &[&[&str]] = &[

@@ -20,14 +20,20 @@ fn answers() -> Vec<Vec<Part>> {
         vec![Part::Say("I look.".into()), run("echo never"), Part::Hold],
         vec![run("echo it runs; sleep 100")],
         vec![run("touch never")],
+        vec![Part::Refuse("529 Overloaded\r\nretry-after: 30", overloaded())],
+        vec![Part::Hold],
         vec![Part::Say("All is well.".into())],
     ]
+}
+
+fn overloaded() -> serde_json::Value {
+    json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } })
 }
 
 #[test]
 fn an_interrupt_in_each_phase() {
     in_every_width("an_interrupt_in_each_phase", |width| {
-        let rule = "rules:\n  - {effect: allow, tool: bash, argument: \"echo *\"}\n  - {effect: allow, tool: bash, argument: \"sleep *\"}\n";
+        let rule = "rules:\n  - {effect: allow, tool: bash, argument: \"echo *\"}\n  - {effect: allow, tool: bash, argument: \"sleep *\"}\ncondense: {keep: 1}\n";
         let world = World::configured(answers(), rule);
         let mut chat = Stage::chat(&world, &[], width);
         let mut shots = Shots::new(width);
@@ -40,13 +46,14 @@ fn an_interrupt_in_each_phase() {
             ("planning", "opal-1 asks for a tool"),
             ("running", "│ it runs"),
             ("asked", "allow? y once"),
+            ("trying again", "opal-1 failed and is asked again"),
         ];
         for (phase, sign) in phases {
             chat.say(&format!("while {phase}"));
             chat.wait_for_words(sign);
             if phase == "asked" {
                 chat.wait_for_question();
-            } else {
+            } else if width > 40 || phase != "trying again" {
                 chat.wait("how it is stopped", |terminal| {
                     terminal.screen().iter().any(|row| row.contains("Esc s"))
                 });
@@ -60,6 +67,11 @@ fn an_interrupt_in_each_phase() {
             });
             chat.wait_for_prompt();
         }
+        chat.say("/compact");
+        chat.wait_for_words("condensing what was said before");
+        shots.now("condensing", &chat);
+        chat.keys(ESC);
+        chat.wait_for_prompt();
         chat.say("and now?");
         chat.wait_for("All is well.");
         chat.wait_for_prompt();
