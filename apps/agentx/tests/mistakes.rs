@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Ran, Sandbox};
+use common::{Ran, Sandbox, squeezed};
 
 /// The session that everything here is asked of.
 fn session(sandbox: &Sandbox) -> String {
@@ -70,6 +70,24 @@ fn names_that_two_people_have_and_editors_that_nobody_named_are_said() {
         &["config", "edit"],
     ];
     insta::assert_snapshot!("mistakes_of_names", all(&sandbox, lines));
+}
+
+#[test]
+fn where_nobody_else_is_and_nothing_is_under_way_that_is_said() {
+    let sandbox = Sandbox::new();
+    let id = session(&sandbox);
+    let fork = sandbox.run(&["fork", &id, "--at", "2"]);
+    assert_eq!(fork.code, Some(0), "{fork}");
+    let list = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let ids = list.as_array().unwrap().iter();
+    let fork = ids
+        .filter_map(|row| row["session_id"].as_str())
+        .find(|other| *other != id);
+    let lines: &[&[&str]] = &[&["run", "--session", fork.unwrap()]];
+    insta::assert_snapshot!("mistakes_of_nothing_under_way", all(&sandbox, lines));
+    let chat = sandbox.run_with_input(&[], "/wheel give ada\n");
+    insta::assert_snapshot!("mistakes_of_being_alone", squeezed(&chat));
 }
 
 #[test]

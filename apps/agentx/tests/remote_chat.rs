@@ -64,6 +64,21 @@ fn a_question_is_answered_from_another_seat() {
 }
 
 #[test]
+fn a_word_that_fits_several_seats_gives_the_wheel_to_nobody() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    let mut others = [joined(&sandbox, &server), joined(&sandbox, &server)];
+    for other in &mut others {
+        other.keys("/who\r");
+        other.wait_for("WHO");
+    }
+    desk.keys("/wheel give own_\r");
+    desk.wait_for("\"own_\" fits several who are there");
+    desk.wait_for("give more letters of the name of the program");
+}
+
+#[test]
 fn one_drives_and_the_wheel_changes_hands() {
     let sandbox = Sandbox::new();
     let server = Serving::start(&sandbox);

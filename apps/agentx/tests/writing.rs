@@ -330,3 +330,16 @@ fn keys_are_told_apart_while_the_chat_has_the_terminal_and_no_longer() {
         "what a killed program left is gone, too"
     );
 }
+
+#[test]
+fn who_does_not_go_on_editing_is_told_that_nothing_was_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/editor", "#!/bin/sh\nprintf 'log: loud\\n' > \"$1\"\n");
+    let editor = format!("sh {}", sandbox.path("ws/editor").display());
+    let mut edit = Pty::start_with(&sandbox, &["config", "edit"], 100, 24, &[("EDITOR", &editor)]);
+    edit.wait_for("go on editing? y/n");
+    edit.keys("n\r");
+    edit.wait_for("error: the file was left as it was");
+    assert_eq!(edit.end(), Some(2));
+    assert!(!sandbox.path("home/.config/agentx/config.yaml").exists());
+}
