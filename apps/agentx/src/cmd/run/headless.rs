@@ -128,8 +128,7 @@ pub(crate) async fn with_session(
     let is_onward = prompt.is_none();
     let run_id = beginning::run(session, prompt, &before).await?;
     let mut headless = Headless::new(session.clone(), run_id, args, approver, console);
-    headless.is_onward = is_onward;
-    headless.shown_from = shown_from;
+    (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
     headless.cast = headless.cast.with_first(&before.config.name);
     headless.asked_before(&before, console).await?;
     let mut result = headless.follow(events, facts, ends, console).await?;
