@@ -5,18 +5,21 @@
 //! writes the arguments in a row, the lane reads them from there, and leaves the result in the same memory. When the caller has read it
 //! the memory is there for the next call of its thread.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::hint::black_box;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// A part of a value. Texts are in one row beside the parts.
+use crate::reader::Reader;
+
+/// A part of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
     Null,
     Bool(bool),
     Whole(i64),
     Number(f64),
-    /// A text of so many bytes.
+    /// A text of so many bytes, which follow.
     Text(usize),
     /// An array of so many values, which follow.
     List(usize),
@@ -29,34 +32,56 @@ pub(crate) enum Part {
     Named(usize),
 }
 
-/// A value in a row.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Flat {
-    parts: Vec<Part>,
-    text: String,
+/// How a part is written: its tag, and then what it holds, in as many bytes as it takes, the least first.
+pub(crate) mod tag {
+    pub(crate) const NULL: u8 = 0;
+    pub(crate) const FALSE: u8 = 1;
+    pub(crate) const TRUE: u8 = 2;
+    /// In eight bytes.
+    pub(crate) const WHOLE: u8 = 3;
+    pub(crate) const NUMBER: u8 = 4;
+    /// Up to 255, in one byte: most are.
+    pub(crate) const SMALL_WHOLE: u8 = 5;
+    pub(crate) const SMALL_NUMBER: u8 = 6;
+    /// With its length in eight bytes, or in one.
+    pub(crate) const TEXT: u8 = 7;
+    pub(crate) const SHORT_TEXT: u8 = 8;
+    /// With the count in eight bytes.
+    pub(crate) const LIST: u8 = 9;
+    pub(crate) const SORTED: u8 = 10;
+    pub(crate) const UNSORTED: u8 = 11;
+    pub(crate) const NAMED: u8 = 12;
 }
 
+/// A value in a row.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Flat(pub(crate) Vec<u8>);
+
 /// What most arguments and results need.
-const PARTS: usize = 32;
-const TEXT: usize = 128;
+const ROOM: usize = 256;
 /// Memory beyond this is not kept for what comes next.
 const KEPT: usize = 16 << 10;
 /// So many a thread keeps for its next calls, and none that is larger than this.
 const SPARE: usize = 64;
 const SPARE_SIZE: usize = 2 << 10;
+/// A line of a processor's cache.
+const LINE: usize = 64;
 
 thread_local! {
     static SPARES: RefCell<Vec<Flat>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Flat {
-    /// A value within depth and bytes, and how many bytes it has, about; the error says what it is not. What numbers it has are
-    /// those that a script sees.
-    pub(crate) fn of(value: &Value, depth: usize, bytes: usize) -> Result<(Self, usize), String> {
+    /// An empty one, without memory.
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// A value within depth and bytes; the error says what it is not. What numbers it has are those that a script sees.
+    pub(crate) fn of(value: &Value, depth: usize, bytes: usize) -> Result<Self, String> {
         let mut flat = Self::spare();
-        let mut left = bytes;
-        if flat.put(value, depth, &mut left) {
-            Ok((flat, bytes - left))
+        if flat.put(value, depth, &mut { bytes }) {
+            Ok(flat)
         } else {
             let most = crate::limits::Bytes(bytes);
             Err(format!("more than {most} of JSON, or nested deeper than {depth}"))
@@ -67,16 +92,15 @@ impl Flat {
     fn spare() -> Self {
         // A thread that ends has none any more.
         let spare = SPARES.try_with(|spares| spares.borrow_mut().pop());
-        spare.ok().flatten().unwrap_or_else(|| Self {
-            parts: Vec::with_capacity(PARTS),
-            text: String::with_capacity(TEXT),
-        })
+        spare
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| Self(Vec::with_capacity(ROOM)))
     }
 
-    /// Its value. The memory is kept where it is little.
-    pub(crate) fn into_value(mut self) -> Value {
-        let value = self.value();
-        if self.capacity() <= SPARE_SIZE {
+    /// Keeps its memory, where it is little, for what comes next on this thread.
+    pub(crate) fn spare_it(mut self) {
+        if self.0.capacity() <= SPARE_SIZE {
             self.clear();
             let _ = SPARES.try_with(|spares| {
                 let mut spares = spares.borrow_mut();
@@ -85,7 +109,15 @@ impl Flat {
                 }
             });
         }
-        value
+    }
+
+    /// Asks for its memory, where it is little. Another processor wrote it: all of it comes at once, where it would come piece by piece when it
+    /// is read.
+    pub(crate) fn fetch(&self) {
+        if self.0.len() <= SPARE_SIZE {
+            let each = self.0.iter().step_by(LINE);
+            black_box(each.fold(0, |all, byte| all ^ byte));
+        }
     }
 
     /// False where it does not fit.
@@ -120,44 +152,64 @@ impl Flat {
         true
     }
 
+    /// Writes a part; of a text only how long it is.
     pub(crate) fn push(&mut self, part: Part) {
-        self.parts.push(part);
+        match part {
+            Part::Null => self.0.push(tag::NULL),
+            Part::Bool(false) => self.0.push(tag::FALSE),
+            Part::Bool(true) => self.0.push(tag::TRUE),
+            Part::Whole(number) => match u8::try_from(number) {
+                Ok(small) => self.0.extend([tag::SMALL_WHOLE, small]),
+                Err(_) => self.wide(tag::WHOLE, number.to_le_bytes()),
+            },
+            Part::Number(number) => match small(number) {
+                Some(small) => self.0.extend([tag::SMALL_NUMBER, small]),
+                None => self.wide(tag::NUMBER, number.to_le_bytes()),
+            },
+            Part::Text(bytes) => match u8::try_from(bytes) {
+                Ok(bytes) => self.0.extend([tag::SHORT_TEXT, bytes]),
+                Err(_) => self.wide(tag::TEXT, wide(bytes)),
+            },
+            Part::List(count) => self.wide(tag::LIST, wide(count)),
+            Part::Placed { count, sorted: true } => self.wide(tag::SORTED, wide(count)),
+            Part::Placed { count, sorted: false } => self.wide(tag::UNSORTED, wide(count)),
+            Part::Named(count) => self.wide(tag::NAMED, wide(count)),
+        }
+    }
+
+    fn wide(&mut self, tag: u8, bytes: [u8; 8]) {
+        self.0.push(tag);
+        self.0.extend(bytes);
     }
 
     pub(crate) fn text(&mut self, text: &str) {
-        self.parts.push(Part::Text(text.len()));
-        self.text.push_str(text);
+        self.push(Part::Text(text.len()));
+        self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// A part that is known only when others have come after it.
+    /// A list, a table or an object that is known only when what is in it has come.
     pub(crate) fn later(&mut self) -> usize {
-        self.parts.push(Part::Null);
-        self.parts.len() - 1
+        let at = self.0.len();
+        self.push(Part::List(0));
+        at
     }
 
     /// What [`Flat::later`] left open.
     pub(crate) fn fill(&mut self, at: usize, part: Part) {
-        if let Some(open) = self.parts.get_mut(at) {
-            *open = part;
-        }
+        let end = self.0.len();
+        self.push(part);
+        let written = self.0.len() - end;
+        self.0.copy_within(end.., at);
+        self.0.truncate(end);
+        debug_assert_eq!(written, WIDE, "only what is counted is known later");
     }
 
     /// Empty, with its memory where that is little.
     pub(crate) fn clear(&mut self) {
-        if self.capacity() > KEPT {
+        if self.0.capacity() > KEPT {
             *self = Self::default();
         }
-        self.parts.clear();
-        self.text.clear();
-    }
-
-    fn capacity(&self) -> usize {
-        self.parts.capacity() * size_of::<Part>() + self.text.capacity()
-    }
-
-    /// About how much it takes as a value of a script.
-    pub(crate) fn size(&self) -> usize {
-        self.parts.len() * size_of::<Part>() + self.text.len()
+        self.0.clear();
     }
 
     /// The value. Objects that have no order are sorted by their names.
@@ -166,98 +218,50 @@ impl Flat {
     }
 }
 
-/// Reads a value part by part.
-pub(crate) struct Reader<'f> {
-    flat: &'f Flat,
-    at: Cell<usize>,
-    text_at: Cell<usize>,
+/// How many bytes a part takes that holds eight.
+const WIDE: usize = 9;
+
+fn wide(count: usize) -> [u8; 8] {
+    (count as u64).to_le_bytes()
 }
 
-impl<'f> Reader<'f> {
-    pub(crate) const fn new(flat: &'f Flat) -> Self {
-        Self {
-            flat,
-            at: Cell::new(0),
-            text_at: Cell::new(0),
+/// The number in one byte, if it is one of those; the zero below zero is not.
+fn small(number: f64) -> Option<u8> {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "what is cut off is missing below"
+    )]
+    let small = number as u8;
+    (f64::from(small).to_bits() == number.to_bits()).then_some(small)
+}
+
+/// A value that lies where its reader looks anyway, if it is small: to follow a pointer into what another processor wrote takes time.
+#[derive(Debug)]
+pub(crate) struct Near {
+    flat: Flat,
+    near: [u8; NEAR],
+}
+
+const NEAR: usize = 40;
+
+impl Near {
+    pub(crate) fn of(flat: Flat) -> Self {
+        let mut near = [0; NEAR];
+        if let Some(there) = near.get_mut(..flat.0.len()) {
+            there.copy_from_slice(&flat.0);
         }
+        Self { flat, near }
     }
 
-    /// The next part; nothing but nulls come after the last.
-    pub(crate) fn part(&self) -> Part {
-        let at = self.at.replace(self.at.get() + 1);
-        self.flat.parts.get(at).copied().unwrap_or(Part::Null)
+    pub(crate) fn value(&self) -> Value {
+        let bytes = self.near.get(..self.flat.0.len());
+        Reader::of(bytes.unwrap_or(&self.flat.0)).value()
     }
 
-    /// The text of the part that was read last, which has so many bytes.
-    pub(crate) fn text(&self, bytes: usize) -> &'f str {
-        let from = self.text_at.replace(self.text_at.get() + bytes);
-        self.flat.text.get(from..from + bytes).unwrap_or_default()
-    }
-
-    /// The name that comes next.
-    pub(crate) fn name(&self) -> &'f str {
-        match self.part() {
-            Part::Text(bytes) => self.text(bytes),
-            _ => "",
-        }
-    }
-
-    /// The position that comes next.
-    pub(crate) fn place(&self) -> i64 {
-        match self.part() {
-            Part::Whole(place) => place,
-            _ => 0,
-        }
-    }
-
-    /// What `read` makes of that which comes next. Where it makes nothing of it, nothing was read.
-    pub(crate) fn attempt<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
-        let (at, text_at) = (self.at.get(), self.text_at.get());
-        let made = read();
-        if made.is_none() {
-            self.at.set(at);
-            self.text_at.set(text_at);
-        }
-        made
-    }
-
-    fn value(&self) -> Value {
-        match self.part() {
-            Part::Null => Value::Null,
-            Part::Bool(flag) => Value::Bool(flag),
-            Part::Whole(number) => Value::from(number),
-            Part::Number(number) => Value::from(number),
-            Part::Text(bytes) => Value::String(self.text(bytes).to_owned()),
-            Part::List(count) => Value::Array((0..count).map(|_| self.value()).collect()),
-            Part::Placed { count, sorted } => Value::Array(self.placed(count, sorted)),
-            Part::Named(count) => Value::Object(self.named(count)),
-        }
-    }
-
-    fn placed(&self, count: usize, sorted: bool) -> Vec<Value> {
-        let items = (0..count).map(|_| (self.place(), self.value()));
-        if sorted {
-            return items.map(|(_, item)| item).collect();
-        }
-        let mut items: Vec<_> = items.collect();
-        items.sort_unstable_by_key(|(place, _)| *place);
-        items.into_iter().map(|(_, item)| item).collect()
-    }
-
-    fn named(&self, count: usize) -> Map<String, Value> {
-        let mut fields = Map::with_capacity(count);
-        let mut sorted = true;
-        let mut last = "";
-        for _ in 0..count {
-            let name = self.name();
-            sorted &= last <= name;
-            last = name;
-            fields.insert(name.to_owned(), self.value());
-        }
-        if !sorted {
-            fields.sort_keys();
-        }
-        fields
+    /// Keeps its memory for what comes next on this thread.
+    pub(crate) fn spare_it(self) {
+        self.flat.spare_it();
     }
 }
 
@@ -267,6 +271,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::reader::Reader;
 
     fn any_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
@@ -284,11 +289,34 @@ mod tests {
         })
     }
 
+    /// What a value counts as.
+    fn size(value: &Value) -> usize {
+        2 + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(size).sum(),
+            Value::Object(fields) => fields
+                .iter()
+                .map(|(name, item)| name.len() + 2 + size(item))
+                .sum(),
+            _ => 0,
+        }
+    }
+
+    /// What a value is on the other side, when its memory was kept.
+    fn crossed(flat: Result<Flat, String>) -> Result<Value, String> {
+        let near = Near::of(flat?);
+        let value = near.value();
+        near.spare_it();
+        Ok(value)
+    }
+
     proptest! {
         #[test]
         fn a_value_comes_back_as_it_was(value in any_value()) {
-            let (flat, bytes) = Flat::of(&value, 64, 1 << 20).map_err(TestCaseError::fail)?;
+            let flat = Flat::of(&value, 64, 1 << 20).map_err(TestCaseError::fail)?;
             prop_assert_eq!(flat.value(), value.clone());
+            prop_assert_eq!(Near::of(flat).value(), value.clone());
+            let bytes = size(&value);
             prop_assert!(Flat::of(&value, 64, bytes).is_ok());
             prop_assert!(Flat::of(&value, 64, bytes - 1).is_err());
         }
@@ -324,17 +352,42 @@ mod tests {
 
     #[test]
     fn memory_of_a_small_one_is_used_again_and_holds_nothing_of_it() {
-        let of = |value: Value| Flat::of(&value, 9, 1 << 20).map(|(flat, _)| flat);
+        let of = |value: Value| Flat::of(&value, 9, 1 << 20);
         let spares = || SPARES.with_borrow(Vec::len);
         let text = "x".repeat(SPARE_SIZE + 1);
         for (value, left) in [(json!({"a": [1.5, "b"]}), 1), (json!("c"), 1), (json!(text), 0)] {
-            assert_eq!(of(value.clone()).map(Flat::into_value), Ok(value));
+            assert_eq!(crossed(of(value.clone())), Ok(value));
             assert_eq!(spares(), left);
         }
         for flat in (0..SPARE + 9).map(|_| of(json!(2.5))).collect::<Vec<_>>() {
-            assert_eq!(flat.map(Flat::into_value), Ok(json!(2.5)));
+            assert_eq!(crossed(flat), Ok(json!(2.5)));
         }
         assert_eq!(spares(), SPARE);
+    }
+
+    #[test]
+    fn every_number_and_every_length_comes_back() {
+        let long = "x".repeat(256);
+        let floats = [0.0, -0.0, 1.0, 255.0, 256.0, -1.0, 0.5, 1e300];
+        let wholes = [0, 1, 255, 256, -1, i64::MAX, i64::MIN];
+        let mut flat = Flat::default();
+        floats.iter().for_each(|number| flat.push(Part::Number(*number)));
+        wholes.iter().for_each(|number| flat.push(Part::Whole(*number)));
+        ["", "x", &long[..255], &long]
+            .iter()
+            .for_each(|text| flat.text(text));
+        let from = Reader::new(&flat);
+        for number in floats {
+            assert!(matches!(from.part(), Part::Number(read) if read.to_bits() == number.to_bits()));
+        }
+        for number in wholes {
+            assert_eq!(from.part(), Part::Whole(number));
+        }
+        for length in [0, 1, 255, 256] {
+            assert_eq!(from.part(), Part::Text(length));
+            assert_eq!(from.text(length), &long[..length]);
+        }
+        assert_eq!(from.part(), Part::Null, "nothing is left");
     }
 
     #[test]

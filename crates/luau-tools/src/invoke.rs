@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{SemaphorePermit, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,7 @@ use crate::flat::Flat;
 use crate::host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
 use crate::lanes::Seat;
 use crate::limits::{Limit, Limits};
-use crate::line::{CANCELLED, Listener, Said, Start, TIMED_OUT, line};
+use crate::line::{CANCELLED, Listener, Said, Start, TIMED_OUT, give_up, line};
 use crate::looks::Looks;
 use crate::script::Script;
 
@@ -41,32 +41,34 @@ impl Script {
         cancel: CancellationToken,
     ) -> Result<Value, ScriptError> {
         let error = |reason| ScriptError::new(self.name(), reason);
-        let (flat, bytes) = Flat::of(&args, limits.json_depth, limits.json)
+        let flat = Flat::of(&args, limits.json_depth, limits.json)
             .map_err(|problem| error(Reason::Arguments(problem)))?;
         if limits.at_depth > limits.depth {
             return Err(error(Reason::Limit(Limit::Depth(limits.depth))));
         }
-        let end = Instant::now() + limits.wall.saturating_sub(limits.spent);
+        let left = limits.wall.saturating_sub(limits.spent);
         let wall = Limit::Wall(limits.wall);
         // With no time left it is not begun: it could be faster than the clock.
         if !limits.spent.is_zero() && limits.spent >= limits.wall {
             return Err(error(Reason::Limit(wall)));
         }
-        let _room = self.room(&cancel, end, &wall).await.map_err(error)?;
+        let _room = self.room(&cancel, left, &wall).await.map_err(error)?;
         let largest = (limits.json_depth, limits.json);
         let start = Start {
             id: next_run(),
             script: Arc::clone(&self.compiled),
-            bytes,
             limits,
         };
         let (speaker, listener) = line(start);
         let Some(seat) = self.lanes.start(speaker, flat) else {
             return Err(error(Reason::Lost("the lane has ended".to_owned())));
         };
+        // What can be done when the lane has it is not done before.
+        let end = Instant::now() + left;
         let mut looks = Looks::at(seat.spot());
         looks.begin(seat.runs());
         drop(args);
+        give_up();
         let mut invocation = Invocation {
             seat: Some(seat),
             listener,
@@ -91,20 +93,20 @@ impl Script {
     async fn room(
         &self,
         cancel: &CancellationToken,
-        end: Instant,
+        left: Duration,
         wall: &Limit,
-    ) -> Result<Option<OwnedSemaphorePermit>, Reason> {
+    ) -> Result<Option<SemaphorePermit<'_>>, Reason> {
         if cancel.is_cancelled() {
             return Err(Reason::Cancelled);
         }
-        if let Ok(room) = Arc::clone(&self.lanes.room).try_acquire_owned() {
+        if let Ok(room) = self.lanes.room.try_acquire() {
             return Ok(Some(room));
         }
         tokio::select! {
             // It is closed never.
-            room = Arc::clone(&self.lanes.room).acquire_owned() => Ok(room.ok()),
+            room = self.lanes.room.acquire() => Ok(room.ok()),
             () = cancel.cancelled() => Err(Reason::Cancelled),
-            () = tokio::time::sleep_until(end) => Err(Reason::Limit(wall.clone())),
+            () = tokio::time::sleep(left) => Err(Reason::Limit(wall.clone())),
         }
     }
 }
@@ -114,11 +116,12 @@ fn next_run() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-struct Invocation {
-    /// `None` once the run was told to stop.
-    seat: Option<Seat>,
+struct Invocation<'l> {
+    // Before `seat`: that the run shall stop is on its line before its lane is told.
     listener: Listener,
-    looks: Looks,
+    /// `None` once the run was told to stop.
+    seat: Option<Seat<'l>>,
+    looks: Looks<'l>,
     host: Arc<dyn Host>,
     /// How deep an outcome may be nested, and how many bytes it may have.
     largest: (usize, usize),
@@ -134,7 +137,7 @@ async fn done(doing: &mut Option<Doing>) -> Option<(u64, Outcome)> {
     doing.as_mut()?.next().await
 }
 
-impl Invocation {
+impl Invocation<'_> {
     /// Until the run ends; `None` when the lane is gone.
     async fn drive(&mut self) -> Option<Result<Value, ScriptError>> {
         loop {
@@ -146,7 +149,7 @@ impl Invocation {
                         if let Some(seat) = self.seat.take() {
                             seat.ended();
                         }
-                        return Some(result.map(Flat::into_value));
+                        return Some(result);
                     }
                 },
                 Some((step, outcome)) = done(&mut self.doing) => {
@@ -165,8 +168,7 @@ impl Invocation {
     fn fitting(&self, outcome: Outcome) -> Result<Flat, EffectError> {
         let (depth, bytes) = self.largest;
         let flat = Flat::of(&outcome?, depth, bytes);
-        flat.map(|(flat, _)| flat)
-            .map_err(|problem| EffectError::new("invalid", format!("the outcome is too large: {problem}")))
+        flat.map_err(|problem| EffectError::new("invalid", format!("the outcome is too large: {problem}")))
     }
 
     fn begin(&mut self, effect: Effect) {

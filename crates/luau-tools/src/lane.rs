@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hint;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
 use mlua::Table;
@@ -12,14 +12,16 @@ use mlua::Table;
 use crate::error::{Reason, ScriptError};
 use crate::flat::Flat;
 use crate::host::EffectError;
+use crate::inbox::Outlet;
 use crate::lanes::Told;
 use crate::limits::Limit;
-use crate::line::{Speaker, TIMED_OUT, Wakes};
+use crate::line::Speaker;
 use crate::looks::{Spot, several_processors};
 use crate::natives::{is_memory, text_of};
 use crate::run::Run;
 use crate::vm::{Ended, Progress, Vm};
 use crate::vms::Vms;
+use crate::wakes::Wakes;
 
 /// How long a run may take outcomes that are there already before others have their turn.
 const TURN: Duration = Duration::from_millis(4);
@@ -27,7 +29,7 @@ const TURN: Duration = Duration::from_millis(4);
 const LOOKS: Duration = Duration::from_micros(50);
 
 /// The body of a lane's thread. It ends when nobody can tell it anything any more.
-pub(crate) fn run(told: &Receiver<Told>, spot: Arc<Spot>) {
+pub(crate) fn run(told: &Outlet<Told>, spot: Arc<Spot>) {
     let mut lane = Lane::new(spot);
     loop {
         if lane.ready.is_empty() {
@@ -36,7 +38,7 @@ pub(crate) fn run(told: &Receiver<Told>, spot: Arc<Spot>) {
                 None => return,
             }
         }
-        while let Ok(told) = told.try_recv() {
+        while let Ok(told) = told.try_next() {
             lane.told(told);
             lane.wakes.if_due();
         }
@@ -48,15 +50,16 @@ pub(crate) fn run(told: &Receiver<Told>, spot: Arc<Spot>) {
 }
 
 /// What the lane is told next. Before it sleeps it makes VMs for the scripts that come.
-fn next(told: &Receiver<Told>, lane: &mut Lane) -> Option<Told> {
-    if let Ok(told) = told.try_recv() {
+fn next(told: &Outlet<Told>, lane: &mut Lane) -> Option<Told> {
+    if let Ok(told) = told.try_next() {
         return Some(told);
     }
     lane.wakes.now();
+    lane.vms.make_ready();
     let from = several_processors().then(Instant::now);
     loop {
         for _ in 0..32 {
-            match told.try_recv() {
+            match told.try_next() {
                 Ok(told) => return Some(told),
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => hint::spin_loop(),
@@ -66,7 +69,7 @@ fn next(told: &Receiver<Told>, lane: &mut Lane) -> Option<Told> {
             continue;
         }
         if !lane.vms.prepare() {
-            return told.recv().ok();
+            return told.next();
         }
     }
 }
@@ -114,17 +117,9 @@ impl Lane {
             }
             Told::Stop { run } => {
                 if let Some(mut instance) = self.runs.remove(&run) {
-                    let reason = match instance.run.line.stop() {
-                        TIMED_OUT => Reason::Limit(Limit::Wall(instance.run.limits().wall)),
-                        _ => Reason::Cancelled,
-                    };
-                    let mut error = ScriptError::new(instance.name(), reason);
-                    error.put(
-                        instance
-                            .table
-                            .as_ref()
-                            .and_then(|table| instance.vm.place(Some(table))),
-                    );
+                    let mut error = instance.run.stopped();
+                    let table = instance.table.as_ref();
+                    error.put(table.and_then(|table| instance.vm.place(Some(table))));
                     self.end(&mut instance, Err(error));
                 }
             }
@@ -135,7 +130,14 @@ impl Lane {
 
     fn start(&mut self, speaker: Speaker, flat: Flat) {
         let id = speaker.start().id;
+        flat.fetch();
         let run = Rc::new(Run::new(speaker, Rc::clone(&self.wakes)));
+        // That it shall stop can have been told before it came.
+        if run.line.stop() != 0 {
+            run.line.ended(Err(run.stopped()), &self.wakes);
+            return;
+        }
+
         let vm = match self.vms.take(run.script()) {
             Ok(vm) => vm,
             Err(error) => {
@@ -144,6 +146,7 @@ impl Lane {
                 return;
             }
         };
+
         let mut instance = Instance {
             run,
             vm,
@@ -184,10 +187,13 @@ impl Lane {
     fn end(&mut self, instance: &mut Instance, result: Result<(), ScriptError>) {
         let result = result.map(|()| std::mem::take(&mut instance.flat));
         instance.run.line.ended(result, &self.wakes);
+        self.wakes.it_is(Instant::now());
+
         // What can be done when it is said is not done before.
         instance.vm.let_go(&instance.run);
         instance.vm.tidy();
         self.vms.give_back(&instance.vm);
+        self.vms.ran(instance.run.script());
     }
 }
 

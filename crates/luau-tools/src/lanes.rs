@@ -3,13 +3,14 @@
 //! milliseconds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tokio::sync::Semaphore;
 
 use crate::flat::Flat;
 use crate::host::EffectError;
+use crate::inbox::{Inbox, inbox};
 use crate::lane;
 use crate::line::Speaker;
 use crate::looks::Spot;
@@ -22,11 +23,11 @@ const STACK: usize = 8 << 20;
 /// A pool of threads that run scripts.
 pub struct Lanes {
     lanes: Vec<Lane>,
-    pub(crate) room: Arc<Semaphore>,
+    pub(crate) room: Semaphore,
 }
 
 struct Lane {
-    inbox: mpsc::Sender<Told>,
+    inbox: Inbox<Told>,
     desk: Arc<Desk>,
 }
 
@@ -63,9 +64,8 @@ pub(crate) enum Told {
 }
 
 /// A run's way to its lane. Dropping it stops the run.
-pub(crate) struct Seat {
-    inbox: mpsc::Sender<Told>,
-    desk: Arc<Desk>,
+pub(crate) struct Seat<'l> {
+    lane: &'l Lane,
     run: u64,
     ended: bool,
 }
@@ -77,7 +77,7 @@ impl Lanes {
         let lanes = (0..threads.max(1)).filter_map(Lane::new).collect();
         Arc::new(Self {
             lanes,
-            room: Arc::new(Semaphore::new(MOST_RUNS)),
+            room: Semaphore::new(MOST_RUNS),
         })
     }
 
@@ -99,41 +99,39 @@ impl Lanes {
     }
 
     /// Puts a run on the lane that has the fewest.
-    pub(crate) fn start(&self, speaker: Speaker, args: Flat) -> Option<Seat> {
+    pub(crate) fn start(&self, speaker: Speaker, args: Flat) -> Option<Seat<'_>> {
         let lane = self
             .lanes
             .iter()
             .min_by_key(|lane| lane.desk.load.load(Ordering::Relaxed))?;
         lane.desk.load.fetch_add(1, Ordering::Relaxed);
         let seat = Seat {
-            inbox: lane.inbox.clone(),
-            desk: Arc::clone(&lane.desk),
+            lane,
             run: speaker.start().id,
             ended: false,
         };
-        lane.inbox.send(Told::Start(speaker, args)).ok()?;
-        Some(seat)
+        lane.inbox.tell(Told::Start(speaker, args)).then_some(seat)
     }
 
     /// A script is gone: no VM keeps it.
     pub(crate) fn forget(&self, owner: u64, script: u64) {
         for lane in &self.lanes {
             // A lane that ended has no VMs.
-            let _ = lane.inbox.send(Told::Forget { owner, script });
+            lane.inbox.tell(Told::Forget { owner, script });
         }
     }
 
     /// An owner is gone: its VMs are not kept.
     pub(crate) fn leave(&self, owner: u64) {
         for lane in &self.lanes {
-            let _ = lane.inbox.send(Told::Leave { owner });
+            lane.inbox.tell(Told::Leave { owner });
         }
     }
 }
 
 impl Lane {
     fn new(index: usize) -> Option<Self> {
-        let (inbox, told) = mpsc::channel();
+        let (inbox, told) = inbox();
         let desk = Arc::<Desk>::default();
         let spot = Arc::clone(&desk.spot);
         let thread = thread::Builder::new()
@@ -145,20 +143,20 @@ impl Lane {
     }
 }
 
-impl Seat {
+impl<'l> Seat<'l> {
     /// Where to look for what the lane says.
-    pub(crate) fn spot(&self) -> Arc<Spot> {
-        Arc::clone(&self.desk.spot)
+    pub(crate) fn spot(&self) -> &'l Spot {
+        &self.lane.desk.spot
     }
 
     /// How many runs are on the lane, this one included.
     pub(crate) fn runs(&self) -> usize {
-        self.desk.load.load(Ordering::Relaxed)
+        self.lane.desk.load.load(Ordering::Relaxed)
     }
 
     pub(crate) fn outcome(&self, step: u64, outcome: Result<Flat, EffectError>) {
         // A lane that is gone says so by closing the other way.
-        let _ = self.inbox.send(Told::Outcome {
+        self.lane.inbox.tell(Told::Outcome {
             run: self.run,
             step,
             outcome,
@@ -171,11 +169,11 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Seat<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            let _ = self.inbox.send(Told::Stop { run: self.run });
+            self.lane.inbox.tell(Told::Stop { run: self.run });
         }
-        self.desk.load.fetch_sub(1, Ordering::Relaxed);
+        self.lane.desk.load.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -4,7 +4,9 @@
 
 mod error;
 mod flat;
+mod hatch;
 mod host;
+mod inbox;
 mod invoke;
 mod lane;
 mod lanes;
@@ -18,13 +20,16 @@ mod owner;
 mod prelude;
 mod prepared;
 mod random;
+mod reader;
 mod run;
 mod script;
 mod shared;
+mod stack;
 mod time;
 mod value;
 mod vm;
 mod vms;
+mod wakes;
 
 pub use error::{Reason, ScriptError, ScriptMistake};
 pub use host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};

@@ -1,25 +1,27 @@
 //! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether it shall stop. One
 //! allocation for all of it, for a run may last a few microseconds.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::error::ScriptError;
-use crate::flat::Flat;
+use crate::flat::{Flat, Near};
 use crate::host::Effect;
 use crate::limits::Limits;
-use crate::looks::{Look, Looks, Spot};
+use crate::looks::{Look, Looks};
 use crate::script::Compiled;
+use crate::wakes::Wakes;
 
 /// What a lane says of a run. It is bounded by `Limits::pending` and `Limits::effects`.
 pub(crate) enum Said {
     Began(Effect),
-    Ended(Result<Flat, ScriptError>),
+    Ended(Result<Value, ScriptError>),
 }
 
 /// Why a run is stopped from outside; zero means that it is not.
@@ -31,25 +33,29 @@ pub(crate) const TIMED_OUT: u8 = 2;
 pub(crate) struct Start {
     pub(crate) id: u64,
     pub(crate) script: Arc<Compiled>,
-    /// How large the arguments are.
-    pub(crate) bytes: usize,
     pub(crate) limits: Limits,
 }
 
+/// In this order: what one thread looks at all the time is far from what the other writes.
+#[repr(C)]
 struct Line {
     start: Start,
     stop: AtomicU8,
-    /// Something was said that nobody heard yet.
+    _far: Far,
+    /// The last that is said; of a lane that is gone: nothing.
+    last: OnceLock<Option<Result<Near, Box<ScriptError>>>>,
+    /// Effects have begun of which nobody heard yet.
     news: AtomicBool,
+    _off: Far,
     words: Mutex<Words>,
 }
+
+/// As much as a line of a processor's cache has.
+struct Far(#[expect(dead_code, reason = "it keeps others apart")] [u8; 64]);
 
 #[derive(Default)]
 struct Words {
     began: VecDeque<Effect>,
-    ended: Option<Result<Flat, ScriptError>>,
-    /// Nobody will say anything more.
-    over: bool,
     listener: Option<Waker>,
 }
 
@@ -59,16 +65,10 @@ impl Line {
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says something. Who listens is to be woken.
-    fn say(&self, change: impl FnOnce(&mut Words)) -> Option<Waker> {
-        let listener = {
-            let mut words = self.words();
-            change(&mut words);
-            words.listener.take()
-        };
-        // Afterwards: who looks does not meet the lock.
-        self.news.store(true, Ordering::Release);
-        listener
+    /// Says the last, and gives whom to wake. Who looks has it without the lock.
+    fn over(&self, last: Option<Result<Near, Box<ScriptError>>>) -> Option<Waker> {
+        let _ = self.last.set(last);
+        self.words().listener.take()
     }
 }
 
@@ -77,14 +77,23 @@ pub(crate) fn line(start: Start) -> (Speaker, Listener) {
     let line = Arc::new(Line {
         start,
         stop: AtomicU8::new(0),
+        _far: Far([0; 64]),
+        last: OnceLock::new(),
         news: AtomicBool::new(false),
+        _off: Far([0; 64]),
         words: Mutex::default(),
     });
     let speaker = Speaker {
         line: Arc::clone(&line),
         over: Cell::new(false),
     };
-    (speaker, Listener(line))
+    (
+        speaker,
+        Listener {
+            line: Some(line),
+            over: false,
+        },
+    )
 }
 
 /// The lane's end.
@@ -100,16 +109,20 @@ impl Speaker {
     }
 
     pub(crate) fn began(&self, effect: Effect, wakes: &Wakes) {
-        wakes.later(self.line.say(|words| words.began.push_back(effect)));
+        let listener = {
+            let mut words = self.line.words();
+            words.began.push_back(effect);
+            words.listener.take()
+        };
+        // Afterwards: who looks does not meet the lock.
+        self.line.news.store(true, Ordering::Release);
+        wakes.later(listener);
     }
 
     /// The last that is said.
     pub(crate) fn ended(&self, result: Result<Flat, ScriptError>, wakes: &Wakes) {
         self.over.set(true);
-        wakes.later(self.line.say(|words| {
-            words.ended = Some(result);
-            words.over = true;
-        }));
+        wakes.later(self.line.over(Some(result.map(Near::of).map_err(Box::new))));
     }
 
     /// Why the run shall stop, or zero.
@@ -121,105 +134,68 @@ impl Speaker {
 impl Drop for Speaker {
     fn drop(&mut self) {
         if !self.over.get()
-            && let Some(listener) = self.line.say(|words| words.over = true)
+            && let Some(listener) = self.line.over(None)
         {
             listener.wake();
         }
     }
 }
 
-/// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once for several: when the
-/// lane has nothing more to do, or the first of them has waited a moment.
-pub(crate) struct Wakes {
-    /// The lane's: those who look see there that it goes on.
-    spot: Arc<Spot>,
-    all: RefCell<Vec<Waker>>,
-    since: Cell<Option<Instant>>,
-    /// When it was last asked what time it is: whoever computes asks often, and to ask takes time.
-    lately: Cell<Instant>,
-}
-
-impl Wakes {
-    pub(crate) fn of(spot: Arc<Spot>) -> Self {
-        Self {
-            spot,
-            all: RefCell::default(),
-            since: Cell::default(),
-            lately: Cell::new(Instant::now()),
-        }
-    }
-}
-
-/// How long somebody may wait to be woken while the lane does other things.
-const MOMENT: Duration = Duration::from_micros(30);
-/// How many may wait to be woken.
-const SEVERAL: usize = 16;
-
-impl Wakes {
-    fn later(&self, listener: Option<Waker>) {
-        self.spot.said();
-        let Some(listener) = listener else { return };
-        let mut all = self.all.borrow_mut();
-        if all.is_empty() {
-            self.since.set(Some(self.lately.get()));
-        }
-        all.push(listener);
-    }
-
-    pub(crate) fn it_is(&self, now: Instant) {
-        self.lately.set(now);
-    }
-
-    /// What time it was when a script began or ended to compute, or came by a safepoint.
-    pub(crate) fn lately(&self) -> Instant {
-        self.lately.get()
-    }
-
-    /// Wakes them if the first has waited a moment, or they are several.
-    pub(crate) fn if_due(&self) {
-        let Some(since) = self.since.get() else { return };
-        if self.all.borrow().len() >= SEVERAL || self.lately.get().duration_since(since) >= MOMENT {
-            self.now();
-        }
-    }
-
-    /// Wakes them all.
-    pub(crate) fn now(&self) {
-        if self.since.take().is_none() {
-            return;
-        }
-        let mut all = self.all.take();
-        self.spot.wake(&mut all);
-        // Its room is used again.
-        self.all.replace(all);
-    }
-}
-
 /// The end of the future that awaits the run. A script whose invocation is dropped while it computes sees it at its next safepoint.
-pub(crate) struct Listener(Arc<Line>);
+pub(crate) struct Listener {
+    /// `None` while it is dropped.
+    line: Option<Arc<Line>>,
+    /// It has heard the last.
+    over: bool,
+}
+
+thread_local! {
+    /// The line that was left last on this thread. The lane leaves it at about the same time: who leaves second waits for what the first
+    /// wrote, and so it is given up when there is time.
+    static LEFT: Cell<Option<Arc<Line>>> = const { Cell::new(None) };
+}
+
+/// Gives up what was left on this thread. Its memory is there for what comes next.
+pub(crate) fn give_up() {
+    let Ok(Some(mut line)) = LEFT.try_with(Cell::take) else {
+        return;
+    };
+    if let Some(line) = Arc::get_mut(&mut line)
+        && let Some(Some(Ok(flat))) = line.last.take()
+    {
+        flat.spare_it();
+    }
+}
 
 impl Listener {
     /// The next that is said; `None` when the lane is gone.
-    pub(crate) async fn hear(&self, looks: &mut Looks) -> Option<Said> {
+    pub(crate) async fn hear(&mut self, looks: &mut Looks<'_>) -> Option<Said> {
         poll_fn(|context| {
-            match looks.look(&self.0.news) {
-                Look::Seen | Look::Over => {}
-                Look::Again => {
-                    context.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
+            let Some(line) = self.line.as_deref() else {
+                return Poll::Ready(None);
+            };
+            let heard = || line.last.get().is_some() || line.news.load(Ordering::Acquire);
+            if looks.look(heard) == Look::Again {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
             }
-            let mut words = self.0.words();
+            // What had begun before the last was told before it.
+            if let Some(last) = line.last.get()
+                && !line.news.load(Ordering::Acquire)
+            {
+                self.over = true;
+                return Poll::Ready(ended(last));
+            }
+            let mut words = line.words();
             if let Some(effect) = words.began.pop_front() {
                 return Poll::Ready(Some(Said::Began(effect)));
             }
-            if let Some(result) = words.ended.take() {
-                return Poll::Ready(Some(Said::Ended(result)));
+            line.news.store(false, Ordering::Relaxed);
+            // It may have come since, and whoever says it afterwards finds a listener.
+            if let Some(last) = line.last.get() {
+                self.over = true;
+                return Poll::Ready(ended(last));
             }
-            if words.over {
-                return Poll::Ready(None);
-            }
-            self.0.news.store(false, Ordering::Relaxed);
             match &mut words.listener {
                 Some(listener) => listener.clone_from(context.waker()),
                 none => *none = Some(context.waker().clone()),
@@ -230,16 +206,32 @@ impl Listener {
     }
 
     pub(crate) fn stop(&self, why: u8) {
-        self.0.stop.store(why, Ordering::Relaxed);
+        if let Some(line) = &self.line {
+            line.stop.store(why, Ordering::Relaxed);
+        }
     }
+}
+
+/// The last that was said, for whoever asked for it.
+fn ended(last: &Option<Result<Near, Box<ScriptError>>>) -> Option<Said> {
+    let result = last.as_ref()?.as_ref();
+    Some(Said::Ended(
+        result.map(Near::value).map_err(|error| (**error).clone()),
+    ))
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let _ = self
-            .0
-            .stop
-            .compare_exchange(0, CANCELLED, Ordering::Relaxed, Ordering::Relaxed);
+        let Some(line) = self.line.take() else { return };
+        if self.over {
+            give_up();
+            // A thread that ends keeps nothing.
+            let _ = LEFT.try_with(|left| left.set(Some(line)));
+        } else {
+            let _ = line
+                .stop
+                .compare_exchange(0, CANCELLED, Ordering::Relaxed, Ordering::Relaxed);
+        }
     }
 }
 
@@ -249,28 +241,24 @@ mod tests {
     use std::task::{Context, Wake};
 
     use futures_util::FutureExt;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::host::EffectKind;
+    use crate::looks::Spot;
 
     fn new_line() -> (Speaker, Listener) {
         let compiled = crate::Script::compile("line", "return 1", crate::Libraries::new());
         let start = Start {
             id: 0,
             script: compiled.map(|script| script.compiled).ok().unwrap(),
-            bytes: 2,
             limits: Limits::default(),
         };
         line(start)
     }
 
     fn flat(value: Value) -> Flat {
-        Flat::of(&value, 9, 99).map_or_else(|_| Flat::default(), |(flat, _)| flat)
-    }
-
-    fn no_looks() -> Looks {
-        Looks::at(Arc::default())
+        Flat::of(&value, 9, 99).unwrap_or_default()
     }
 
     struct Counts(AtomicUsize);
@@ -283,15 +271,16 @@ mod tests {
 
     #[test]
     fn effects_come_before_the_end_and_a_listener_is_woken_by_the_last_who_may() {
-        let (speaker, listener) = new_line();
+        let (speaker, mut listener) = new_line();
         let (wakes, counts) = (Wakes::of(Arc::default()), Arc::new(Counts(AtomicUsize::new(0))));
         let waker = Waker::from(Arc::clone(&counts));
         let woken = || counts.0.load(Ordering::Relaxed);
         let mut context = Context::from_waker(&waker);
-        let (mut looks, mut others) = (no_looks(), no_looks());
+        let spot = Spot::default();
+        let (mut looks, mut others) = (Looks::at(&spot), Looks::at(&spot));
 
-        let mut hears = Box::pin(listener.hear(&mut looks));
-        assert!(hears.poll_unpin(&mut context).is_pending());
+        let heard = listener.hear(&mut looks).poll_unpin_boxed(&mut context);
+        assert!(heard.is_pending());
         let effect = Effect {
             step: 1,
             kind: EffectKind::Now,
@@ -303,14 +292,14 @@ mod tests {
         wakes.now();
         assert_eq!(woken(), 1);
 
-        let first = hears.poll_unpin(&mut context);
+        let first = listener.hear(&mut looks).poll_unpin_boxed(&mut context);
         assert!(matches!(first, Poll::Ready(Some(Said::Began(heard))) if heard == effect));
         let second = listener.hear(&mut others).poll_unpin_boxed(&mut context);
-        assert!(matches!(second, Poll::Ready(Some(Said::Ended(Ok(value)))) if value == flat(json!(7))));
+        assert!(matches!(second, Poll::Ready(Some(Said::Ended(Ok(value)))) if value == json!(7.0)));
         drop(speaker);
         assert_eq!(woken(), 1, "who has heard the end is told nothing more");
 
-        let (speaker, listener) = new_line();
+        let (speaker, mut listener) = new_line();
         assert!(
             listener
                 .hear(&mut others)

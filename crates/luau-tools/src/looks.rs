@@ -7,7 +7,7 @@
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -123,8 +123,10 @@ fn bump(count: &AtomicU32) {
 }
 
 /// One who looks, or may.
-pub(crate) struct Looks {
-    spot: Arc<Spot>,
+pub(crate) struct Looks<'l> {
+    spot: &'l Spot,
+    looks: bool,
+    /// Until when, once it has looked for long enough to ask what time it is.
     until: Option<Instant>,
     /// However much the lane says to others.
     end: Option<Instant>,
@@ -157,10 +159,11 @@ pub(crate) enum Look {
     Over,
 }
 
-impl Looks {
-    pub(crate) const fn at(spot: Arc<Spot>) -> Self {
+impl<'l> Looks<'l> {
+    pub(crate) const fn at(spot: &'l Spot) -> Self {
         Self {
             spot,
+            looks: false,
             until: None,
             end: None,
             said: 0,
@@ -171,28 +174,27 @@ impl Looks {
     /// The lane was told something, and has so many runs. Where others come at the same time as this one, they are begun before it looks:
     /// one who looks holds them up, and the lane would have one run at a time. That they come is seen when some have begun.
     pub(crate) fn begin(&mut self, runs: usize) {
-        if self.until.is_some() || self.spot.take() {
+        if self.looks || self.spot.take() {
+            self.looks = true;
             self.lets_by |= runs > 1 || self.spot.now_and_then();
-            let now = Instant::now();
-            self.until = Some(now + LOOKS);
-            self.end = Some(now + LONGEST);
+            (self.until, self.end) = (None, None);
             self.said = self.spot.lane.0.said.load(Ordering::Relaxed);
         }
     }
 
     /// Looks whether there is news.
-    pub(crate) fn look(&mut self, news: &AtomicBool) -> Look {
-        let Some(mut until) = self.until else {
+    pub(crate) fn look(&mut self, heard: impl Fn() -> bool) -> Look {
+        if !self.looks {
             return Look::Over;
-        };
+        }
         // Those that were woken have gone on by now, what they began has not.
-        if std::mem::take(&mut self.lets_by) && !news.load(Ordering::Acquire) {
+        if std::mem::take(&mut self.lets_by) && !heard() {
             return Look::Again;
         }
         let mut turn = None;
         loop {
             for _ in 0..16 {
-                if news.load(Ordering::Acquire) {
+                if heard() {
                     self.leave(true);
                     return Look::Seen;
                 }
@@ -202,10 +204,10 @@ impl Looks {
             let said = lane.said.load(Ordering::Relaxed);
             if said != self.said {
                 self.said = said;
-                until = now + LOOKS;
-                self.until = Some(until);
+                self.until = None;
             }
-            if now >= until || self.end.is_none_or(|end| now >= end) {
+            let until = *self.until.get_or_insert(now + LOOKS);
+            if now >= until || now >= *self.end.get_or_insert(now + LONGEST) {
                 self.leave(false);
                 return Look::Over;
             }
@@ -221,13 +223,13 @@ impl Looks {
     }
 
     fn leave(&mut self, seen: bool) {
-        if self.until.take().is_some() {
+        if std::mem::take(&mut self.looks) {
             self.spot.leave(seen);
         }
     }
 }
 
-impl Drop for Looks {
+impl Drop for Looks<'_> {
     fn drop(&mut self) {
         self.leave(false);
     }
@@ -241,37 +243,35 @@ pub(crate) fn several_processors() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
     fn one_looks_at_a_lane_at_a_time_and_less_often_where_it_is_for_nothing() {
-        let (spot, news, nothing) = (
-            Arc::<Spot>::default(),
-            AtomicBool::new(true),
-            AtomicBool::new(false),
-        );
-        let (mut first, mut second) = (Looks::at(Arc::clone(&spot)), Looks::at(spot));
-        let begins = |looks: &mut Looks| {
+        let (spot, news, nothing) = (Spot::default(), || true, || false);
+        let (mut first, mut second) = (Looks::at(&spot), Looks::at(&spot));
+        let begins = |looks: &mut Looks<'_>| {
             looks.begin(1);
-            looks.until.is_some()
+            looks.looks
         };
         if !several_processors() {
             assert!(!begins(&mut first));
             return;
         }
         assert!(begins(&mut first) && !begins(&mut second));
-        assert_eq!(second.look(&news), Look::Over, "it does not look at all");
-        assert_eq!(first.look(&news), Look::Seen);
+        assert_eq!(second.look(news), Look::Over, "it does not look at all");
+        assert_eq!(first.look(news), Look::Seen);
         assert!(begins(&mut second));
-        second.until = second.until.map(|_| Instant::now());
-        assert_eq!(second.look(&nothing), Look::Over, "its time is over");
+        second.until = Some(Instant::now());
+        assert_eq!(second.look(nothing), Look::Over, "its time is over");
         let tries: Vec<bool> = (0..4).map(|_| begins(&mut first)).collect();
         assert_eq!(
             tries.iter().filter(|looks| !**looks).count(),
             1,
             "every second time: {tries:?}"
         );
-        assert_eq!(first.look(&news), Look::Seen);
+        assert_eq!(first.look(news), Look::Seen);
         assert!(begins(&mut second), "each time again");
     }
 
@@ -286,24 +286,24 @@ mod tests {
 
     #[test]
     fn who_looks_wakes_others_and_lets_them_by_and_nobody_is_forgotten() {
-        let (spot, nothing) = (Arc::<Spot>::default(), AtomicBool::new(false));
+        let (spot, nothing) = (Spot::default(), || false);
         let counts = Arc::new(Counts(AtomicU32::new(0)));
         let woken = || counts.0.load(Ordering::Relaxed);
         let wake = || spot.wake(&mut vec![Waker::from(Arc::clone(&counts))]);
         wake();
         assert_eq!(woken(), 1, "nobody looks: the lane wakes");
-        let mut looks = Looks::at(Arc::clone(&spot));
+        let mut looks = Looks::at(&spot);
         looks.begin(1);
         if !several_processors() {
             return;
         }
         wake();
         assert_eq!(woken(), 1, "that is for the one who looks");
-        looks.end = looks.end.map(|end| end + Duration::from_secs(60));
+        looks.end = Some(Instant::now() + Duration::from_secs(60));
         looks.until = looks.end;
-        assert_eq!((looks.look(&nothing), woken()), (Look::Again, 2));
+        assert_eq!((looks.look(nothing), woken()), (Look::Again, 2));
         assert!(looks.lets_by, "they were woken, and then begin something");
-        assert_eq!(looks.look(&nothing), Look::Again);
+        assert_eq!(looks.look(nothing), Look::Again);
         assert!(!looks.lets_by);
         wake();
         drop(looks);
@@ -312,9 +312,9 @@ mod tests {
 
     #[test]
     fn who_begins_with_others_lets_them_begin() {
-        let spot = Arc::<Spot>::default();
+        let spot = Spot::default();
         let lets_by = |runs: usize| {
-            let mut looks = Looks::at(Arc::clone(&spot));
+            let mut looks = Looks::at(&spot);
             looks.begin(runs);
             looks.lets_by
         };

@@ -87,20 +87,16 @@ impl Vm {
         self.lua.used_memory().saturating_sub(self.memory.base.get())
     }
 
-    /// Does something on behalf of a run: on its time, and from when it says so with what is left of its memory.
-    pub(crate) fn with<T>(
-        &self,
-        run: &Rc<Run>,
-        work: impl FnOnce(&dyn Fn() -> mlua::Result<()>) -> mlua::Result<T>,
-    ) -> mlua::Result<T> {
+    /// Does something on behalf of a run: with what is left of its memory, and on its time, which ends with [`Run::leave`].
+    pub(crate) fn with<T>(&self, run: &Rc<Run>, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
         let before = self.lua.used_memory();
         let charged = run.charged.get().min(self.over_base());
         let left = run.limits().memory.saturating_sub(charged);
         *self.shared.current.borrow_mut() = Some(Rc::clone(run));
         self.hold_collector(left, before);
         run.enter();
-        let done = work(&|| self.lua.set_memory_limit(before + left).map(drop));
-        run.leave();
+        self.lua.set_memory_limit(before + left)?;
+        let done = work();
         *self.shared.current.borrow_mut() = None;
         self.lua.set_memory_limit(0)?;
         let after = self.lua.used_memory();

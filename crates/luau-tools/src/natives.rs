@@ -10,11 +10,14 @@ use crate::host::EffectKind;
 use crate::limits::Limit;
 use crate::random::Random;
 use crate::shared::Shared;
-use crate::value::Nulls;
+use crate::stack;
 
 /// The table `native`.
-pub(crate) fn table(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Table> {
+pub(crate) fn table(lua: &Lua, shared: &Rc<Shared>, env_meta: &Table) -> mlua::Result<Table> {
     let native = lua.create_table()?;
+    native.raw_set("takes", shared.takes.get())?;
+    native.raw_set("gives", shared.gives.get())?;
+    native.raw_set("fresh", stack::fresh(lua, env_meta)?)?;
     native.raw_set("null", Luau::NULL)?;
     let kinds = lua.create_table()?;
     for (index, kind) in EffectKind::ALL.iter().enumerate() {
@@ -149,15 +152,12 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
     })?;
     to.add(
         "json_decode",
-        |lua, shared, (text, keep): (mlua::LuaString, bool)| {
-            let nulls = if keep { Nulls::Kept } else { Nulls::Absent };
-            match shared.decode(&text) {
-                Ok(value) => Ok((true, shared.luau(lua, &value, nulls)?)),
-                Err(problem) => Ok((false, Luau::String(lua.create_string(problem)?))),
-            }
+        |lua, shared, (text, keep): (mlua::LuaString, bool)| match shared.decode(&text) {
+            Ok(value) => Ok((true, shared.luau(value, keep)?)),
+            Err(problem) => Ok((false, Luau::String(lua.create_string(problem)?))),
         },
     )?;
-    to.add("decode_whole", |lua, shared, text: mlua::LuaString| {
+    to.add("decode_whole", |_, shared, text: mlua::LuaString| {
         let begins = text
             .as_bytes()
             .iter()
@@ -167,7 +167,7 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
             return Ok(Luau::String(text));
         }
         match shared.decode(&text) {
-            Ok(value) => shared.luau(lua, &value, Nulls::Absent),
+            Ok(value) => shared.luau(value, false),
             Err(_) => Ok(Luau::String(text)),
         }
     })?;

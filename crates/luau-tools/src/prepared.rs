@@ -11,12 +11,12 @@ use mlua::{Lua, LuaOptions, StdLib, Table, Value as Luau};
 use crate::natives;
 use crate::prelude::{self, Part};
 use crate::shared::Shared;
+use crate::stack;
 
 /// A VM without a script.
 pub(crate) struct Prepared {
     // Before `lua`: what refers to values of the VM goes first.
     pub(crate) inner: Table,
-    pub(crate) env_meta: Table,
     native: Table,
     base: Table,
     pub(crate) shared: Rc<Shared>,
@@ -39,26 +39,29 @@ impl Prepared {
         lua.gc_stop();
         let shared = Rc::<Shared>::default();
         let array = marker(&lua, "array")?;
+        let env_meta = marker(&lua, "globals")?;
+        let (takes, gives) = (stack::takes(&lua, &array)?, stack::gives(&lua, &array)?);
+        shared.takes.get_or_init(|| takes);
+        shared.gives.get_or_init(|| gives);
         shared.array.get_or_init(|| array);
         let inner = lua.create_table()?;
-        let native = natives::table(&lua, &shared)?;
+        let native = natives::table(&lua, &shared, &env_meta)?;
         for part in prelude::parts() {
             add(&lua, part, &native, &inner)?;
         }
         let base = lua.globals();
         base.raw_set("require", inner.raw_get::<Luau>("require")?)?;
         lua.sandbox(true)?;
-        let env_meta = marker(&lua, "globals")?;
         env_meta.set_readonly(false);
         env_meta.raw_set("__index", &base)?;
         env_meta.set_readonly(true);
         let watch = Rc::clone(&shared);
         lua.set_interrupt(move |lua| watch.interrupt(lua));
+        stack::thin_out_safepoints(&lua)?;
         lua.gc_restart();
         lua.gc_collect()?;
         Ok(Self {
             inner,
-            env_meta,
             native,
             base,
             shared,

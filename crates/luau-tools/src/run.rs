@@ -8,21 +8,23 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
-use crate::error::{Place, Reason};
+use crate::error::{Place, Reason, ScriptError};
+use crate::hatch;
 use crate::host::{Effect, EffectKind};
 use crate::limits::{Limit, Limits};
-use crate::line::{Speaker, TIMED_OUT, Wakes};
+use crate::line::{Speaker, TIMED_OUT};
 use crate::random::Random;
 use crate::script::Compiled;
+use crate::wakes::Wakes;
 
 /// How long a script may compute before others have their turn.
 const SLICE: Duration = Duration::from_millis(4);
-/// The clock is read once in so many interrupts.
-const CLOCK_EVERY: u32 = 8;
 
 /// One run.
 pub(crate) struct Run {
     pub(crate) line: Speaker,
+    /// Its own copy: what the caller wrote is in the cache of another processor.
+    limits: Limits,
     /// The lane's.
     pub(crate) wakes: Rc<Wakes>,
     /// The limit that was hit; nothing of the script runs after it.
@@ -48,7 +50,6 @@ pub(crate) struct State {
 }
 
 struct Watch {
-    ticks: Cell<u32>,
     slice_from: Cell<Instant>,
     yield_at: Cell<Instant>,
     used: Cell<Duration>,
@@ -68,6 +69,7 @@ impl Run {
         // It is told the time when its script begins to compute.
         let now = wakes.lately();
         Self {
+            limits: line.start().limits.clone(),
             line,
             wakes,
             tripped: RefCell::new(None),
@@ -78,7 +80,6 @@ impl Run {
             charged: Cell::new(0),
             grown: Cell::new(0),
             watch: Watch {
-                ticks: Cell::new(0),
                 slice_from: Cell::new(now),
                 yield_at: Cell::new(now),
                 used: Cell::new(Duration::ZERO),
@@ -88,7 +89,7 @@ impl Run {
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.line.start().limits
+        &self.limits
     }
 
     pub(crate) fn script(&self) -> &Arc<Compiled> {
@@ -97,7 +98,11 @@ impl Run {
 
     /// The script begins to compute.
     pub(crate) fn enter(&self) {
+        hatch::within(self.limits());
         let now = Instant::now();
+        if !self.is_tripped() {
+            hatch::pass(now);
+        }
         self.watch.slice_from.set(now);
         self.watch.yield_at.set(now + SLICE);
         self.wakes.it_is(now);
@@ -119,7 +124,17 @@ impl Run {
     /// Stops the script for good.
     pub(crate) fn trip(&self, reason: Reason) -> mlua::Error {
         self.tripped.borrow_mut().get_or_insert(reason);
+        hatch::stop();
         stopped()
+    }
+
+    /// Why it ends that was stopped from outside.
+    pub(crate) fn stopped(&self) -> ScriptError {
+        let reason = match self.line.stop() {
+            TIMED_OUT => Reason::Limit(Limit::Wall(self.limits.wall)),
+            _ => Reason::Cancelled,
+        };
+        ScriptError::new(&self.script().name, reason)
     }
 
     /// Where the script stood when it was stopped; what is said first holds.
@@ -131,19 +146,13 @@ impl Run {
         self.tripped.borrow().is_some()
     }
 
-    /// Whether a safepoint has anything to do: most have not.
-    pub(crate) fn is_due(&self) -> bool {
-        let ticks = self.watch.ticks.get().wrapping_add(1);
-        self.watch.ticks.set(ticks);
-        ticks.is_multiple_of(CLOCK_EVERY) || self.is_tripped()
-    }
-
     /// What a safepoint has to do: nothing, give the turn away, or stop.
     pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
         if self.is_tripped() {
             return Err(stopped());
         }
         let now = Instant::now();
+        hatch::pass(now);
         self.wakes.it_is(now);
         self.wakes.if_due();
         match self.line.stop() {

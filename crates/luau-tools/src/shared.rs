@@ -9,9 +9,9 @@ use mlua::{Function, Lua, Table, Value as Luau};
 use serde_json::Value;
 
 use crate::error::{Place, TOOL};
-use crate::flat::{Flat, Reader};
+use crate::flat::Flat;
+use crate::hatch;
 use crate::run::Run;
-use crate::value::{Nulls, ToJson, ToLuau};
 
 /// What the functions of Rust in a VM know.
 #[derive(Default)]
@@ -20,15 +20,16 @@ pub(crate) struct Shared {
     pub(crate) array: OnceCell<Table>,
     pub(crate) scripts: RefCell<BTreeMap<u64, Loaded>>,
     depth: Cell<usize>,
-    /// What a script gives is written here before it goes anywhere.
-    flat: RefCell<Flat>,
+    /// What puts values on the hatch, and takes them from there.
+    pub(crate) gives: OnceCell<Function>,
+    pub(crate) takes: OnceCell<Function>,
     /// The collector stands still until the VM has so many bytes; zero where it runs.
     pub(crate) still_until: Cell<usize>,
 }
 
 /// A script in a VM. No run has these functions themselves, each has its own copies with its own globals.
 pub(crate) struct Loaded {
-    pub(crate) main: Function,
+    pub(crate) main: Rc<Function>,
     pub(crate) libraries: HashMap<String, Function>,
 }
 
@@ -43,7 +44,7 @@ impl Shared {
     /// The metatable that marks empty arrays.
     pub(crate) fn array(&self) -> mlua::Result<Table> {
         let array = self.array.get().cloned();
-        array.ok_or_else(|| mlua::Error::runtime("the VM is not ready"))
+        array.ok_or_else(not_ready)
     }
 
     /// Remembers the line of the script that runs now.
@@ -97,7 +98,7 @@ impl Shared {
                     Some(Err(mistake)) => return Ok(Err(format!("require: {mistake}"))),
                     None => return Ok(Err(format!("require: {path} was not compiled"))),
                 };
-                let function = load(lua, code, &path, None)?;
+                let function = load(lua, code, &path)?;
                 if let Some(loaded) = self.scripts.borrow_mut().get_mut(&script.id) {
                     loaded.libraries.insert(path.clone(), function.clone());
                 }
@@ -109,15 +110,12 @@ impl Shared {
         Ok(Ok((path, function)))
     }
 
-    /// At each safepoint: it is called more often than anything else here.
+    /// At a safepoint that has something to do.
     pub(crate) fn interrupt(&self, lua: &Lua) -> mlua::Result<mlua::VmState> {
         let current = self.current.borrow();
         let Some(run) = current.as_ref() else {
             return Ok(mlua::VmState::Continue);
         };
-        if !run.is_due() {
-            return Ok(mlua::VmState::Continue);
-        }
         if self.still_until.get() != 0 && lua.used_memory() > self.still_until.get() {
             self.still_until.set(0);
             lua.gc_restart();
@@ -133,33 +131,21 @@ impl Shared {
 
     /// JSON of a value and its size; what is wrong with it otherwise.
     pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
-        let mut flat = self.flat.borrow_mut();
-        let made = self.write(value, &mut flat)?;
-        Ok(made.map(|bytes| (flat.value(), bytes)))
+        let problem: Option<String> = self.door(&self.gives)?.call(value)?;
+        Ok(match problem {
+            None => Ok((hatch::with(|flat| flat.value()), hatch::size())),
+            Some(problem) => Err(problem),
+        })
     }
 
-    /// Writes a value as JSON, and gives its size; what is wrong with it otherwise.
-    pub(crate) fn write(&self, value: &Luau, flat: &mut Flat) -> mlua::Result<Result<usize, String>> {
-        let run = self.run()?;
-        let array = self.array()?;
-        flat.clear();
-        let mut to = ToJson::new(&array, run.limits().json_depth, run.limits().json, flat);
-        match to.value(value) {
-            Ok(bytes) => Ok(Ok(bytes)),
-            Err(problem) => problem.message().map(Err),
-        }
+    /// A value of JSON. Nulls of objects are kept, or are absent keys.
+    pub(crate) fn luau(&self, mut value: Flat, keep: bool) -> mlua::Result<Luau> {
+        hatch::put(&mut value);
+        self.door(&self.takes)?.call(keep)
     }
 
-    /// A value of JSON.
-    pub(crate) fn luau(&self, lua: &Lua, value: &Flat, nulls: Nulls) -> mlua::Result<Luau> {
-        let array = self.array()?;
-        let to = ToLuau {
-            lua,
-            array: &array,
-            nulls,
-            from: Reader::new(value),
-        };
-        to.value()
+    fn door<'a>(&self, door: &'a OnceCell<Function>) -> mlua::Result<&'a Function> {
+        door.get().ok_or_else(not_ready)
     }
 
     /// The value of a text that is JSON; what is wrong with it otherwise.
@@ -174,20 +160,17 @@ impl Shared {
             ));
         }
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-        let (flat, _) = Flat::of(&value, limits.json_depth, limits.json)?;
-        Ok(flat)
+        Flat::of(&value, limits.json_depth, limits.json)
     }
 }
 
+fn not_ready() -> mlua::Error {
+    mlua::Error::runtime("the VM is not ready")
+}
+
 /// A chunk that this process compiled.
-pub(crate) fn load(lua: &Lua, code: &[u8], name: &str, env: Option<Table>) -> mlua::Result<Function> {
+pub(crate) fn load(lua: &Lua, code: &[u8], name: &str) -> mlua::Result<Function> {
     // Bytecode is made by this process alone; `=` keeps the name from being taken for a file.
-    let chunk = lua
-        .load(code)
-        .set_name(format!("={name}"))
-        .set_mode(ChunkMode::Binary);
-    match env {
-        Some(env) => chunk.set_environment(env).into_function(),
-        None => chunk.into_function(),
-    }
+    let chunk = lua.load(code).set_name(format!("={name}"));
+    chunk.set_mode(ChunkMode::Binary).into_function()
 }

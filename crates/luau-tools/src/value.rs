@@ -1,117 +1,97 @@
 //! JSON to Luau and back, within bounds: depth, bytes, cycles. The rules are in `docs/LUAU.md`, "Values".
 
+use std::ffi::c_int;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use mlua::{Either, IntoLua, Lua, Table, Value as Luau};
 
-use crate::flat::{Flat, Part, Reader};
+use crate::flat::{Flat, Part};
+use crate::hatch;
+use crate::reader::Reader;
+use crate::stack::{Kind, Stack};
 
 /// The key of an object that stands for bytes which are no text.
-const BYTES: &str = "$bytes";
+const BYTES: &[u8] = b"$bytes";
 
 /// What a table counts as beyond what is in it: it costs more than its two brackets.
 const TABLE: usize = 30;
 
-/// How nulls of objects come into a script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nulls {
-    /// As an absent key, as Luau has it.
-    Absent,
-    /// As `json.null`.
-    Kept,
+/// Pushes the value that lies on the hatch, which is empty then. The first argument says whether nulls of objects come as `json.null`, or
+/// as absent keys, as Luau has it. How deep it is was checked when it was written.
+pub(crate) fn takes(stack: &mut Stack) {
+    let keep = stack.as_boolean(1);
+    hatch::with(|flat| {
+        let from = Reader::new(flat);
+        match from.part() {
+            Part::Null if !keep => stack.nil(),
+            part => ToLuau { stack, from, keep }.push(part),
+        }
+        flat.clear();
+    });
 }
 
 /// Makes Luau values of JSON.
-pub(crate) struct ToLuau<'a> {
-    pub(crate) lua: &'a Lua,
-    /// Marks an empty array, which would otherwise be an empty object on the way back.
-    pub(crate) array: &'a Table,
-    pub(crate) nulls: Nulls,
-    pub(crate) from: Reader<'a>,
-}
-
-/// What goes into a table as it is, and the rest: a handle to a value of the VM costs more than the value.
-type Direct<'v> = Either<&'v str, Either<f64, Either<bool, Inner<'v>>>>;
-
-/// A value inside a table, made when the table has come to it; `None` is an absent one.
-struct Inner<'v>(&'v ToLuau<'v>, Option<Part>);
-
-impl IntoLua for Inner<'_> {
-    fn into_lua(self, _: &Lua) -> mlua::Result<Luau> {
-        self.1.map_or(Ok(Luau::Nil), |part| self.0.made(part))
-    }
+struct ToLuau<'a> {
+    stack: &'a mut Stack,
+    from: Reader<'a>,
+    /// Nulls of objects are kept.
+    keep: bool,
 }
 
 impl ToLuau<'_> {
-    /// The value; its depth was checked when it was written.
-    pub(crate) fn value(&self) -> mlua::Result<Luau> {
-        match self.from.part() {
-            Part::Null if self.nulls == Nulls::Absent => Ok(Luau::Nil),
-            part => self.made(part),
-        }
-    }
-
-    fn made(&self, part: Part) -> mlua::Result<Luau> {
-        Ok(match part {
-            Part::Null => Luau::NULL,
-            Part::Bool(flag) => Luau::Boolean(flag),
-            Part::Whole(number) => Luau::Number(float(number)),
-            Part::Number(number) => Luau::Number(number),
-            Part::Text(bytes) => Luau::String(self.lua.create_string(self.from.text(bytes))?),
-            Part::List(count) => Luau::Table(self.array(count)?),
-            Part::Placed { count, .. } => {
-                let items = (0..count).map(|_| (self.from.place(), self.item()));
-                Luau::Table(self.lua.create_table_from(items)?)
-            }
-            Part::Named(count) => self.object(count)?,
-        })
-    }
-
-    fn item(&self) -> Direct<'_> {
-        self.direct(self.from.part())
-    }
-
-    fn direct(&self, part: Part) -> Direct<'_> {
+    fn push(&mut self, part: Part) {
         match part {
-            Part::Text(bytes) => Either::Left(self.from.text(bytes)),
-            Part::Number(number) => Either::Right(Either::Left(number)),
-            Part::Whole(number) => Either::Right(Either::Left(float(number))),
-            Part::Bool(flag) => Either::Right(Either::Right(Either::Left(flag))),
-            other => Either::Right(Either::Right(Either::Right(Inner(self, Some(other))))),
-        }
-    }
-
-    fn field(&self) -> Direct<'_> {
-        match self.from.part() {
-            Part::Null if self.nulls == Nulls::Absent => {
-                Either::Right(Either::Right(Either::Right(Inner(self, None))))
+            Part::Null => self.stack.null(),
+            Part::Bool(flag) => self.stack.boolean(flag),
+            Part::Whole(number) => self.stack.number(float(number)),
+            Part::Number(number) => self.stack.number(number),
+            Part::Text(bytes) => self.stack.text(self.from.bytes(bytes)),
+            Part::List(count) => {
+                self.stack.table(count, 0);
+                (1..).take(count).for_each(|position| self.item(position));
+                if count == 0 {
+                    self.stack.mark_array();
+                }
             }
-            part => self.direct(part),
+            Part::Placed { count, .. } => {
+                self.stack.table(count, 0);
+                for _ in 0..count {
+                    let position = self.from.place();
+                    self.item(position);
+                }
+            }
+            Part::Named(count) => self.object(count),
         }
     }
 
-    fn array(&self, count: usize) -> mlua::Result<Table> {
-        let table = self.lua.create_sequence_from((0..count).map(|_| self.item()))?;
-        if count == 0 {
-            table.set_metatable(Some(self.array.clone()))?;
-        }
-        Ok(table)
+    fn item(&mut self, position: i64) {
+        let part = self.from.part();
+        self.push(part);
+        self.stack.put_at(position);
     }
 
-    fn object(&self, count: usize) -> mlua::Result<Luau> {
+    fn object(&mut self, count: usize) {
         if count == 1
             && let Some(bytes) = self.from.attempt(|| self.bytes())
         {
-            return Ok(Luau::String(self.lua.create_string(bytes)?));
+            return self.stack.text(&bytes);
         }
-        let fields = (0..count).map(|_| (self.from.name(), self.field()));
-        Ok(Luau::Table(self.lua.create_table_from(fields)?))
+        self.stack.table(0, count);
+        for _ in 0..count {
+            let name = self.from.name();
+            let part = self.from.part();
+            if part != Part::Null || self.keep {
+                self.stack.text(name);
+                self.push(part);
+                self.stack.put();
+            }
+        }
     }
 
     /// The bytes that an object stands for.
     fn bytes(&self) -> Option<Vec<u8>> {
         match (self.from.name(), self.from.part()) {
-            (BYTES, Part::Text(bytes)) => BASE64.decode(self.from.text(bytes)).ok(),
+            (BYTES, Part::Text(bytes)) => BASE64.decode(self.from.bytes(bytes)).ok(),
             _ => None,
         }
     }
@@ -122,73 +102,66 @@ const fn float(number: i64) -> f64 {
     number as f64
 }
 
-/// Why a Luau value is no JSON.
-pub(crate) enum Problem {
-    /// The VM failed.
-    Vm(mlua::Error),
-    /// What is wrong, and where in the value: `.a[3]`, from the inside out.
-    Value(String, Vec<String>),
-}
-
-impl From<mlua::Error> for Problem {
-    fn from(error: mlua::Error) -> Self {
-        Self::Vm(error)
-    }
-}
+/// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out.
+struct Problem(String, Vec<String>);
 
 impl Problem {
     fn new(message: impl Into<String>) -> Self {
-        Self::Value(message.into(), Vec::new())
+        Self(message.into(), Vec::new())
     }
 
     fn inside(mut self, step: impl FnOnce() -> String) -> Self {
-        if let Self::Value(_, path) = &mut self
-            && path.len() < 8
-        {
-            path.push(step());
+        if self.1.len() < 8 {
+            self.1.push(step());
         }
         self
     }
 
-    /// The message with the place, or the error of the VM.
-    pub(crate) fn message(self) -> Result<String, mlua::Error> {
-        match self {
-            Self::Vm(error) => Err(error),
-            Self::Value(message, path) if path.is_empty() => Ok(message),
-            Self::Value(message, path) => {
-                let place: String = path.into_iter().rev().collect();
-                Ok(format!("{message} (at {})", place.trim_start_matches('.')))
-            }
+    /// The message with the place.
+    fn message(self) -> String {
+        let Self(message, path) = self;
+        if path.is_empty() {
+            return message;
         }
+        let place: String = path.into_iter().rev().collect();
+        format!("{message} (at {})", place.trim_start_matches('.'))
+    }
+}
+
+/// Puts the first argument on the hatch; pushes nil, or what is wrong with it.
+pub(crate) fn gives(stack: &mut Stack) {
+    let (depth, bytes) = hatch::largest();
+    let problem = hatch::with(|flat| {
+        flat.clear();
+        let mut to = ToJson {
+            depth,
+            bytes,
+            left: bytes,
+            into: flat,
+        };
+        let made = to.at(stack, 1, depth);
+        hatch::given(to.bytes - to.left);
+        made.err()
+    });
+    match problem {
+        None => stack.nil(),
+        Some(problem) => stack.text(problem.message().as_bytes()),
     }
 }
 
 /// Makes JSON of Luau values, and counts what it makes.
-pub(crate) struct ToJson<'a> {
-    array: &'a Table,
+struct ToJson<'a> {
     depth: usize,
     bytes: usize,
     left: usize,
     into: &'a mut Flat,
 }
 
-impl<'a> ToJson<'a> {
-    pub(crate) const fn new(array: &'a Table, depth: usize, bytes: usize, into: &'a mut Flat) -> Self {
-        Self {
-            array,
-            depth,
-            bytes,
-            left: bytes,
-            into,
-        }
-    }
+/// Where [`Stack::each`] has the key and the value.
+const KEY: c_int = -2;
+const VALUE: c_int = -1;
 
-    /// Writes the value: how many bytes its text has, about.
-    pub(crate) fn value(&mut self, value: &Luau) -> Result<usize, Problem> {
-        self.at(value, self.depth)?;
-        Ok(self.bytes - self.left)
-    }
-
+impl ToJson<'_> {
     fn take(&mut self, bytes: usize) -> Result<(), Problem> {
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
@@ -200,97 +173,89 @@ impl<'a> ToJson<'a> {
         Ok(())
     }
 
-    fn at(&mut self, value: &Luau, depth: usize) -> Result<(), Problem> {
+    fn at(&mut self, stack: &mut Stack, at: c_int, depth: usize) -> Result<(), Problem> {
         self.take(2)?;
-        match value {
-            Luau::Nil => self.into.push(Part::Null),
-            Luau::LightUserData(pointer) if pointer.0.is_null() => self.into.push(Part::Null),
-            Luau::Boolean(flag) => self.into.push(Part::Bool(*flag)),
-            Luau::Integer(number) => self.into.push(Part::Whole(*number)),
-            Luau::Number(number) => self.into.push(number_part(*number)?),
-            Luau::String(text) => {
-                let bytes = text.as_bytes();
+        match stack.kind(at) {
+            Kind::Nil | Kind::Null => self.into.push(Part::Null),
+            Kind::Boolean => self.into.push(Part::Bool(stack.as_boolean(at))),
+            Kind::Integer => self.into.push(Part::Whole(stack.as_integer(at))),
+            Kind::Number => self.into.push(number_part(stack.as_number(at))?),
+            Kind::Text => {
+                let bytes = stack.as_bytes(at);
                 self.take(bytes.len())?;
-                match std::str::from_utf8(&bytes) {
+                match std::str::from_utf8(bytes) {
                     Ok(text) => self.into.text(text),
-                    Err(_) => self.bytes(&bytes),
+                    Err(_) => self.bytes(bytes),
                 }
             }
-            Luau::Buffer(buffer) => {
-                self.take(buffer.len())?;
-                self.bytes(&buffer.to_vec());
+            Kind::Buffer => {
+                let bytes = stack.as_bytes(at);
+                self.take(bytes.len())?;
+                self.bytes(bytes);
             }
-            Luau::Table(table) => {
+            Kind::Table => {
                 self.take(TABLE)?;
-                self.table(table, depth)?;
+                self.table(stack, at, depth)?;
             }
-            other => return Err(Problem::new(format!("a {} is no JSON", other.type_name()))),
+            Kind::Other => {
+                return Err(Problem::new(format!("a {} is no JSON", stack.kind_name(at))));
+            }
         }
         Ok(())
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.into.push(Part::Named(1));
-        self.into.text(BYTES);
+        self.into.text("$bytes");
         self.into.text(&BASE64.encode(bytes));
     }
 
-    fn table(&mut self, table: &Table, depth: usize) -> Result<(), Problem> {
+    fn table(&mut self, stack: &mut Stack, at: c_int, depth: usize) -> Result<(), Problem> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Problem::new(format!(
                 "nested deeper than {}, or a table that contains itself",
                 self.depth
             )));
         };
-        let at = self.into.later();
+        let whole = self.into.later();
         let (mut places, mut names) = (Places::default(), 0);
-        let mut problem = None;
-        let walked = table.for_each(|key: Luau, value: Luau| {
-            let pair = if let Some(place) = place_of(&key) {
+        stack.each(at, |stack| {
+            if let Some(place) = place_of(stack) {
                 places.come_by(place);
                 self.into.push(Part::Whole(place));
-                let made = self.at(&value, depth);
-                made.map_err(|problem| problem.inside(|| format!("[{place}]")))
-            } else {
-                names += 1;
-                self.field(&key, &value, depth)
-            };
-            // The walk ends with any error; which one it was is beside it.
-            pair.map_err(|found| {
-                problem = Some(found);
-                mlua::Error::StackError
-            })
-        });
-        if let Some(problem) = problem {
-            return Err(problem);
-        }
-        walked?;
+                let made = self.at(stack, VALUE, depth);
+                return made.map_err(|problem| problem.inside(|| format!("[{place}]")));
+            }
+            names += 1;
+            self.field(stack, depth)
+        })?;
         let part = match (places.count, names) {
-            (0, 0) if table.metatable().as_ref() == Some(self.array) => Part::List(0),
+            (0, 0) if stack.is_marked(at) => Part::List(0),
             (0, _) => Part::Named(names),
             (_, 0) => places.part()?,
             _ => {
                 return Err(Problem::new("a table with both positions and names is no JSON"));
             }
         };
-        self.into.fill(at, part);
+        self.into.fill(whole, part);
         Ok(())
     }
 
-    fn field(&mut self, key: &Luau, value: &Luau, depth: usize) -> Result<(), Problem> {
-        let Luau::String(name) = key else {
-            return Err(Problem::new(format!(
-                "a key that is a {} is no JSON",
-                key.type_name()
-            )));
-        };
-        let Ok(name) = name.to_str() else {
+    fn field(&mut self, stack: &mut Stack, depth: usize) -> Result<(), Problem> {
+        if stack.kind(KEY) != Kind::Text {
+            let kind = stack.kind_name(KEY);
+            return Err(Problem::new(format!("a key that is a {kind} is no JSON")));
+        }
+        let Ok(name) = std::str::from_utf8(stack.as_bytes(KEY)) else {
             return Err(Problem::new("a key that is no text is no JSON"));
         };
         self.take(name.len() + 2)?;
-        self.into.text(&name);
-        let made = self.at(value, depth);
-        made.map_err(|problem| problem.inside(|| format!(".{name}")))
+        self.into.text(name);
+        let made = self.at(stack, VALUE, depth);
+        made.map_err(|problem| {
+            let name = String::from_utf8_lossy(stack.as_bytes(KEY));
+            problem.inside(|| format!(".{name}"))
+        })
     }
 }
 
@@ -329,22 +294,27 @@ impl Places {
     }
 }
 
-fn place_of(key: &Luau) -> Option<i64> {
-    match key {
-        Luau::Integer(index) => Some(*index),
-        #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
-        Luau::Number(number) if number.fract() == 0.0 && number.abs() < EXACT => Some(*number as i64),
+/// The position that the key is.
+fn place_of(stack: &Stack) -> Option<i64> {
+    match stack.kind(KEY) {
+        Kind::Integer => Some(stack.as_integer(KEY)),
+        Kind::Number => whole(stack.as_number(KEY)),
         _ => None,
     }
 }
 
-/// Up to here every whole number is exact.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+/// The whole number that a number is, the zero below zero among them.
+fn whole(number: f64) -> Option<i64> {
+    #[allow(clippy::cast_possible_truncation, reason = "what is cut off is missing below")]
+    let whole = number as i64;
+    #[allow(clippy::float_cmp, reason = "it is the same number or it is not")]
+    let same = float(whole) == number && whole != i64::MAX;
+    same.then_some(whole)
+}
 
 fn number_part(number: f64) -> Result<Part, Problem> {
-    if number.fract() == 0.0 && number.abs() < EXACT {
-        #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
-        return Ok(Part::Whole(number as i64));
+    if let Some(number) = whole(number) {
+        return Ok(Part::Whole(number));
     }
     if !number.is_finite() {
         return Err(Problem::new("a number that is not finite is no JSON"));

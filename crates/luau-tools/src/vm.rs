@@ -14,13 +14,13 @@ use mlua::{Function, Lua, Table, Value as Luau};
 
 use crate::error::{Place, TOOL};
 use crate::flat::Flat;
+use crate::hatch;
 use crate::memory::{GARBAGE, Memory};
 use crate::natives;
 use crate::prepared::Prepared;
 use crate::run::Run;
 use crate::script::Compiled;
 use crate::shared::{Loaded, Shared, load};
-use crate::value::Nulls;
 
 /// How many runs a VM may hold.
 pub(crate) const MOST_RUNS: usize = 64;
@@ -34,8 +34,8 @@ pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
     go: Function,
     start: Function,
+    ahead: Function,
     stands: Function,
-    env_meta: Table,
     pub(crate) shared: Rc<Shared>,
     pub(crate) home: Home,
     pub(crate) runs: Cell<usize>,
@@ -82,17 +82,13 @@ impl Vm {
             prepared.add_older()?;
         }
         let Prepared {
-            lua,
-            shared,
-            inner,
-            env_meta,
-            ..
+            lua, shared, inner, ..
         } = prepared;
         Ok(Self {
             go: inner.raw_get("go")?,
             start: inner.raw_get("start")?,
+            ahead: inner.raw_get("ahead")?,
             stands: inner.raw_get("stands")?,
-            env_meta,
             shared,
             home,
             runs: Cell::new(0),
@@ -108,12 +104,7 @@ impl Vm {
             return Ok(());
         }
         let before = self.lua.used_memory();
-        let main = load(
-            &self.lua,
-            &script.main,
-            TOOL,
-            Some(environment(&self.lua, &self.env_meta)?),
-        )?;
+        let main = Rc::new(load(&self.lua, &script.main, TOOL)?);
         let mut scripts = self.shared.scripts.borrow_mut();
         if scripts.len() >= MOST_SCRIPTS {
             // Those that are used again are loaded again.
@@ -125,19 +116,30 @@ impl Vm {
         Ok(())
     }
 
-    /// A script is gone.
-    pub(crate) fn forget(&self, script: u64) {
-        self.shared.scripts.borrow_mut().remove(&script);
+    /// Makes ready for a run of this script, which is loaded, as far as that can be done before it comes.
+    pub(crate) fn make_ready(&self, script: u64) {
+        let scripts = self.shared.scripts.borrow();
+        if let Some(loaded) = scripts.get(&script) {
+            // Where it cannot be done now it is done when the run comes.
+            let _ = self.ahead.call::<()>(&*loaded.main);
+        }
     }
 
-    /// The text of the run's script as a function of this run alone.
-    fn main(&self, run: &Run, env: &Table) -> mlua::Result<Function> {
+    /// A script is gone.
+    pub(crate) fn forget(&self, script: u64) {
+        let known = self.shared.scripts.borrow_mut().remove(&script);
+        if known.is_some() {
+            // What was made ready may be of this script.
+            let _ = self.ahead.call::<()>(());
+        }
+    }
+
+    /// The text of the run's script, which each run has with globals of its own.
+    fn main(&self, run: &Run) -> mlua::Result<Rc<Function>> {
         let scripts = self.shared.scripts.borrow();
         let loaded = scripts.get(&run.script().id);
         let loaded = loaded.ok_or_else(|| mlua::Error::runtime("the script is not loaded"))?;
-        let main = loaded.main.deep_clone()?;
-        main.set_environment(env.clone())?;
-        Ok(main)
+        Ok(Rc::clone(&loaded.main))
     }
 
     /// Whether another run may come in.
@@ -153,20 +155,13 @@ impl Vm {
     /// Begins a run: its globals, its arguments, its main task, and lets it go as far as it comes. Gives the
     /// table that [`Vm::go_on`] wants where it did not end.
     pub(crate) fn start(&self, run: &Rc<Run>, flat: &mut Flat) -> mlua::Result<(Option<Table>, Progress)> {
-        self.with(run, |limit| {
-            let env = environment(&self.lua, &self.env_meta)?;
-            let main = self.main(run, &env)?;
-            if run.line.start().bytes > SMALL {
-                limit()?;
-            }
-            let args = self.shared.luau(&self.lua, flat, Nulls::Absent)?;
-            flat.clear();
-            limit()?;
+        self.with(run, || {
+            let main = self.main(run)?;
+            hatch::put(flat);
             let (wants, most) = (&run.script().wants, run.limits().pending);
-            let (code, table, ok, value): (i64, Option<Table>, Option<bool>, Luau) =
-                self.start
-                    .call((env, main, args, wants.state, wants.random, most))?;
-            Ok((table, self.progress(code, ok, &value, flat)?))
+            let (code, table, ok, value): (_, Option<Table>, _, _) =
+                self.start.call((&*main, wants.state, wants.random, most))?;
+            Ok((table, self.progress(run, (code, ok, value), flat)?))
         })
     }
 
@@ -178,26 +173,16 @@ impl Vm {
         outcome: Option<(u64, Result<Flat, String>)>,
         flat: &mut Flat,
     ) -> mlua::Result<Progress> {
-        self.with(run, |limit| {
-            let given = match outcome {
-                None => None,
-                Some((step, Ok(value))) => {
-                    // Small ones are made before the limit is set, for a VM with a limit guards each single step.
-                    if value.size() > SMALL {
-                        limit()?;
-                    }
-                    Some((step, true, self.shared.luau(&self.lua, &value, Nulls::Absent)?))
-                }
-                Some((step, Err(problem))) => {
-                    Some((step, false, Luau::String(self.lua.create_string(problem)?)))
-                }
-            };
-            limit()?;
-            let (code, ok, value): (i64, Option<bool>, Luau) = match given {
+        self.with(run, || {
+            let came = match outcome {
                 None => self.go.call(table)?,
-                Some((step, ok, value)) => self.go.call((table, step, ok, value))?,
+                Some((step, Ok(mut value))) => {
+                    hatch::put(&mut value);
+                    self.go.call((table, step, true))?
+                }
+                Some((step, Err(problem))) => self.go.call((table, step, false, problem))?,
             };
-            self.progress(code, ok, &value, flat)
+            self.progress(run, came, flat)
         })
     }
 
@@ -211,22 +196,32 @@ impl Vm {
         })
     }
 
-    fn progress(&self, code: i64, ok: Option<bool>, value: &Luau, flat: &mut Flat) -> mlua::Result<Progress> {
-        match u64::try_from(code) {
-            Ok(0) => self.ended(ok == Some(true), value, flat).map(Progress::Done),
-            Ok(step) => Ok(Progress::Needs(step)),
-            Err(_) => Ok(Progress::TurnOver),
+    fn progress(
+        &self,
+        run: &Run,
+        (code, ok, value): (i64, Option<bool>, Luau),
+        flat: &mut Flat,
+    ) -> mlua::Result<Progress> {
+        let step = u64::try_from(code);
+        if step == Ok(0) {
+            // How long it ran nobody asks any more.
+            return self.ended(ok == Some(true), &value, flat).map(Progress::Done);
         }
+        run.leave();
+        Ok(step.map_or(Progress::TurnOver, Progress::Needs))
     }
 
-    /// What the main task gave, as JSON; or what it raised.
+    /// How the main task ended: with a value, which lies on the hatch, with one that is no JSON, or with an error.
     fn ended(&self, ok: bool, value: &Luau, flat: &mut Flat) -> mlua::Result<Ended> {
         if !ok {
             return Ok(Ended::Raised(self.raised(value)?));
         }
-        Ok(match self.shared.write(value, flat)? {
-            Ok(_) => Ended::Value,
-            Err(problem) => Ended::NoJson(problem),
+        Ok(match value {
+            Luau::String(problem) => Ended::NoJson(problem.to_string_lossy()),
+            _ => {
+                *flat = hatch::take();
+                Ended::Value
+            }
         })
     }
 
@@ -262,21 +257,10 @@ impl Vm {
     }
 }
 
-/// Up to so many bytes a value is small.
-const SMALL: usize = 64 << 10;
-
 /// How the main task of a run ended.
 pub(crate) enum Ended {
     /// Its value is in the memory that was given for it.
     Value,
     Raised(String),
     NoJson(String),
-}
-
-/// Globals of a run: writes stay in it, reads go on to the frozen ones. `_G` comes with the run's start.
-fn environment(lua: &Lua, meta: &Table) -> mlua::Result<Table> {
-    let env = lua.create_table_with_capacity(0, 4)?;
-    env.set_metatable(Some(meta.clone()))?;
-    env.set_safeenv(true);
-    Ok(env)
 }

@@ -23,6 +23,8 @@ pub(crate) struct Vms {
     spare: Vec<Prepared>,
     /// Of those without runs, those that may hold garbage.
     dirty: Vec<Rc<Vm>>,
+    /// The script that ran last, and the VM that is ready for its next run.
+    next: Option<(Arc<Compiled>, Option<Rc<Vm>>)>,
     /// VMs cannot be made ahead, for no memory is left or so; the run that needs one is told why.
     failed: bool,
 }
@@ -30,6 +32,12 @@ pub(crate) struct Vms {
 impl Vms {
     /// A VM with room for the run of this script that will be in it, and with the script: made where there is none.
     pub(crate) fn take(&mut self, script: &Arc<Compiled>) -> mlua::Result<Rc<Vm>> {
+        if let Some((next, ready)) = &mut self.next
+            && next.id == script.id
+            && let Some(vm) = ready.take()
+        {
+            return Ok(vm);
+        }
         let home = Home::of(script);
         let all = self.by_home.entry(home).or_default();
         let vm = match all.iter().find(|vm| vm.has_room()) {
@@ -73,8 +81,37 @@ impl Vms {
         }
     }
 
+    /// A run of this script has ended: most scripts that run run again.
+    pub(crate) fn ran(&mut self, script: &Arc<Compiled>) {
+        if self.next.as_ref().is_none_or(|(next, _)| next.id != script.id) {
+            self.give_up();
+            self.next = Some((Arc::clone(script), None));
+        }
+    }
+
+    /// Makes ready for the next run of the script that ran last.
+    pub(crate) fn make_ready(&mut self) {
+        if let Some((script, None)) = &self.next {
+            let script = Arc::clone(script);
+            if let Ok(vm) = self.take(&script) {
+                vm.make_ready(script.id);
+                self.next = Some((script, Some(vm)));
+            }
+        }
+    }
+
+    /// Gives up what was made ready.
+    fn give_up(&mut self) {
+        if let Some((_, Some(vm))) = self.next.take() {
+            self.give_back(&vm);
+        }
+    }
+
     /// A script is gone. A run of it that goes on has its own copy.
     pub(crate) fn forget(&mut self, owner: u64, script: u64) {
+        if self.next.as_ref().is_some_and(|(next, _)| next.id == script) {
+            self.give_up();
+        }
         for (_, all) in self.by_home.iter().filter(|(home, _)| home.owner == owner) {
             all.iter().for_each(|vm| vm.forget(script));
         }
@@ -82,6 +119,9 @@ impl Vms {
 
     /// An owner is gone. VMs that hold runs of its scripts still go with the last one.
     pub(crate) fn leave(&mut self, owner: u64) {
+        if self.next.as_ref().is_some_and(|(next, _)| next.owner == owner) {
+            self.give_up();
+        }
         self.idle.retain(|vm| vm.home.owner != owner);
         self.dirty.retain(|vm| vm.home.owner != owner);
         self.by_home.retain(|home, all| {

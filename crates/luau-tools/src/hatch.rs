@@ -1,0 +1,100 @@
+//! What lies between a lane's thread and the VM in which it lets a script run: the value that goes in or comes out, and how many
+//! safepoints may pass before one has something to do. A lane does one thing at a time, so a thread has one.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use crate::flat::Flat;
+use crate::limits::Limits;
+
+/// The clock is read once in so many safepoints.
+const CLOCK_EVERY: u32 = 8;
+
+/// How long safepoints have nothing to do.
+const WHILE: Duration = Duration::from_micros(20);
+
+struct Hatch {
+    flat: RefCell<Flat>,
+    /// How deep a value may be nested that is given, and how many bytes it may have.
+    largest: Cell<(usize, usize)>,
+    /// How many bytes the value has that was given last, about.
+    size: Cell<usize>,
+    /// Safepoints that pass before the clock is read.
+    passes: Cell<u32>,
+    /// When a safepoint has something to do again; at once where there is no time.
+    due: Cell<Option<Instant>>,
+}
+
+thread_local! {
+    static HATCH: Hatch = const {
+        Hatch {
+            flat: RefCell::new(Flat::new()),
+            largest: Cell::new((0, 0)),
+            size: Cell::new(0),
+            passes: Cell::new(0),
+            due: Cell::new(None),
+        }
+    };
+}
+
+/// From here on values are given within these limits.
+pub(crate) fn within(limits: &Limits) {
+    HATCH.with(|hatch| hatch.largest.set((limits.json_depth, limits.json)));
+}
+
+/// How deep a value may be nested that is given, and how many bytes it may have.
+pub(crate) fn largest() -> (usize, usize) {
+    HATCH.with(|hatch| hatch.largest.get())
+}
+
+/// Puts a value there, which a script takes next.
+pub(crate) fn put(flat: &mut Flat) {
+    with(|there| std::mem::swap(there, flat));
+}
+
+/// The value that a script gave last.
+pub(crate) fn take() -> Flat {
+    with(std::mem::take)
+}
+
+/// Does something with what lies there.
+pub(crate) fn with<T>(work: impl FnOnce(&mut Flat) -> T) -> T {
+    HATCH.with(|hatch| work(&mut hatch.flat.borrow_mut()))
+}
+
+/// A value was given that has so many bytes, about.
+pub(crate) fn given(bytes: usize) {
+    HATCH.with(|hatch| hatch.size.set(bytes));
+}
+
+/// How many bytes the value has that was given last, about.
+pub(crate) fn size() -> usize {
+    HATCH.with(|hatch| hatch.size.get())
+}
+
+/// Whether a safepoint has anything to do: most have not.
+pub(crate) fn is_due() -> bool {
+    HATCH.with(|hatch| {
+        if let Some(left) = hatch.passes.get().checked_sub(1) {
+            hatch.passes.set(left);
+            return false;
+        }
+        hatch.due.get().is_none_or(|due| {
+            hatch.passes.set(CLOCK_EVERY - 1);
+            Instant::now() >= due
+        })
+    })
+}
+
+/// It is `now`, and a safepoint has nothing to do for a while.
+pub(crate) fn pass(now: Instant) {
+    HATCH.with(|hatch| hatch.due.set(Some(now + WHILE)));
+}
+
+/// Every safepoint has something to do from now on: a script is to end.
+pub(crate) fn stop() {
+    HATCH.with(|hatch| {
+        hatch.passes.set(0);
+        hatch.due.set(None);
+    });
+}

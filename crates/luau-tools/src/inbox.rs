@@ -1,0 +1,172 @@
+//! The way to a lane: a short row in which what is told lies beside the mark that it is there, so that a lane which looks has both at once,
+//! and behind it one without a bound for what does not fit, for nobody who tells a lane something may wait for it.
+//!
+//! Two things that one run tells may come the other way round when the row is full between them. What a lane is told bears that: a
+//! run that is to stop says so on its line before it tells its lane.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
+
+/// So many things the row holds.
+const ROW: usize = 128;
+
+/// The end of those who tell something.
+pub(crate) struct Inbox<T> {
+    row: SyncSender<Option<T>>,
+    rest: Sender<T>,
+    spilled: Arc<AtomicBool>,
+}
+
+/// The lane's end.
+pub(crate) struct Outlet<T> {
+    /// Nothing comes with a call to look at the rest.
+    row: Receiver<Option<T>>,
+    rest: Receiver<T>,
+    /// Something may lie in the rest.
+    spilled: Arc<AtomicBool>,
+    /// Whose turn it is where there is something in both: that of the rest, else what lies in it could lie for ever.
+    rest_first: Cell<bool>,
+}
+
+pub(crate) fn inbox<T>() -> (Inbox<T>, Outlet<T>) {
+    let (row, from_row) = sync_channel(ROW);
+    let (rest, from_rest) = channel();
+    let spilled = Arc::new(AtomicBool::new(false));
+    let outlet = Outlet {
+        row: from_row,
+        rest: from_rest,
+        spilled: Arc::clone(&spilled),
+        rest_first: Cell::new(false),
+    };
+    (Inbox { row, rest, spilled }, outlet)
+}
+
+impl<T> Inbox<T> {
+    /// Tells something, and never waits. False where nobody is there any more.
+    pub(crate) fn tell(&self, told: T) -> bool {
+        match self.row.try_send(Some(told)) {
+            Ok(()) => true,
+            Err(TrySendError::Full(Some(told))) => {
+                let told = self.rest.send(told).is_ok();
+                self.spilled.store(true, Ordering::SeqCst);
+                fence(Ordering::SeqCst);
+                // A lane that has come to sleep since wakes up by it; one whose row is still full looks at the rest before it sleeps.
+                let _ = self.row.try_send(None);
+                told
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+impl<T> Outlet<T> {
+    /// What was told, if anything was.
+    pub(crate) fn try_next(&self) -> Result<T, TryRecvError> {
+        if self.spilled.load(Ordering::Relaxed)
+            && self.rest_first.replace(!self.rest_first.get())
+            && let Some(told) = self.spilled_over()
+        {
+            return Ok(told);
+        }
+        loop {
+            match self.row.try_recv() {
+                Ok(Some(told)) => return Ok(told),
+                Ok(None) => {}
+                Err(nothing) => return self.spilled_over().ok_or(nothing),
+            }
+        }
+    }
+
+    /// What is told next; `None` where nobody tells anything any more.
+    pub(crate) fn next(&self) -> Option<T> {
+        loop {
+            fence(Ordering::SeqCst);
+            match self.try_next() {
+                Ok(told) => return Some(told),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => {}
+            }
+            // Else something is in the rest, or all is over and something may be there still.
+            if let Ok(Some(told)) = self.row.recv() {
+                return Some(told);
+            }
+        }
+    }
+
+    fn spilled_over(&self) -> Option<T> {
+        if !self.spilled.load(Ordering::SeqCst) {
+            return None;
+        }
+        if let Ok(told) = self.rest.try_recv() {
+            return Some(told);
+        }
+        self.spilled.store(false, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        // It may have come just before.
+        let told = self.rest.try_recv().ok()?;
+        self.spilled.store(true, Ordering::SeqCst);
+        Some(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_into_the_row_comes_too_and_in_turn() {
+        let (inbox, outlet) = inbox();
+        let many = 3 * ROW;
+        assert!((0..many).all(|told| inbox.tell(told)));
+        let first: Vec<_> = (0..6).filter_map(|_| outlet.try_next().ok()).collect();
+        assert_eq!(
+            first,
+            [0, ROW, 1, ROW + 1, 2, ROW + 2],
+            "those in the rest are not forgotten"
+        );
+        let mut all: Vec<_> = std::iter::from_fn(|| outlet.try_next().ok())
+            .chain(first)
+            .collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..many).collect::<Vec<_>>());
+        assert_eq!(outlet.try_next(), Err(TryRecvError::Empty));
+        assert!(inbox.tell(7));
+        drop(inbox);
+        assert_eq!((outlet.next(), outlet.next()), (Some(7), None));
+    }
+
+    #[test]
+    fn who_sleeps_misses_nothing_of_many_who_tell_much() {
+        let (inbox, outlet) = inbox();
+        let (inbox, each) = (Arc::new(inbox), 20_000);
+        let tellers: Vec<_> = (0..4)
+            .map(|_| {
+                let inbox = Arc::clone(&inbox);
+                thread::spawn(move || (0..each).all(|told| inbox.tell(told)))
+            })
+            .collect();
+        drop(inbox);
+        let mut sum = 0_u64;
+        while let Some(told) = outlet.next() {
+            sum += told;
+        }
+        assert_eq!(sum, 4 * each * (each - 1) / 2);
+        assert!(
+            tellers
+                .into_iter()
+                .all(|teller| teller.join().is_ok_and(|told| told))
+        );
+    }
+
+    #[test]
+    fn who_tells_something_to_nobody_is_told_so() {
+        let (inbox, outlet) = inbox();
+        assert!((0..2 * ROW).all(|told| inbox.tell(told)));
+        drop(outlet);
+        assert!(!inbox.tell(1));
+    }
+}

@@ -1,0 +1,145 @@
+//! Reads a value in a row, part by part: as JSON here, as values of a VM in `value.rs`.
+
+use std::cell::Cell;
+
+use serde_json::{Map, Value};
+
+use crate::flat::{Flat, Part, tag};
+
+/// Reads a value part by part.
+pub(crate) struct Reader<'f> {
+    flat: &'f [u8],
+    at: Cell<usize>,
+}
+
+impl<'f> Reader<'f> {
+    pub(crate) fn new(flat: &'f Flat) -> Self {
+        Self::of(&flat.0)
+    }
+
+    pub(crate) fn of(flat: &'f [u8]) -> Self {
+        Self {
+            flat,
+            at: Cell::new(0),
+        }
+    }
+
+    /// The bytes that come next; none where there are not so many.
+    pub(crate) fn bytes(&self, count: usize) -> &'f [u8] {
+        let from = self.at.get();
+        let bytes = self.flat.get(from..from.saturating_add(count));
+        self.at.set(from.saturating_add(count));
+        bytes.unwrap_or_default()
+    }
+
+    fn byte(&self) -> u8 {
+        self.bytes(1).first().copied().unwrap_or_default()
+    }
+
+    fn eight(&self) -> [u8; 8] {
+        self.bytes(8).try_into().unwrap_or_default()
+    }
+
+    fn count(&self) -> usize {
+        usize::try_from(u64::from_le_bytes(self.eight())).unwrap_or_default()
+    }
+
+    /// The next part; nothing but nulls come after the last.
+    pub(crate) fn part(&self) -> Part {
+        match self.byte() {
+            tag::FALSE => Part::Bool(false),
+            tag::TRUE => Part::Bool(true),
+            tag::WHOLE => Part::Whole(i64::from_le_bytes(self.eight())),
+            tag::NUMBER => Part::Number(f64::from_le_bytes(self.eight())),
+            tag::SMALL_WHOLE => Part::Whole(self.byte().into()),
+            tag::SMALL_NUMBER => Part::Number(self.byte().into()),
+            tag::TEXT => Part::Text(self.count()),
+            tag::SHORT_TEXT => Part::Text(self.byte().into()),
+            tag::LIST => Part::List(self.count()),
+            tag::SORTED => self.placed_part(true),
+            tag::UNSORTED => self.placed_part(false),
+            tag::NAMED => Part::Named(self.count()),
+            _ => Part::Null,
+        }
+    }
+
+    fn placed_part(&self, sorted: bool) -> Part {
+        let count = self.count();
+        Part::Placed { count, sorted }
+    }
+
+    /// The text of the part that was read last, which has so many bytes.
+    pub(crate) fn text(&self, bytes: usize) -> &'f str {
+        text_of(self.bytes(bytes))
+    }
+
+    /// The name that comes next.
+    pub(crate) fn name(&self) -> &'f [u8] {
+        match self.part() {
+            Part::Text(bytes) => self.bytes(bytes),
+            _ => &[],
+        }
+    }
+
+    /// The position that comes next.
+    pub(crate) fn place(&self) -> i64 {
+        match self.part() {
+            Part::Whole(place) => place,
+            _ => 0,
+        }
+    }
+
+    /// What `read` makes of that which comes next. Where it makes nothing of it, nothing was read.
+    pub(crate) fn attempt<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
+        let at = self.at.get();
+        let made = read();
+        if made.is_none() {
+            self.at.set(at);
+        }
+        made
+    }
+
+    pub(crate) fn value(&self) -> Value {
+        match self.part() {
+            Part::Null => Value::Null,
+            Part::Bool(flag) => Value::Bool(flag),
+            Part::Whole(number) => Value::from(number),
+            Part::Number(number) => Value::from(number),
+            Part::Text(bytes) => Value::String(self.text(bytes).to_owned()),
+            Part::List(count) => Value::Array((0..count).map(|_| self.value()).collect()),
+            Part::Placed { count, sorted } => Value::Array(self.in_places(count, sorted)),
+            Part::Named(count) => Value::Object(self.named(count)),
+        }
+    }
+
+    fn in_places(&self, count: usize, sorted: bool) -> Vec<Value> {
+        let items = (0..count).map(|_| (self.place(), self.value()));
+        if sorted {
+            return items.map(|(_, item)| item).collect();
+        }
+        let mut items: Vec<_> = items.collect();
+        items.sort_unstable_by_key(|(place, _)| *place);
+        items.into_iter().map(|(_, item)| item).collect()
+    }
+
+    fn named(&self, count: usize) -> Map<String, Value> {
+        let mut fields = Map::with_capacity(count);
+        let mut sorted = true;
+        let mut last: &[u8] = &[];
+        for _ in 0..count {
+            let name = self.name();
+            sorted &= last <= name;
+            last = name;
+            fields.insert(text_of(name).to_owned(), self.value());
+        }
+        if !sorted {
+            fields.sort_keys();
+        }
+        fields
+    }
+}
+
+/// All texts were texts when they were written.
+fn text_of(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
