@@ -304,3 +304,36 @@ impl Instance {
         ScriptError::located(self.name(), &text_of(error), Reason::Failed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::line::{CANCELLED, Said, Start, line};
+    use crate::looks::Looks;
+    use crate::{Libraries, Limits, Script};
+
+    #[test]
+    fn a_run_that_shall_stop_before_it_comes_does_not_begin() -> Result<(), ScriptError> {
+        let script = Script::compile("late", "function invoke(ctx) ctx.sleep(9) end", Libraries::new())?;
+        let spot = Spot::default();
+        let mut lane = Lane::new(Arc::default());
+        let (speaker, mut listener) = line(Start {
+            id: 7,
+            script: script.compiled,
+            limits: Limits::default(),
+        });
+        listener.stop(CANCELLED);
+        lane.told(Told::Stop { run: 7 });
+        lane.told(Told::Start(speaker, Flat::default()));
+        assert!(lane.runs.is_empty(), "nothing waits that nobody awaits");
+        let mut looks = Looks::at(&spot);
+        let heard = listener.hear(&mut looks).now_or_never().flatten();
+        let Some(Said::Ended(Err(error))) = heard else {
+            panic!("it does not end at once");
+        };
+        assert_eq!(error.reason, Reason::Cancelled);
+        Ok(())
+    }
+}
