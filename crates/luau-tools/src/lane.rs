@@ -5,7 +5,7 @@ use std::hint;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mlua::Table;
 
@@ -56,7 +56,7 @@ fn next(told: &Outlet<Told>, lane: &mut Lane) -> Option<Told> {
     }
     lane.wakes.now();
     lane.vms.make_ready();
-    let from = several_processors().then(Instant::now);
+    let from = lane.wakes.read_clock();
     loop {
         for _ in 0..32 {
             match told.try_next() {
@@ -65,11 +65,17 @@ fn next(told: &Outlet<Told>, lane: &mut Lane) -> Option<Told> {
                 Err(TryRecvError::Empty) => hint::spin_loop(),
             }
         }
-        if from.is_some_and(|from| from.elapsed() < LOOKS) {
+        if several_processors() && lane.wakes.read_clock().duration_since(from) < LOOKS {
             continue;
         }
-        if !lane.vms.prepare() {
-            return told.next();
+        let told = if lane.vms.prepare() {
+            None
+        } else {
+            Some(told.next())
+        };
+        lane.wakes.read_clock();
+        if let Some(told) = told {
+            return told;
         }
     }
 }
@@ -123,8 +129,14 @@ impl Lane {
                     self.end(&mut instance, Err(error));
                 }
             }
-            Told::Forget { owner, script } => self.vms.forget(owner, script),
-            Told::Leave { owner } => self.vms.leave(owner),
+            Told::Forget { owner, script } => {
+                self.vms.forget(owner, script);
+                self.wakes.read_clock();
+            }
+            Told::Leave { owner } => {
+                self.vms.leave(owner);
+                self.wakes.read_clock();
+            }
         }
     }
 
@@ -138,7 +150,15 @@ impl Lane {
             return;
         }
 
-        let vm = match self.vms.take(run.script()) {
+        let vm = self.vms.ready(run.script()).map_or_else(
+            || {
+                let vm = self.vms.take(run.script());
+                self.wakes.read_clock();
+                vm
+            },
+            Ok,
+        );
+        let vm = match vm {
             Ok(vm) => vm,
             Err(error) => {
                 let error = ScriptError::new(&run.script().name, Reason::Lost(text_of(&error)));
@@ -187,13 +207,13 @@ impl Lane {
     fn end(&mut self, instance: &mut Instance, result: Result<(), ScriptError>) {
         let result = result.map(|()| std::mem::take(&mut instance.flat));
         instance.run.line.ended(result, &self.wakes);
-        self.wakes.it_is(Instant::now());
 
         // What can be done when it is said is not done before.
         instance.vm.let_go(&instance.run);
         instance.vm.tidy();
         self.vms.give_back(&instance.vm);
         self.vms.ran(instance.run.script());
+        self.wakes.read_clock();
     }
 }
 

@@ -96,16 +96,15 @@ impl Run {
         &self.line.start().script
     }
 
-    /// The script begins to compute.
+    /// The script begins to compute. What time it is the lane has asked just before.
     pub(crate) fn enter(&self) {
         hatch::within(self.limits());
-        let now = Instant::now();
+        let now = self.wakes.lately();
         if !self.is_tripped() {
             hatch::pass(now);
         }
         self.watch.slice_from.set(now);
         self.watch.yield_at.set(now + SLICE);
-        self.wakes.it_is(now);
     }
 
     /// When the script began to compute.
@@ -115,10 +114,11 @@ impl Run {
 
     /// The script waits, or others have their turn.
     pub(crate) fn leave(&self) {
-        let now = Instant::now();
-        let slice = now.duration_since(self.watch.slice_from.get());
+        let slice = self
+            .wakes
+            .read_clock()
+            .duration_since(self.watch.slice_from.get());
         self.watch.used.set(self.watch.used.get() + slice);
-        self.wakes.it_is(now);
     }
 
     /// Stops the script for good.
@@ -151,9 +151,8 @@ impl Run {
         if self.is_tripped() {
             return Err(stopped());
         }
-        let now = Instant::now();
+        let now = self.wakes.read_clock();
         hatch::pass(now);
-        self.wakes.it_is(now);
         self.wakes.if_due();
         match self.line.stop() {
             0 => {}

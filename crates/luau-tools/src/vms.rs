@@ -30,14 +30,14 @@ pub(crate) struct Vms {
 }
 
 impl Vms {
+    /// The VM that was made ready for a run of this script, if it is the script that ran last.
+    pub(crate) fn ready(&mut self, script: &Compiled) -> Option<Rc<Vm>> {
+        let (next, ready) = self.next.as_mut()?;
+        if next.id == script.id { ready.take() } else { None }
+    }
+
     /// A VM with room for the run of this script that will be in it, and with the script: made where there is none.
     pub(crate) fn take(&mut self, script: &Arc<Compiled>) -> mlua::Result<Rc<Vm>> {
-        if let Some((next, ready)) = &mut self.next
-            && next.id == script.id
-            && let Some(vm) = ready.take()
-        {
-            return Ok(vm);
-        }
         let home = Home::of(script);
         let all = self.by_home.entry(home).or_default();
         let vm = match all.iter().find(|vm| vm.has_room()) {

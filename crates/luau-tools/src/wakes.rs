@@ -45,11 +45,15 @@ impl Wakes {
         all.push(listener);
     }
 
-    pub(crate) fn it_is(&self, now: Instant) {
+    /// Asks what time it is, for all who want to know it soon.
+    pub(crate) fn read_clock(&self) -> Instant {
+        let now = Instant::now();
         self.lately.set(now);
+        now
     }
 
-    /// What time it was when a script began or ended to compute, or came by a safepoint.
+    /// What time it was when it was asked last: when a script ended to compute or came by a safepoint, when the lane looked for more or
+    /// did something that takes time.
     pub(crate) fn lately(&self) -> Instant {
         self.lately.get()
     }
