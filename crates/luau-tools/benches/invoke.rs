@@ -1,16 +1,16 @@
 //! What running a script costs: beside a bare call of the VM, fresh, and waiting by the thousand. Prints ratios, judges nothing.
 //!
-//! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- fresh`; and for a profiler `-- crowd`, `-- alone`:
+//! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- computing`, `-- fresh`; and for a profiler `-- crowd`, `-- alone`:
 //! warm invokes and nothing else
 //!
 //! **A trivial invoke, warm.** Both sides are given a copy of the same JSON arguments and come to the result as JSON. The bare call is
 //! mlua alone on the thread that measures: `LuaSerdeExt` both ways around `Function::call`, in a VM without sandbox, limits and
 //! interrupts. The invoke is all of `Script::invoke`: to the lane's thread and back, globals of its own, limits, a coroutine, a
-//! watch. Beside it stands a bare call with a hand-written conversion, which is what mlua can do at best. Rounds of the two
-//! alternate, so that what else the machine does meets both; what is printed are medians over the rounds. Processor time is that of
-//! the lane's thread and of the caller's, with what the lane spins and what the kernel does to wake either. How long it takes to go
-//! to another thread and back with nothing to do there is printed too, where the threads sleep and where they do not: no invoke is
-//! faster than the latter.
+//! watch; alone each is awaited before the next, and 64 at once are in one `buffer_unordered`. Beside it stands a bare call with a
+//! hand-written conversion, which is what mlua can do at best. Rounds of the two alternate, so that what else the machine does meets
+//! both; what is printed are medians over the rounds. Processor time is that of the lane's thread and of the caller's, with what the
+//! lane spins and what the kernel does to wake either. How long it takes to go to another thread and back through channels of std with
+//! nothing to do there is printed too, where the threads sleep and where they do not.
 //!
 //! **A fresh script.** From a script that was compiled to its first result, less a warm call: with a VM that the lane prepared when it
 //! was idle, and in a crowd of fresh scripts, where each makes its own. Its memory is the growth of the process by scripts that
@@ -22,11 +22,10 @@
 )]
 
 mod bare;
+mod hops;
 mod measure;
 
-use std::hint::{self, black_box};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Owner, Script};
@@ -36,11 +35,15 @@ use futures_util::stream::{self, StreamExt};
 use measure::{lanes_sleep, median, micros, processor, status};
 use mlua::Lua;
 use serde_json::{Value, json};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 const TRIVIAL: &str = "function invoke(ctx, args) return { city = args.city, n = args.n + 1 } end";
 const WAITS: &str = "function invoke(ctx, args) return ctx.http.get('https://a').status end";
+const COMPUTES: &str =
+    "function invoke() local sum = 0 for turn = 1, 5e6 do sum = (sum + turn) % 1009 end return sum end";
+/// Of the loop in it.
+const TURNS: u32 = 5_000_000;
 const ROUNDS: usize = 20_000;
 
 /// Answers nothing before it is let go.
@@ -94,14 +97,14 @@ impl Warm {
     /// One after the other, or so many at once: microseconds of each on the lane, for the caller, and by the clock.
     async fn rounds(&self, rounds: usize, at_once: usize) -> [f64; 3] {
         let (began, before) = (Instant::now(), processor());
-        let call = |_| invoke(&self.script, &self.host, self.args.clone());
+        let calls = (0..rounds).map(|_| invoke(&self.script, &self.host, self.args.clone()));
         if at_once == 1 {
-            for round in 0..rounds {
-                call(round).await;
+            for call in calls {
+                call.await;
             }
         } else {
-            let calls = stream::iter(0..rounds).map(call);
-            calls.buffer_unordered(at_once).for_each(|()| async {}).await;
+            let calls = stream::iter(calls).buffer_unordered(at_once);
+            calls.for_each(|()| async {}).await;
         }
         let after = processor();
         [
@@ -109,50 +112,6 @@ impl Warm {
             micros(after.1.saturating_sub(before.1), rounds),
             micros(began.elapsed(), rounds),
         ]
-    }
-}
-
-/// To another thread and back with a copy of the arguments, and nothing else: microseconds by the clock.
-async fn hop(rounds: usize, at_once: usize) -> f64 {
-    let (there, told) = channel::<(Value, oneshot::Sender<Value>)>();
-    std::thread::spawn(move || told.into_iter().for_each(|(value, back)| drop(back.send(value))));
-    let args = arguments();
-    let began = Instant::now();
-    let hops = stream::iter(0..rounds).map(|_| {
-        let (back, answer) = oneshot::channel();
-        there.send((args.clone(), back)).unwrap();
-        answer
-    });
-    let hops = hops.buffer_unordered(at_once);
-    hops.for_each(|value| async { drop(black_box(value)) }).await;
-    micros(began.elapsed(), rounds)
-}
-
-/// The same to a thread that never sleeps, and looks for the answer all the time: no call across threads is faster than that.
-fn awake(rounds: usize) -> f64 {
-    let ((there, told), (back, answer)) = (channel::<Value>(), channel());
-    std::thread::spawn(move || {
-        while let Ok(value) = spun(&told) {
-            if back.send(value).is_err() {
-                return;
-            }
-        }
-    });
-    let args = arguments();
-    let began = Instant::now();
-    for _ in 0..rounds {
-        there.send(args.clone()).unwrap();
-        drop(black_box(spun(&answer).unwrap()));
-    }
-    micros(began.elapsed(), rounds)
-}
-
-fn spun(from: &Receiver<Value>) -> Result<Value, TryRecvError> {
-    loop {
-        match from.try_recv() {
-            Err(TryRecvError::Empty) => hint::spin_loop(),
-            other => return other,
-        }
     }
 }
 
@@ -177,12 +136,12 @@ fn warm(runtime: &tokio::runtime::Runtime) {
     for (at_once, all) in [(64, many), (1, single)] {
         let hop = median(
             (0..5)
-                .map(|_| runtime.block_on(hop(ROUNDS / 4, at_once)))
+                .map(|_| runtime.block_on(hops::hop(&arguments(), ROUNDS / 4, at_once)))
                 .collect(),
         );
         println!("to another thread and back, {at_once} at once: {hop:.2} µs by the clock");
         if at_once == 1 {
-            let awake = median((0..5).map(|_| awake(ROUNDS / 4)).collect());
+            let awake = median((0..5).map(|_| hops::awake(&arguments(), ROUNDS / 4)).collect());
             println!("the same where neither thread ever sleeps: {awake:.2} µs by the clock");
         }
         let of = |part: &dyn Fn(&[f64; 3]) -> f64| median(all.iter().map(part).collect());
@@ -204,10 +163,29 @@ fn warm(runtime: &tokio::runtime::Runtime) {
     }
 }
 
+/// A script that computes and calls nothing outside, beside the bare call of the same: what the limits cost at each turn of a loop.
+fn computing(runtime: &tokio::runtime::Runtime) {
+    let bare = Bare::new(COMPUTES, json!({}));
+    let script = Script::compile_on(Lanes::new(1), "computes", COMPUTES, Libraries::new()).unwrap();
+    let host = Arc::<Holds>::default();
+    let (mut alone, mut limited) = (vec![], vec![]);
+    for _ in 0..9 {
+        alone.push(bare.serde(1)[1]);
+        let began = Instant::now();
+        runtime.block_on(invoke(&script, &host, json!({})));
+        limited.push(micros(began.elapsed(), 1));
+    }
+    let (alone, limited) = (median(alone), median(limited));
+    println!(
+        "a loop of {TURNS} turns: {:.1} ns each, {:.2}× of the same without limits",
+        1e3 * limited / f64::from(TURNS),
+        limited / alone
+    );
+}
+
 /// Warm invokes and nothing else, so many at once.
 fn profiled(runtime: &tokio::runtime::Runtime, at_once: usize) {
-    let warm = Warm::new();
-    let [lane, caller, clock] = runtime.block_on(warm.rounds(50 * ROUNDS, at_once));
+    let [lane, caller, clock] = runtime.block_on(Warm::new().rounds(50 * ROUNDS, at_once));
     println!("{at_once} at once: lane {lane:.2} µs, caller {caller:.2} µs, clock {clock:.2} µs");
 }
 
@@ -361,6 +339,9 @@ fn main() {
     }
     if wanted("warm") {
         warm(&runtime);
+    }
+    if wanted("computing") {
+        computing(&runtime);
     }
     let kinds = [
         (Owners::One, "that was there"),
