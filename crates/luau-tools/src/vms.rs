@@ -30,10 +30,19 @@ pub(crate) struct Vms {
 }
 
 impl Vms {
-    /// The VM that was made ready for a run of this script, if it is the script that ran last.
+    /// The VM that was made ready for a run of this script, if it is the script that ran last, and the run can still be there.
     pub(crate) fn ready(&mut self, script: &Compiled) -> Option<Rc<Vm>> {
         let (next, ready) = self.next.as_mut()?;
-        if next.id == script.id { ready.take() } else { None }
+        let vm = if next.id == script.id {
+            ready.take()?
+        } else {
+            return None;
+        };
+        if vm.has_room() && vm.home == Home::of(script) {
+            return Some(vm);
+        }
+        self.give_back(&vm);
+        None
     }
 
     /// A VM with room for the run of this script that will be in it, and with the script: made where there is none.
@@ -196,6 +205,53 @@ mod tests {
         vms.leave(one.id());
         assert!(vm.retired.get() && alone.retired.get());
         assert!(!Rc::ptr_eq(&vm, &vms.take(&first)?));
+        Ok(())
+    }
+
+    #[test]
+    fn a_vm_is_ready_for_the_script_that_ran_last_and_for_no_other() -> Result<(), Box<dyn std::error::Error>>
+    {
+        let owner = Owner::on(Lanes::new(1));
+        let script = |text: &str| {
+            owner
+                .compile("x", text, Libraries::new())
+                .map(|script| script.compiled)
+        };
+        let (one, other) = (script("return 1")?, script("return 2")?);
+        let mut vms = Vms::default();
+        let ran = |vms: &mut Vms, script: &Arc<Compiled>| {
+            let vm = vms.take(script)?;
+            vms.give_back(&vm);
+            vms.ran(script);
+            vms.make_ready();
+            mlua::Result::Ok(vm)
+        };
+        let vm = ran(&mut vms, &one)?;
+        assert_eq!(vm.runs.get(), 1, "it is held for the next run");
+        assert!(vms.ready(&other).is_none());
+        assert!(vms.ready(&one).is_some_and(|ready| Rc::ptr_eq(&ready, &vm)));
+        assert!(vms.ready(&one).is_none(), "it is ready once");
+        vms.give_back(&vm);
+
+        ran(&mut vms, &one)?;
+        ran(&mut vms, &other)?;
+        assert!(vms.ready(&one).is_none(), "the other one ran last");
+        assert_eq!(vm.runs.get(), 1, "what was held for the first is given up");
+
+        other.hungry.store(true, Ordering::Relaxed);
+        assert!(vms.ready(&other).is_none(), "it has to be alone now");
+        assert_eq!(vm.runs.get(), 0);
+
+        ran(&mut vms, &one)?;
+        vm.retired.set(true);
+        assert!(vms.ready(&one).is_none(), "no run comes into a VM without memory");
+
+        let vm = ran(&mut vms, &one)?;
+        vms.forget(owner.id(), one.id);
+        assert!(vms.ready(&one).is_none() && vm.runs.get() == 0);
+        ran(&mut vms, &one)?;
+        vms.leave(owner.id());
+        assert!(vms.ready(&one).is_none() && vms.by_home.is_empty());
         Ok(())
     }
 }
