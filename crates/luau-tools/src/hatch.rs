@@ -4,6 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::flat::Flat;
 use crate::limits::Limits;
 
@@ -55,6 +57,15 @@ pub(crate) fn put(flat: &mut Flat) {
 /// The value that a script gave last.
 pub(crate) fn take() -> Flat {
     with(std::mem::take)
+}
+
+/// The same, as JSON.
+pub(crate) fn take_value() -> Value {
+    with(|flat| {
+        let value = flat.value();
+        flat.clear();
+        value
+    })
 }
 
 /// Does something with what lies there.

@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) array: OnceCell<Table>,
     pub(crate) scripts: RefCell<BTreeMap<u64, Loaded>>,
     depth: Cell<usize>,
-    /// What puts values on the hatch, and takes them from there.
+    /// What puts values into the hatch, and takes them from there.
     pub(crate) gives: OnceCell<Function>,
     pub(crate) takes: OnceCell<Function>,
     /// The collector stands still until the VM has so many bytes; zero where it runs.
@@ -133,7 +133,7 @@ impl Shared {
     pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
         let problem: Option<String> = self.door(&self.gives)?.call(value)?;
         Ok(match problem {
-            None => Ok((hatch::with(|flat| flat.value()), hatch::size())),
+            None => Ok((hatch::take_value(), hatch::size())),
             Some(problem) => Err(problem),
         })
     }

@@ -202,7 +202,7 @@ impl Stack {
     }
 }
 
-/// A function of this file, its marked upvalue among them.
+/// A function of this file.
 type Work = unsafe extern "C-unwind" fn(*mut State) -> c_int;
 
 fn function(lua: &Lua, upvalue: &Table, work: Work, name: &'static CStr) -> mlua::Result<Function> {
@@ -214,7 +214,7 @@ fn function(lua: &Lua, upvalue: &Table, work: Work, name: &'static CStr) -> mlua
     }
 }
 
-/// A function `(keep)` that gives the value which lies on this thread's hatch; nulls of objects are kept or absent.
+/// A function `(keep)` that gives the value which lies in this thread's hatch; nulls of objects are kept or absent.
 pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);
@@ -224,7 +224,7 @@ pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     function(lua, array, work, c"takes")
 }
 
-/// A function `(value)` that puts the value on this thread's hatch; gives what is wrong with it otherwise.
+/// A function `(value)` that puts the value into this thread's hatch; gives what is wrong with it otherwise.
 pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);

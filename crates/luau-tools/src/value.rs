@@ -16,7 +16,7 @@ const BYTES: &[u8] = b"$bytes";
 /// What a table counts as beyond what is in it: it costs more than its two brackets.
 const TABLE: usize = 30;
 
-/// Pushes the value that lies on the hatch, which is empty then. The first argument says whether nulls of objects come as `json.null`, or
+/// Pushes the value that lies in the hatch, which is empty then. The first argument says whether nulls of objects come as `json.null`, or
 /// as absent keys, as Luau has it. How deep it is was checked when it was written.
 pub(crate) fn takes(stack: &mut Stack) {
     let keep = stack.as_boolean(1);
@@ -128,7 +128,7 @@ impl Problem {
     }
 }
 
-/// Puts the first argument on the hatch; pushes nil, or what is wrong with it.
+/// Puts the first argument into the hatch; pushes nil, or what is wrong with it.
 pub(crate) fn gives(stack: &mut Stack) {
     let (depth, bytes) = hatch::largest();
     let problem = hatch::with(|flat| {

@@ -211,7 +211,7 @@ impl Vm {
         Ok(step.map_or(Progress::TurnOver, Progress::Needs))
     }
 
-    /// How the main task ended: with a value, which lies on the hatch, with one that is no JSON, or with an error.
+    /// How the main task ended: with a value, which lies in the hatch, with one that is no JSON, or with an error.
     fn ended(&self, ok: bool, value: &Luau, flat: &mut Flat) -> mlua::Result<Ended> {
         if !ok {
             return Ok(Ended::Raised(self.raised(value)?));
