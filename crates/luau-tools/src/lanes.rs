@@ -100,17 +100,31 @@ impl Lanes {
 
     /// Puts a run on the lane that has the fewest.
     pub(crate) fn start(&self, speaker: Speaker, args: Flat) -> Option<Seat<'_>> {
-        let lane = self
-            .lanes
-            .iter()
-            .min_by_key(|lane| lane.desk.load.load(Ordering::Relaxed))?;
-        lane.desk.load.fetch_add(1, Ordering::Relaxed);
+        let lane = self.free_lane()?;
         let seat = Seat {
             lane,
             run: speaker.start().id,
             ended: false,
         };
         lane.inbox.tell(Told::Start(speaker, args)).then_some(seat)
+    }
+
+    /// The lane that has the fewest runs, which has one more now. Of two that come at once the second sees the first.
+    fn free_lane(&self) -> Option<&Lane> {
+        loop {
+            let loads = self.lanes.iter().map(|lane| {
+                let load = lane.desk.load.load(Ordering::Relaxed);
+                (load, lane)
+            });
+            let (load, lane) = loads.min_by_key(|(load, _)| *load)?;
+            let taken =
+                lane.desk
+                    .load
+                    .compare_exchange_weak(load, load + 1, Ordering::Relaxed, Ordering::Relaxed);
+            if taken.is_ok() {
+                return Some(lane);
+            }
+        }
     }
 
     /// A script is gone: no VM keeps it.
@@ -175,5 +189,32 @@ impl Drop for Seat<'_> {
             self.lane.inbox.tell(Told::Stop { run: self.run });
         }
         self.lane.desk.load.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn runs_that_come_at_once_are_spread_over_the_lanes() {
+        let (lanes, at_once) = (Lanes::new(3), Barrier::new(4));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    at_once.wait();
+                    for _ in 0..300 {
+                        lanes.free_lane();
+                    }
+                });
+            }
+        });
+        let loads = lanes
+            .lanes
+            .iter()
+            .map(|lane| lane.desk.load.load(Ordering::Relaxed));
+        assert_eq!(loads.collect::<Vec<_>>(), [400; 3]);
     }
 }
