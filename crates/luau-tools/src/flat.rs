@@ -1,4 +1,4 @@
-//! A JSON value on its way from one thread to another: its parts in a row, in two pieces of memory.
+//! A JSON value on its way from one thread to another: its parts in a row, in one piece of memory.
 //!
 //! In a tree each text and each object is a piece of memory of its own. Each would be fetched from the other processor's cache, and
 //! given back to the other thread's allocator, under its lock: for a small call that took longer than its script. So the caller

@@ -52,7 +52,7 @@ impl Script {
         if !limits.spent.is_zero() && limits.spent >= limits.wall {
             return Err(error(Reason::Limit(wall)));
         }
-        let _room = self.room(&cancel, left, &wall).await.map_err(error)?;
+        let (_room, left) = self.room(&cancel, left, &wall).await.map_err(error)?;
         let largest = (limits.json_depth, limits.json);
         let start = Start {
             id: next_run(),
@@ -89,22 +89,23 @@ impl Script {
         }
     }
 
-    /// A place among the runs that the lanes hold, at once where there is one.
+    /// A place among the runs that the lanes hold, at once where there is one; and what of the time is left then.
     async fn room(
         &self,
         cancel: &CancellationToken,
         left: Duration,
         wall: &Limit,
-    ) -> Result<Option<SemaphorePermit<'_>>, Reason> {
+    ) -> Result<(Option<SemaphorePermit<'_>>, Duration), Reason> {
         if cancel.is_cancelled() {
             return Err(Reason::Cancelled);
         }
         if let Ok(room) = self.lanes.room.try_acquire() {
-            return Ok(Some(room));
+            return Ok((Some(room), left));
         }
+        let from = Instant::now();
         tokio::select! {
             // It is closed never.
-            room = self.lanes.room.acquire() => Ok(room.ok()),
+            room = self.lanes.room.acquire() => Ok((room.ok(), left.saturating_sub(from.elapsed()))),
             () = cancel.cancelled() => Err(Reason::Cancelled),
             () = tokio::time::sleep(left) => Err(Reason::Limit(wall.clone())),
         }

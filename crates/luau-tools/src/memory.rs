@@ -95,8 +95,8 @@ impl Vm {
         *self.shared.current.borrow_mut() = Some(Rc::clone(run));
         self.hold_collector(left, before);
         run.enter();
-        self.lua.set_memory_limit(before + left)?;
-        let done = work();
+        let limited = self.lua.set_memory_limit(before + left);
+        let done = limited.and_then(|_| work());
         *self.shared.current.borrow_mut() = None;
         self.lua.set_memory_limit(0)?;
         let after = self.lua.used_memory();
