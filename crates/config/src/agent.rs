@@ -50,12 +50,15 @@ impl Settings {
         )
     }
 
-    /// The model of this name: an id, an alias or `provider/id` of what the runtime offers, else what the catalog makes
-    /// of it (`provider/anything` of a known provider).
+    /// The model of this name: one of the configuration's own, else an id, an alias or `provider/id` of what the runtime
+    /// offers, else what the catalog makes of it (`provider/anything` of a known provider).
     ///
     /// # Errors
     /// Where there is none; with the nearest names.
     pub fn choose_model(&self, name: &str, offers: &[ModelOffer<'_>]) -> Result<ModelSpec, UnknownModel> {
+        if let Some(own) = self.catalog.own(name) {
+            return Ok(own);
+        }
         let is_called = |offer: &ModelOffer<'_>, name: &str| {
             offer.spec.id == name || offer.aliases.iter().any(|alias| alias == name)
         };

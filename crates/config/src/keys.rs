@@ -55,6 +55,10 @@ const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 const YES_OR_NO: &[&str] = &["true", "false"];
+/// How much a model is to reason, in the words of OpenAI's protocol.
+pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
+/// The names under which the longest answer is sent, in the words of OpenAI's protocol.
+pub(crate) const LENGTH_FIELDS: &[&str] = &["max_tokens", "max_completion_tokens"];
 /// How reasoning is shown.
 const THINKING: &[&str] = &["full", "folded", "hidden"];
 const THEMES: &[&str] = &["auto", "dark", "light", "none"];
@@ -116,6 +120,8 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.context_window", Kind::Count, Trusted, None, "tokens that fit into one call, answer included"),
     key("models.*.max_output_tokens", Kind::Count, Trusted, None, "the longest answer in tokens"),
     key("models.*.images", Kind::Choice(YES_OR_NO), Trusted, None, "whether it can be shown pictures"),
+    key("models.*.reasoning_effort", Kind::Choice(EFFORTS), Trusted, None, "how much it is asked to reason, in place of what follows from `params.thinking_tokens` (openai-chat)"),
+    key("models.*.length_field", Kind::Choice(LENGTH_FIELDS), Trusted, None, "the field that holds the longest answer (openai-chat)"),
     key("models.*.prices.input", Kind::Price, Trusted, None, "US dollars for a million tokens read"),
     key("models.*.prices.output", Kind::Price, Trusted, None, "US dollars for a million tokens written"),
     key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),

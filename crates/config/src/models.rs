@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig};
-use agentx_llm::{AuthStyle, Catalog};
-use agentx_types::{Api, InputMedium, Prices};
+use agentx_llm::openai_chat::{Effort, MaxTokensField};
+use agentx_llm::{AuthStyle, Catalog, WireOptions};
+use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 
 use crate::assemble::{Getter, mistake};
 use crate::keys::KeyPath;
@@ -117,6 +118,7 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
     let provider = get
         .text_at(&path("provider"))
         .or_else(|| listed.map(|spec| spec.provider.clone()))?;
+    let spec = catalog.resolve_at(&provider, &id).ok();
     let mut aliases = get.names(&path("aliases"));
     if id != name {
         aliases.get_or_insert_default().push(name.to_owned());
@@ -136,8 +138,30 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
             "true" => vec![InputMedium::Image],
             _ => Vec::new(),
         }),
-        wire: None,
+        wire: spec.and_then(|spec| wire(&path, get, catalog, &spec)),
     })
+}
+
+/// How the model wants to be asked, where the configuration says something of it; the rest stays as it is.
+fn wire(
+    path: &dyn Fn(&str) -> KeyPath,
+    get: &Getter<'_>,
+    catalog: &Catalog,
+    spec: &ModelSpec,
+) -> Option<WireOptions> {
+    let effort = get.text_at(&path("reasoning_effort"));
+    let effort = effort.and_then(|word| Effort::ALL.into_iter().find(|effort| effort.as_str() == word));
+    let field = get.text_at(&path("length_field")).map(|word| match &*word {
+        "max_completion_tokens" => MaxTokensField::MaxCompletionTokens,
+        _ => MaxTokensField::MaxTokens,
+    });
+    if effort.is_none() && field.is_none() {
+        return None;
+    }
+    let mut wire = catalog.wire_options(spec);
+    wire.chat.effort = effort.or(wire.chat.effort);
+    wire.chat.max_tokens_field = field.unwrap_or(wire.chat.max_tokens_field);
+    Some(wire)
 }
 
 /// Dollars a million tokens; what is not given stays as it is.

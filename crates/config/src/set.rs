@@ -8,7 +8,10 @@ use crate::load::{Request, load_as_if};
 use crate::trust::replace_file;
 use crate::value::{KeyReference, Kind, Value};
 use crate::yaml::{Key, Node, Yaml, parse};
-use crate::{At, ConfigError, KEYS, KeyPath, Loaded, Mistake, nearest, scalar};
+use crate::{At, ConfigError, KEYS, KeyPath, Loaded, Mistake, Origin, SCRIPTED_MODEL, nearest, scalar};
+
+/// What the offline demo is called; it is in no catalog.
+const DEMO: [&str; 2] = [SCRIPTED_MODEL, "demo"];
 
 /// What came of a change.
 #[derive(Debug)]
@@ -51,6 +54,9 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
         Err(_) => text.clone(),
     };
     let loaded = load_as_if(request, file, &changed)?;
+    if path == KeyPath::dotted("model") {
+        known_model(&loaded, value, At::Flag("config set".into()))?;
+    }
     let is_new = changed != text;
     if is_new {
         write(&real, &changed)?;
@@ -69,9 +75,32 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
 /// Where the configuration would have mistakes then; the file stays as it is.
 pub fn replace(request: Request<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
     let loaded = load_as_if(request, file, text)?;
+    if let Some(model) = &loaded.settings.model
+        && let Origin::User(place) | Origin::Workspace(place) = &model.origin
+        && *place.file == *file
+    {
+        known_model(&loaded, &model.value, At::File(place.clone()))?;
+    }
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     write(&real, text)?;
     Ok(loaded)
+}
+
+/// Refuses a model that nobody knows. Where a server is asked, its models are its own to know.
+fn known_model(loaded: &Loaded, name: &str, at: At) -> Result<(), ConfigError> {
+    if loaded.settings.connect.is_some() || DEMO.contains(&name) {
+        return Ok(());
+    }
+    let Err(unknown) = loaded.settings.choose_model(name, &[]) else {
+        return Ok(());
+    };
+    let mistake = Mistake {
+        at,
+        key: "model".into(),
+        what: format!("unknown model {name:?} (`agentx models` lists them; any id goes as PROVIDER/ID)"),
+        nearest: unknown.nearest.into_iter().next(),
+    };
+    Err(ConfigError::Mistakes(vec![mistake]))
 }
 
 fn write(file: &Path, text: &str) -> Result<(), ConfigError> {

@@ -338,6 +338,96 @@ fn the_model_follows_from_what_is_connected() {
 }
 
 #[test]
+fn every_built_in_provider_is_reached_where_its_variable_says() {
+    for provider in agentx_llm::Catalog::builtin().providers() {
+        let variable = format!("{}_BASE_URL", provider.name.to_uppercase());
+        let settings = Desk::new()
+            .env(&variable, "http://127.0.0.1:9/v1")
+            .load()
+            .unwrap()
+            .settings;
+        for other in &settings.providers {
+            let moved = other.name == provider.name;
+            assert_eq!(other.base_url_given, moved, "{variable}: {}", other.name);
+            assert_eq!(
+                other.base_url == "http://127.0.0.1:9/v1",
+                moved,
+                "{variable}: {}",
+                other.name
+            );
+        }
+        let entry = settings.catalog.provider(&provider.name).unwrap();
+        assert!(
+            entry.url(None).starts_with("http://127.0.0.1:9/v1/"),
+            "{variable}"
+        );
+    }
+}
+
+#[test]
+fn a_model_of_ones_own_is_asked_before_a_built_in_one_of_that_name() {
+    let settings = Desk::new()
+        .user(
+            "providers:\n  mine: {base_url: 'http://127.0.0.1:8080/v1', auth: none}\n\
+             models:\n  gpt-5.2: {provider: mine}\n  small: {provider: mine, aliases: [opus, demo]}\n",
+        )
+        .load()
+        .unwrap()
+        .settings;
+    // What a runtime offers, in the order of the built-in catalog: a library may have been put together so.
+    let builtin = agentx_llm::Catalog::builtin();
+    let offers: Vec<_> = builtin
+        .models()
+        .iter()
+        .map(|entry| agentx_config::ModelOffer {
+            spec: &entry.spec,
+            aliases: &entry.aliases,
+        })
+        .collect();
+    for (name, provider, id) in [
+        ("gpt-5.2", "mine", "gpt-5.2"),
+        ("opus", "mine", "small"),
+        ("demo", "mine", "small"),
+        ("openai/gpt-5.2", "openai", "gpt-5.2"),
+        ("anthropic/opus", "anthropic", "claude-opus-5-5"),
+        ("sonnet", "anthropic", "claude-sonnet-5-5"),
+    ] {
+        let chosen = settings.choose_model(name, &offers).unwrap();
+        assert_eq!(
+            (chosen.provider.as_str(), chosen.id.as_str()),
+            (provider, id),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn how_a_model_is_asked_can_be_set() {
+    let settings = Desk::new()
+        .user(
+            "providers:\n  azure: {base_url: 'https://x.openai.azure.com/openai/v1', api_key: '${K}'}\n\
+             models:\n  gpt-5.6-luna: {reasoning_effort: low}\n  \
+             mine: {provider: azure, id: my-deployment, length_field: max_completion_tokens, reasoning_effort: none}\n",
+        )
+        .load()
+        .unwrap()
+        .settings;
+    let wire = |name: &str| {
+        let spec = settings.choose_model(name, &[]).unwrap();
+        serde_json::to_value(settings.catalog.wire_options(&spec)).unwrap()["chat"].clone()
+    };
+    assert_eq!(wire("gpt-5.6-luna")["effort"], "low");
+    assert_eq!(
+        wire("gpt-5.6-luna")["temperature"],
+        false,
+        "the rest stays as it is"
+    );
+    assert_eq!(wire("mine")["effort"], "none");
+    assert_eq!(wire("mine")["max_tokens_field"], "max_completion_tokens");
+    assert!(wire("gpt-5.6-terra")["effort"].is_null());
+}
+
+#[test]
 fn the_catalog_is_added_to_and_changed() {
     let desk = Desk::new().user(
         "providers:\n  mine: {base_url: 'http://127.0.0.1:8080/v1', default_model: tiny}\n\

@@ -158,6 +158,9 @@ fn what_would_be_a_mistake_is_refused_and_nothing_changes() {
         ("providers.openai.api_key", "sk-secret-123", ""),
         ("rules", "all", "config edit"),
         ("models.mine.provider", "nowhere", ""),
+        ("model", "nosuch", "unknown model \"nosuch\""),
+        ("model", "sonet", "did you mean `sonnet`"),
+        ("models.gpt-5.2.reasoning_effort", "hihg", "did you mean `high`"),
         ("models..provider", "openai", "there is no key"),
         ("", "x", "there is no key"),
     ] {
@@ -211,5 +214,36 @@ fn a_file_with_mistakes_is_neither_changed_nor_replaced() {
     assert_eq!(
         std::fs::read_to_string(home.file()).unwrap(),
         "log: info # loud enough\n"
+    );
+}
+
+#[test]
+fn any_model_that_can_be_asked_may_be_set() {
+    let own = "providers:\n  mine: {base_url: 'http://localhost:1/v1', auth: none}\nmodels:\n  tiny: {provider: mine, aliases: [t]}\n";
+    for name in [
+        "scripted",
+        "demo",
+        "opus",
+        "gpt-5.4-2026-03-05",
+        "mine/any",
+        "tiny",
+        "t",
+    ] {
+        assert!(
+            after(own, "model", name).contains(&format!("model: {name}\n")),
+            "{name}"
+        );
+    }
+    let home = Home::new("connect: http://models.example\n");
+    home.set("model", "a-model-of-the-server").unwrap();
+
+    let home = Home::new("log: warn\n");
+    let text = "log: warn\nmodel: nosuch\n";
+    let error = replace(home.request(&|_| None), &home.file(), text).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("config.yaml:2:8: `model`: unknown model"),
+        "{error}"
     );
 }

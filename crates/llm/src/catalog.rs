@@ -26,7 +26,7 @@ pub struct ProviderEntry {
     pub api: Api,
     /// Where it is, without the path of the API.
     pub base_url: String,
-    /// The environment variable that overrides `base_url`, if there is one.
+    /// The environment variable that overrides `base_url`: every built-in provider has one, `NAME_BASE_URL`.
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
     pub key_env: Option<String>,
@@ -112,9 +112,10 @@ impl CatalogError {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
     providers: Vec<ProviderEntry>,
+    /// Those that the configuration speaks of come first: of two that are called the same, they are meant.
     models: Vec<ModelEntry>,
-    /// Those of `models` that the configuration speaks of, by their places.
-    own: Vec<usize>,
+    /// How many of them those are.
+    own: usize,
 }
 
 impl Catalog {
@@ -129,10 +130,11 @@ impl Catalog {
         let catalog = Self::default()
             .extended(&file)
             .expect("the embedded catalog is complete");
-        Self {
-            own: vec![],
-            ..catalog
+        let mut catalog = Self { own: 0, ..catalog };
+        for provider in &mut catalog.providers {
+            provider.base_url_env = Some(base_url_variable(&provider.name));
         }
+        catalog
     }
 
     /// This catalog with what the configuration adds and overrides.
@@ -148,13 +150,18 @@ impl Catalog {
         }
         for model in &config.models {
             let provider = self.known_provider(&model.provider)?;
-            let fresh = model.complete(provider);
             let listed = self.models.iter().position(|entry| model.is(&entry.spec));
-            match listed.and_then(|place| self.models.get_mut(place)) {
-                Some(entry) => model.apply(entry),
-                None => self.models.push(fresh),
-            }
-            self.own.push(listed.unwrap_or(self.models.len() - 1));
+            let entry = match listed {
+                Some(place) => {
+                    let mut entry = self.models.remove(place);
+                    model.apply(&mut entry);
+                    entry
+                }
+                None => model.complete(provider),
+            };
+            let place = listed.unwrap_or(self.own).min(self.own);
+            self.own = self.own.max(place + 1);
+            self.models.insert(place, entry);
         }
         Ok(self)
     }
@@ -177,9 +184,16 @@ impl Catalog {
         Ok(self)
     }
 
-    /// All models, in the order of the catalog.
+    /// All models: first those that the configuration speaks of, then the others in the order of the catalog.
     pub fn models(&self) -> &[ModelEntry] {
         &self.models
+    }
+
+    /// The model of the configuration that is called this.
+    pub fn own(&self, name: &str) -> Option<ModelSpec> {
+        self.models[..self.own]
+            .iter()
+            .find_map(|entry| entry.called(name))
     }
 
     /// All providers, in the order of the catalog.
@@ -205,8 +219,7 @@ impl Catalog {
     /// assert!(error.nearest().contains(&"claude-sonnet-4-5".to_owned()));
     /// ```
     pub fn resolve(&self, name: &str) -> Result<ModelSpec, CatalogError> {
-        let own = self.own.iter().filter_map(|place| self.models.get(*place));
-        if let Some(spec) = own.chain(&self.models).find_map(|entry| entry.called(name)) {
+        if let Some(spec) = self.models.iter().find_map(|entry| entry.called(name)) {
             return Ok(spec);
         }
         match name.split_once('/') {
@@ -234,20 +247,23 @@ impl Catalog {
         Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
     }
 
-    /// How this model wants to be asked.
+    /// How this model wants to be asked. At a server of which nothing is said (Azure, a gateway) a model that OpenAI or Anthropic
+    /// makes wants what it wants at home.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
-        let here = self
-            .models
-            .iter()
-            .filter(|entry| entry.spec.provider == model.provider);
-        let own = here
-            .filter(|entry| entry.has_id(&model.id))
-            .find_map(|entry| entry.wire.clone());
-        own.or_else(|| {
-            self.provider(&model.provider)
-                .map(|provider| provider.wire.clone())
-        })
-        .unwrap_or_default()
+        let at = |provider: &str, id: &str| {
+            let mut there = self.models.iter().filter(|entry| entry.spec.provider == provider);
+            there.find_map(|entry| entry.wire.clone().filter(|_| entry.has_id(id)))
+        };
+        let of_provider = || Some(self.provider(&model.provider)?.wire.clone());
+        let home = match model.api {
+            Api::Anthropic => "anthropic",
+            Api::OpenaiChat | Api::Scripted => "openai",
+        };
+        let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
+        at(&model.provider, &model.id)
+            .or_else(|| of_provider().filter(|wire| *wire != WireOptions::default()))
+            .or_else(|| at(home, id_at_home))
+            .unwrap_or_default()
     }
 
     fn known_provider(&self, name: &str) -> Result<&ProviderEntry, CatalogError> {
@@ -271,9 +287,25 @@ impl Catalog {
     }
 }
 
+/// The variable that holds a built-in provider's address, as vendors' own programs call theirs: `GROQ_BASE_URL`.
+fn base_url_variable(provider: &str) -> String {
+    format!("{}_BASE_URL", provider.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// Whether `name` is the `id` with a day behind it: `gpt-5.4-2026-03-05`, `claude-opus-4-5-20251101`.
+fn is_dated(id: &str, name: &str) -> bool {
+    let Some(day) = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('-')) else {
+        return false;
+    };
+    let digits = day.replace('-', "");
+    digits.len() == 8 && digits.starts_with("20") && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 impl ModelEntry {
     fn has_id(&self, id: &str) -> bool {
-        self.spec.id == id || self.snapshots.iter().any(|snapshot| snapshot == id)
+        self.spec.id == id
+            || self.snapshots.iter().any(|snapshot| snapshot == id)
+            || is_dated(&self.spec.id, id)
     }
 
     /// The model, if this is a name of it.

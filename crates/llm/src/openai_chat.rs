@@ -2,13 +2,15 @@
 
 mod finish;
 mod media;
+mod options;
 mod reasoning;
 mod request;
 mod stream;
 mod tools;
 mod wire;
 
-pub use request::{MaxTokensField, Options, ReasoningEcho, ThinkingParam, build};
+pub use options::{Effort, EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
+pub use request::build;
 pub use stream::{Decoder, decode_body};
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).

@@ -70,13 +70,11 @@ fn the_embedded_catalog_is_sound() {
 #[test]
 fn environment_variables_are_the_known_ones() {
     let catalog = Catalog::builtin();
-    for (name, key, base) in [
-        ("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-        ("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
-    ] {
-        let provider = catalog.provider(name).expect("built in");
-        assert_eq!(provider.key_env.as_deref(), Some(key));
-        assert_eq!(provider.base_url_env.as_deref(), Some(base));
+    for provider in catalog.providers() {
+        let prefix = provider.name.to_uppercase();
+        let key = provider.needs_key.then(|| format!("{prefix}_API_KEY"));
+        assert_eq!(provider.key_env, key);
+        assert_eq!(provider.base_url_env, Some(format!("{prefix}_BASE_URL")));
     }
     let headers = catalog
         .provider("anthropic")
@@ -212,6 +210,79 @@ fn a_name_means_what_the_configuration_says_before_what_is_built_in() {
     assert_eq!(meant("opus"), ("house".into(), "house-large".into()));
     assert_eq!(meant("openai/gpt-5.2"), ("openai".into(), "gpt-5.2".into()));
     assert_eq!(meant("sonnet").0, "anthropic");
+}
+
+#[test]
+fn what_the_configuration_speaks_of_is_listed_first() {
+    let config: CatalogConfig = serde_json::from_str(
+        r#"{"models": [
+            {"id": "gpt-5.2", "provider": "openai", "aliases": ["gpt"]},
+            {"id": "opus", "provider": "ollama"},
+            {"id": "gpt-5.2", "provider": "openai", "context_window": 1000}
+        ]}"#,
+    )
+    .expect("valid");
+    let catalog = Catalog::builtin().extended(&config).expect("complete");
+    let listed: Vec<&str> = catalog.models()[..3]
+        .iter()
+        .map(|entry| entry.spec.id.as_str())
+        .collect();
+    assert_eq!(
+        listed,
+        ["gpt-5.2", "opus", Catalog::builtin().models()[0].spec.id.as_str()]
+    );
+    assert_eq!(catalog.models().len(), Catalog::builtin().models().len() + 1);
+    assert_eq!(
+        catalog.own("opus").expect("of the configuration").provider,
+        "ollama"
+    );
+    assert_eq!(catalog.own("gpt").expect("an alias").context_window, 1_000);
+    assert_eq!(catalog.own("sonnet"), None);
+}
+
+#[test]
+fn a_dated_id_is_the_model_of_that_name() {
+    let catalog = Catalog::builtin();
+    for (dated, model) in [
+        ("gpt-5.4-2026-03-05", "gpt-5.4"),
+        ("gpt-5.4-mini-2026-03-17", "gpt-5.4-mini"),
+        ("claude-haiku-4-5-20251001", "claude-haiku-4-5"),
+    ] {
+        let spec = catalog.resolve(dated).expect("known");
+        assert_eq!(spec.id, dated);
+        let known = catalog.resolve(model).expect("known");
+        assert_eq!(
+            (spec.prices, spec.context_window),
+            (known.prices, known.context_window)
+        );
+        assert_eq!(catalog.wire_options(&spec), catalog.wire_options(&known));
+    }
+    for other in ["gpt-5.4-pro", "gpt-5.4-2026", "gpt-5.4-12345678"] {
+        assert!(catalog.resolve(other).is_err(), "{other}");
+    }
+}
+
+#[test]
+fn a_vendors_model_behind_a_server_of_ones_own_is_asked_as_at_home() {
+    let config: CatalogConfig = serde_json::from_str(
+        r#"{"providers": {
+            "azure": {"base_url": "https://x.openai.azure.com/openai/v1", "key_env": "K"},
+            "gateway": {"base_url": "https://gateway.example", "api": "anthropic"}
+        }}"#,
+    )
+    .expect("valid");
+    let catalog = Catalog::builtin().extended(&config).expect("complete");
+    let wire = |name: &str| catalog.wire_options(&catalog.resolve(name).expect(name));
+    assert_eq!(wire("azure/gpt-5.6-terra"), wire("openai/gpt-5.6-terra"));
+    assert_eq!(wire("azure/openai/gpt-5.2"), wire("openai/gpt-5.2"));
+    assert_eq!(wire("gateway/claude-sonnet-5-5"), wire("sonnet"));
+    assert_eq!(wire("azure/llama-4"), WireOptions::default());
+    let router = catalog.provider("openrouter").expect("built in").wire.clone();
+    assert_eq!(
+        wire("openrouter/openai/gpt-5.6-terra"),
+        router,
+        "it says itself how it is asked"
+    );
 }
 
 #[test]

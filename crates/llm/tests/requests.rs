@@ -414,7 +414,7 @@ fn a_chat_with_tools() {
         json!([
             {"role": "system", "content": "You are terse."},
             {"role": "user", "content": "hi"},
-            {"role": "assistant", "content": null, "tool_calls": [
+            {"role": "assistant", "content": "", "tool_calls": [
                 {"id": "call_1", "type": "function", "function": function},
                 {"id": "call_2", "type": "function", "function": function}]},
             {"role": "tool", "tool_call_id": "call_1", "content": "seen"},
@@ -432,6 +432,74 @@ fn a_chat_with_tools() {
     let mut bare = request(GPT, vec![user("hi")]);
     bare.tools = [].into();
     assert!(built(&bare).get("tools").is_none());
+}
+
+#[test]
+fn calls_without_words_stand_beside_an_empty_text_and_for_claude_beside_none() {
+    for (model, content) in [
+        (GPT, json!("")),
+        ("ollama/qwen3", json!("")),
+        ("mistral/mistral-large-latest", json!("")),
+        ("openrouter/anthropic/claude-sonnet-5-5", Value::Null),
+    ] {
+        let messages = vec![
+            user("hi"),
+            message(Role::Assistant, vec![call("call_1")]),
+            result("call_1", vec![], false),
+        ];
+        let body = built(&request(model, messages));
+        assert_eq!(body["messages"][2]["content"], content, "{model}");
+        assert_eq!(body["messages"][3]["content"], "", "{model}");
+    }
+}
+
+#[test]
+fn tools_stand_beside_the_reasoning_that_openai_takes_there() {
+    let effort = |model: &str, thinking: Option<u64>, tools: bool| {
+        let mut asked = request(model, vec![user("hi")]);
+        asked.params.thinking_tokens = thinking;
+        if !tools {
+            asked.tools = [].into();
+        }
+        built(&asked).get("reasoning_effort").cloned()
+    };
+    for (model, unasked, asked) in [
+        ("gpt-5.6-terra", Some(json!("none")), Some(json!("none"))),
+        ("gpt-5.6", Some(json!("none")), Some(json!("none"))),
+        (
+            "openai/gpt-5.5-2026-04-23",
+            Some(json!("none")),
+            Some(json!("none")),
+        ),
+        ("gpt-5.4", None, None),
+        ("gpt-5.4-nano", None, None),
+        ("gpt-5.2", None, Some(json!("high"))),
+        ("gpt-5", None, Some(json!("high"))),
+        ("gpt-4.1", None, None),
+    ] {
+        assert_eq!(effort(model, None, true), unasked, "{model}");
+        assert_eq!(effort(model, Some(30_000), true), asked, "{model}");
+        assert_eq!(effort(model, None, false), None, "{model} without tools");
+        let reasons = model != "gpt-4.1";
+        let high = reasons.then(|| json!("high"));
+        assert_eq!(effort(model, Some(30_000), false), high, "{model} without tools");
+    }
+}
+
+#[test]
+fn every_model_of_openais_is_asked_within_its_own_field_for_the_longest_answer() {
+    let catalog = Catalog::builtin();
+    for model in catalog
+        .models()
+        .iter()
+        .filter(|model| model.spec.provider == "openai")
+    {
+        let mut asked = request(&model.spec.id, vec![user("hi")]);
+        asked.params.max_output_tokens = Some(1_000);
+        let body = built(&asked);
+        assert_eq!(body["max_completion_tokens"], 1_000, "{}", model.spec.id);
+        assert!(body.get("max_tokens").is_none(), "{}", model.spec.id);
+    }
 }
 
 #[test]

@@ -3,85 +3,14 @@
 use std::borrow::Cow;
 
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec};
-use serde::{Deserialize, Serialize};
 
 use super::API;
 use super::media::{Shown, shown};
+use super::options::{EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
 use crate::anthropic::effort;
 use crate::emit::fnv1a;
 use crate::json::{Json, object};
 use crate::request::BlobSource;
-
-/// How a server of this API wants to be spoken to. The default is what most compatible servers take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Which field holds the longest answer.
-    pub max_tokens_field: MaxTokensField,
-    /// Whether usage must be asked for with `stream_options`.
-    pub stream_options: bool,
-    /// Which reasoning is sent back.
-    pub reasoning_echo: ReasoningEcho,
-    /// How reasoning is asked for.
-    pub thinking: ThinkingParam,
-    /// Whether the model takes a temperature.
-    pub temperature: bool,
-    /// Whether ids of tool calls must be nine letters or digits (Mistral).
-    pub short_call_ids: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            max_tokens_field: MaxTokensField::MaxTokens,
-            stream_options: true,
-            reasoning_echo: ReasoningEcho::None,
-            thinking: ThinkingParam::None,
-            temperature: true,
-            short_call_ids: false,
-        }
-    }
-}
-
-/// Which field holds the longest answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MaxTokensField {
-    /// `max_tokens`: nearly every server except OpenAI's own, whose reasoning models refuse it.
-    #[default]
-    MaxTokens,
-    /// `max_completion_tokens`: OpenAI; many compatible servers ignore it.
-    MaxCompletionTokens,
-}
-
-/// Which reasoning is sent back: all of it or none, so that the beginning of a growing conversation stays the same and
-/// can be read from the server's cache. `reasoning_details` with signatures always are sent back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningEcho {
-    /// None.
-    #[default]
-    None,
-    /// As `reasoning_content` (DeepSeek, Moonshot and Z.AI want it with tool calls).
-    ReasoningContent,
-    /// As `reasoning` (OpenRouter, Groq, Ollama).
-    Reasoning,
-}
-
-/// How reasoning is asked for. Where no tokens are asked for, nothing is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThinkingParam {
-    /// It cannot be, or the server decides.
-    #[default]
-    None,
-    /// `reasoning_effort`: low, medium, high.
-    ReasoningEffort,
-    /// `reasoning: { max_tokens }` (OpenRouter).
-    ReasoningObject,
-    /// `thinking: { type: "enabled" }` (DeepSeek, Z.AI).
-    ThinkingType,
-}
 
 /// The body of the request, with `stream: true`.
 ///
@@ -107,13 +36,23 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
     if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
         body.set("temperature", temperature.clamp(0.0, 2.0));
     }
-    if let Some(tokens) = request.params.thinking_tokens {
-        ask_for_reasoning(tokens, options, &mut body);
-    }
+    ask_for_reasoning(request, options, &mut body);
     body.to_bytes()
 }
 
-fn ask_for_reasoning(tokens: u64, options: &Options, body: &mut Json<'_>) {
+/// A person's own word about this model counts first, then what the vendor takes beside tools, then how much is wished.
+fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<'_>) {
+    if let Some(effort) = options.effort {
+        return body.set("reasoning_effort", effort.as_str());
+    }
+    match options.effort_with_tools {
+        EffortWithTools::None if !request.tools.is_empty() => return body.set("reasoning_effort", "none"),
+        EffortWithTools::Omitted if !request.tools.is_empty() => return,
+        _ => {}
+    }
+    let Some(tokens) = request.params.thinking_tokens else {
+        return;
+    };
     match options.thinking {
         ThinkingParam::None => {}
         ThinkingParam::ReasoningEffort => body.set("reasoning_effort", effort(tokens)),
@@ -255,12 +194,7 @@ fn assistant<'a>(message: &'a Message, model: &str, options: &Options) -> Option
     if text.trim().is_empty() && calls.is_empty() {
         return None;
     }
-    let content = if text.is_empty() {
-        Json::Null
-    } else {
-        Json::Text(text)
-    };
-    let mut out = object! {"role": "assistant", "content": content};
+    let mut out = object! {"role": "assistant", "content": beside_calls(text, model)};
     let echo = match options.reasoning_echo {
         ReasoningEcho::None => None,
         ReasoningEcho::ReasoningContent => Some("reasoning_content"),
@@ -278,6 +212,22 @@ fn assistant<'a>(message: &'a Message, model: &str, options: &Options) -> Option
         out.set("tool_calls", calls);
     }
     Some(out)
+}
+
+/// What stands beside tool calls where the model said no words: an empty text, because many servers refuse `null` or break on it
+/// (LM Studio: <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261>, Mistral:
+/// <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and none that are known refuses this but
+/// gateways that hand it on to Claude, which takes no empty text (<https://github.com/vercel/ai/issues/14612>): there it is `null`.
+fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> Json<'a> {
+    if text.is_empty() && is_claude(model) {
+        return Json::Null;
+    }
+    Json::Text(text)
+}
+
+/// Whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`, `us.anthropic.claude-…`.
+fn is_claude(model: &str) -> bool {
+    model.to_ascii_lowercase().contains("claude")
 }
 
 fn tool_call<'a>(call: &'a ToolCallPart, options: &Options) -> Json<'a> {

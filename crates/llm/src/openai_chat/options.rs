@@ -1,0 +1,139 @@
+//! How servers of Chat Completions differ in what they take.
+
+use serde::{Deserialize, Serialize};
+
+/// How a server of this API wants to be spoken to. The default is what most compatible servers take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Which field holds the longest answer.
+    pub max_tokens_field: MaxTokensField,
+    /// Whether usage must be asked for with `stream_options`.
+    pub stream_options: bool,
+    /// Which reasoning is sent back.
+    pub reasoning_echo: ReasoningEcho,
+    /// How reasoning is asked for.
+    pub thinking: ThinkingParam,
+    /// The reasoning effort to ask for in any case, as a person set it for this model.
+    pub effort: Option<Effort>,
+    /// Which reasoning effort may stand beside tools.
+    pub effort_with_tools: EffortWithTools,
+    /// Whether the model takes a temperature.
+    pub temperature: bool,
+    /// Whether ids of tool calls must be nine letters or digits (Mistral).
+    pub short_call_ids: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_tokens_field: MaxTokensField::MaxTokens,
+            stream_options: true,
+            reasoning_echo: ReasoningEcho::None,
+            thinking: ThinkingParam::None,
+            effort: None,
+            effort_with_tools: EffortWithTools::AsWished,
+            temperature: true,
+            short_call_ids: false,
+        }
+    }
+}
+
+/// Which field holds the longest answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MaxTokensField {
+    /// `max_tokens`: nearly every server except OpenAI's own, whose reasoning models refuse it.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`: OpenAI; many compatible servers ignore it.
+    MaxCompletionTokens,
+}
+
+/// Which reasoning is sent back: all of it or none, so that the beginning of a growing conversation stays the same and
+/// can be read from the server's cache. `reasoning_details` with signatures always are sent back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningEcho {
+    /// None.
+    #[default]
+    None,
+    /// As `reasoning_content` (DeepSeek, Moonshot and Z.AI want it with tool calls).
+    ReasoningContent,
+    /// As `reasoning` (OpenRouter, Groq, Ollama).
+    Reasoning,
+}
+
+/// How reasoning is asked for. Where no tokens are asked for, nothing is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingParam {
+    /// It cannot be, or the server decides.
+    #[default]
+    None,
+    /// `reasoning_effort`: low, medium, high.
+    ReasoningEffort,
+    /// `reasoning: { max_tokens }` (OpenRouter).
+    ReasoningObject,
+    /// `thinking: { type: "enabled" }` (DeepSeek, Z.AI).
+    ThinkingType,
+}
+
+/// A value of `reasoning_effort`. Which of them a model takes is for its vendor to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// No reasoning.
+    None,
+    /// As little as possible.
+    Minimal,
+    /// A little.
+    Low,
+    /// As much as is usual.
+    Medium,
+    /// Much.
+    High,
+    /// More than that.
+    Xhigh,
+}
+
+impl Effort {
+    /// All of them, least first.
+    pub const ALL: [Self; 6] = [
+        Self::None,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Xhigh,
+    ];
+
+    /// As it is written in requests and configurations.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+        }
+    }
+}
+
+/// Which reasoning effort may stand beside tools. OpenAI's models from gpt-5.4 on refuse function tools with reasoning at this API:
+/// "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use
+/// /v1/responses or set reasoning_effort to 'none'."
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffortWithTools {
+    /// Any.
+    #[default]
+    AsWished,
+    /// The field must be left out: gpt-5.4, which does not reason unless it is asked to. It has refused `none` too
+    /// (<https://github.com/livekit/agents/issues/5084>, March 2026).
+    Omitted,
+    /// It must be `none`, in so many words: gpt-5.5 and gpt-5.6, which reason unless they are told not to
+    /// (<https://github.com/BerriAI/litellm/pull/34569>, July 2026).
+    None,
+}
