@@ -107,6 +107,7 @@ pub(crate) fn request(config: &AgentConfig, part: &Part, instructions: Option<&s
             content: vec![ContentPart::text(text)],
         })],
         tools: Arc::from([]),
+        plain: false,
     }
 }
 

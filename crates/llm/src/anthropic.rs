@@ -4,11 +4,13 @@ mod block;
 mod cache;
 mod request;
 mod stream;
+mod thinking;
 mod wire;
 
-pub(crate) use request::effort;
 pub use request::{Options, Thinking, build};
 pub use stream::{Decoder, decode_body};
+pub use thinking::beta;
+pub(crate) use thinking::effort;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "anthropic";

@@ -39,5 +39,5 @@ mod stream;
 pub use accumulate::{Accumulated, Accumulator};
 pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry};
 pub use error::{ErrorCode, ModelError, decode_error};
-pub use request::{BlobSource, NoBlobs, WireOptions, build};
+pub use request::{BlobSource, NoBlobs, WireOptions, build, header};
 pub use stream::{StreamContext, StreamDecoder, StreamError, decode_body};

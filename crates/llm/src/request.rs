@@ -76,6 +76,7 @@ pub struct WireOptions {
 ///     system: vec!["Be brief.".into()],
 ///     messages: vec![hello.into()],
 ///     tools: [].into(),
+///     plain: false,
 /// };
 /// let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
 /// assert_eq!(body["stream"], true);
@@ -90,6 +91,15 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
         Api::OpenaiChat | Api::Scripted => openai_chat::build(request, &options.chat, &blobs),
     }
+}
+
+/// The header that this request needs beside those of its provider, by name.
+pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
+    let beta = match request.model.api {
+        Api::Anthropic => anthropic::beta(request, &options.anthropic),
+        Api::OpenaiChat | Api::Scripted => None,
+    };
+    beta.map(|beta| ("anthropic-beta", beta))
 }
 
 /// The bytes of a medium as the wire wants them.
@@ -123,6 +133,24 @@ impl<'a> Media<'a> {
             Self::Base64(data) => Some(String::from_utf8_lossy(&base64::decode(data)?).into_owned()),
             Self::Url(_) | Self::Missing(_) => None,
         }
+    }
+}
+
+/// The name of a tool as every API takes it: `^[a-zA-Z0-9_-]{1,64}$` for OpenAI, up to 128 characters for Anthropic. Models make
+/// names up (`functions.bash`, nothing at all), are told that there is no such tool, and read their own call again.
+pub(crate) fn tool_name(name: &str, longest: usize) -> std::borrow::Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=longest).contains(&name.len()) && name.chars().all(fits) {
+        return name.into();
+    }
+    let name: String = name
+        .chars()
+        .take(longest)
+        .map(|c| if fits(c) { c } else { '_' })
+        .collect();
+    match name.is_empty() {
+        true => "unnamed".into(),
+        false => name.into(),
     }
 }
 

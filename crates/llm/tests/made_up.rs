@@ -273,6 +273,7 @@ fn ids_that_the_conversation_already_has_are_replaced() {
         system: Vec::new(),
         messages: vec![before.into()],
         tools: [].into(),
+        plain: false,
     };
     let stream = sse(&[
         chat(

@@ -71,6 +71,7 @@ fn body(name: &str, written_by: Option<&str>) -> Value {
         system: Vec::new(),
         messages: vec![answer(written_by).into(), result.into()],
         tools: [].into(),
+        plain: false,
     };
     serde_json::from_slice(&build(&request, &WireOptions::default(), &NoBlobs)).unwrap()
 }

@@ -51,6 +51,7 @@ fn request(
         system,
         messages,
         tools: tools.into(),
+        plain: false,
     }
 }
 

@@ -79,6 +79,7 @@ fn request(model: &str, said: &[(Role, Vec<ContentPart>)]) -> ModelRequest {
         system: Vec::new(),
         messages: said.iter().map(|one| message(one).into()).collect(),
         tools: [].into(),
+        plain: false,
     }
 }
 

@@ -104,6 +104,7 @@ fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {
         system: vec!["You are terse.".into()],
         messages,
         tools: vec![read_tool()].into(),
+        plain: false,
     }
 }
 

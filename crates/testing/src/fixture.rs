@@ -140,6 +140,7 @@ pub fn request(api: Api, messages: Vec<Arc<Message>>) -> ModelRequest {
         system: vec!["You are a test.".into()],
         messages,
         tools: tools(),
+        plain: false,
     }
 }
 

@@ -149,4 +149,7 @@ pub struct ModelRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools on offer.
     pub tools: Arc<[ToolSpec]>,
+    /// Whether it is sent without anything that a server may not know: its provider has refused that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain: bool,
 }

@@ -172,6 +172,7 @@ impl Conversation {
             system,
             messages: self.window(),
             tools,
+            plain: false,
         }
     }
 

@@ -440,6 +440,7 @@ fn check_history(ops: &[Op]) {
         system: Vec::new(),
         messages,
         tools: config.tools.clone(),
+        plain: false,
     });
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn request(call: &Call, asked: &Value) -> Result<ModelRequest, Effect
         system,
         messages,
         tools: Arc::from([]),
+        plain: false,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentx_types::{
     ContentPart, MediaPart, Message, ModelRequest, ProviderData, Role, ThinkingPart, ToolCallPart,
@@ -9,9 +10,9 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{API, cache};
+use super::{API, cache, thinking};
 use crate::json::{Json, object};
-use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
+use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder, tool_name};
 
 /// How a model of this API wants to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,11 @@ pub struct Options {
     pub temperature: bool,
     /// Whether cache breakpoints are set.
     pub cache: bool,
+    /// Whether the model reasons where nothing is asked. Its reasoning, and what it says between tool calls, come without a word
+    /// unless they are asked for.
+    pub thinks_by_default: bool,
+    /// Whether the model refuses its own thinking once anything before it has changed: it is then asked to drop that instead.
+    pub binds_thinking: bool,
 }
 
 impl Default for Options {
@@ -31,6 +37,8 @@ impl Default for Options {
             thinking: Thinking::Budget,
             temperature: true,
             cache: true,
+            thinks_by_default: false,
+            binds_thinking: false,
         }
     }
 }
@@ -48,15 +56,14 @@ pub enum Thinking {
     None,
 }
 
-/// The smallest budget that the API takes.
-const SMALLEST_BUDGET: u64 = 1_024;
-
 /// The body of the request, with `stream: true`.
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
 /// - Parts of another API, thinking of another model or without a signature, and text without anything but whitespace are left out.
+/// - Thinking at the end of a message is left out, and the message with it where nothing else is in it.
+/// - Names of tools are made to fit what the API takes: a model may have made them up.
 /// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there is no room
-///   for it, or where a tool call that is being answered was made without thinking, none is asked for.
+///   for it, or where the turn that goes on with tool results began without thinking, none is asked for.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut turns = turns(request, blobs);
@@ -79,7 +86,7 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
     if !tools.is_empty() {
         body.set("tools", tools);
     }
-    sampling(request, options, max_tokens, &turns, &mut body);
+    thinking::ask(request, options, max_tokens, &turns, &mut body);
     let messages: Vec<Json<'_>> = turns
         .into_iter()
         .map(|turn| object! {"role": turn.role, "content": turn.blocks})
@@ -97,59 +104,17 @@ pub(super) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    fn has_block(&self, kinds: &[&str]) -> bool {
-        let mut found = self.blocks.iter().filter_map(Json::kind);
-        found.any(|kind| kinds.contains(&kind))
+    pub(super) fn has_block(&self, kind: &str) -> bool {
+        self.blocks.iter().any(|block| block.kind() == Some(kind))
     }
 }
+
+/// The longest name of a tool.
+const TOOL_NAME_CHARS: usize = 128;
 
 fn max_tokens(request: &ModelRequest) -> u64 {
     let limit = request.model.max_output_tokens.max(1);
     request.params.max_output_tokens.unwrap_or(limit).clamp(1, limit)
-}
-
-fn sampling(
-    request: &ModelRequest,
-    options: &Options,
-    max_tokens: u64,
-    turns: &[Turn<'_>],
-    body: &mut Json<'_>,
-) {
-    let wanted = request.params.thinking_tokens;
-    match (options.thinking, wanted) {
-        (Thinking::Adaptive, Some(tokens)) => {
-            body.set("thinking", object! {"type": "adaptive", "display": "summarized"});
-            body.set("output_config", object! {"effort": effort(tokens)});
-            return;
-        }
-        (Thinking::Budget, Some(tokens)) if may_think(turns) => {
-            let budget = tokens.max(SMALLEST_BUDGET).min(max_tokens.saturating_sub(1_024));
-            if budget >= SMALLEST_BUDGET {
-                body.set("thinking", object! {"type": "enabled", "budget_tokens": budget});
-                return;
-            }
-        }
-        (Thinking::None | Thinking::Budget | Thinking::Adaptive, _) => {}
-    }
-    if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
-        body.set("temperature", temperature.clamp(0.0, 1.0));
-    }
-}
-
-/// The effort that is nearest to a budget of tokens.
-pub(crate) fn effort(tokens: u64) -> &'static str {
-    match tokens {
-        0..=4_096 => "low",
-        4_097..=16_384 => "medium",
-        _ => "high",
-    }
-}
-
-/// While a tool call is being answered, the API refuses a budget unless the call was made with thinking.
-fn may_think(turns: &[Turn<'_>]) -> bool {
-    let answers_a_call = turns.last().is_some_and(|last| last.has_block(&["tool_result"]));
-    let asked_by = turns.iter().rfind(|turn| turn.role == "assistant");
-    !answers_a_call || asked_by.is_none_or(|turn| turn.has_block(&["thinking", "redacted_thinking"]))
 }
 
 fn tool(tool: &ToolSpec) -> Json<'_> {
@@ -158,12 +123,13 @@ fn tool(tool: &ToolSpec) -> Json<'_> {
 
 fn turns<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<Turn<'a>> {
     let (conversation, model) = (&request.messages, request.model.id.as_str());
+    let answered = answered_server_calls(conversation);
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for (index, message) in conversation.iter().enumerate() {
         let is_last = index + 1 == conversation.len();
         let (role, blocks) = match message.role {
-            Role::Assistant => ("assistant", assistant_blocks(message, model, is_last)),
-            Role::User | Role::Tool | Role::System => ("user", user_blocks(&message.content, blobs)),
+            Role::Assistant => ("assistant", assistant_blocks(message, model, is_last, &answered)),
+            Role::User | Role::Tool | Role::System => ("user", said_by_user(message, blobs)),
         };
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
@@ -182,8 +148,12 @@ fn turns<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<Turn<'a>>
     turns
 }
 
-fn assistant_blocks<'a>(message: &'a Message, model: &str, is_last: bool) -> Vec<Json<'a>> {
-    let answered = answered_server_calls(message);
+fn assistant_blocks<'a>(
+    message: &'a Message,
+    model: &str,
+    is_last: bool,
+    answered: &BTreeSet<&str>,
+) -> Vec<Json<'a>> {
     let mut blocks: Vec<Json<'a>> = message
         .content
         .iter()
@@ -193,7 +163,7 @@ fn assistant_blocks<'a>(message: &'a Message, model: &str, is_last: bool) -> Vec
                 object! {"type": "text", "text": &part.text},
                 part.provider.as_ref(),
             )),
-            ContentPart::Thinking(part) => thinking(part, model),
+            ContentPart::Thinking(part) => thought(part, model),
             ContentPart::ToolCall(part) => Some(tool_use(part)),
             ContentPart::Opaque(part) => opaque(&part.provider, model),
             _ => None,
@@ -204,6 +174,11 @@ fn assistant_blocks<'a>(message: &'a Message, model: &str, is_last: bool) -> Vec
             is_last || block.kind() != Some("server_tool_use") || answered.contains(id)
         })
         .collect();
+    // "The final block in an assistant message cannot be `thinking`" (github.com/tailcallhq/forgecode/issues/2107): an answer that
+    // was interrupted or cut off may end so. It is left out of every request from then on, so that those begin alike.
+    while blocks.last().is_some_and(thinking::is_thinking) {
+        blocks.pop();
+    }
     if is_last
         && let Some(last) = blocks.last_mut()
         && last.kind() == Some("text")
@@ -214,10 +189,10 @@ fn assistant_blocks<'a>(message: &'a Message, model: &str, is_last: bool) -> Vec
     blocks
 }
 
-fn answered_server_calls(message: &Message) -> BTreeSet<&str> {
-    message
-        .content
-        .iter()
+/// The calls of the server's tools that have their results: those may come in a later message, where a turn was paused.
+fn answered_server_calls(conversation: &[Arc<Message>]) -> BTreeSet<&str> {
+    let parts = conversation.iter().flat_map(|message| &message.content);
+    parts
         .filter_map(|part| match part {
             ContentPart::Opaque(part) => part.provider.data.get("tool_use_id")?.as_str(),
             _ => None,
@@ -231,7 +206,7 @@ fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<Json<'a>> {
     (provider.api == API && !hides).then_some(Json::Value(&provider.data))
 }
 
-fn thinking<'a>(part: &'a ThinkingPart, model: &str) -> Option<Json<'a>> {
+fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<Json<'a>> {
     let data = part.provider.as_ref().filter(|provider| provider.api == API)?;
     if data.is_of_another(model) {
         return None;
@@ -250,7 +225,8 @@ fn tool_use(part: &ToolCallPart) -> Json<'_> {
         object! {}
     };
     let id = call_id(part.tool_call_id.as_str());
-    let block = object! {"type": "tool_use", "id": id, "name": &part.name, "input": input};
+    let name = tool_name(&part.name, TOOL_NAME_CHARS);
+    let block = object! {"type": "tool_use", "id": id, "name": name, "input": input};
     with_provider_data(block, part.provider.as_ref())
 }
 
@@ -270,6 +246,16 @@ fn with_provider_data<'a>(mut block: Json<'a>, provider: Option<&'a ProviderData
         block.set_missing(key, value);
     }
     block
+}
+
+/// What a person or a tool says. An input of nothing but whitespace is one all the same: without it the request would end with
+/// what the model said, which newer models refuse.
+fn said_by_user<'a>(message: &'a Message, blobs: &dyn BlobSource) -> Vec<Json<'a>> {
+    let mut blocks = user_blocks(&message.content, blobs);
+    if blocks.is_empty() && message.role == Role::User {
+        blocks.push(object! {"type": "text", "text": "(an empty message)"});
+    }
+    blocks
 }
 
 fn user_blocks<'a>(parts: &'a [ContentPart], blobs: &dyn BlobSource) -> Vec<Json<'a>> {
@@ -294,7 +280,11 @@ fn text_block(text: &str) -> Option<Json<'_>> {
 
 fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Json<'a> {
     let mut block = object! {"type": "tool_result", "tool_use_id": call_id(part.tool_call_id.as_str())};
-    let content = user_blocks(&part.content, blobs);
+    let content: Vec<Json<'a>> = match part.is_error {
+        // "all content must be type `text` if `is_error` is true" (github.com/vellum-ai/vellum-assistant/pull/18387).
+        true => part.content.iter().filter_map(|part| text_only(part)).collect(),
+        false => user_blocks(&part.content, blobs),
+    };
     if !content.is_empty() {
         block.set("content", content);
     }
@@ -302,6 +292,17 @@ fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Json<'a>
         block.set("is_error", true);
     }
     block
+}
+
+fn text_only(part: &ContentPart) -> Option<Json<'_>> {
+    match part {
+        ContentPart::Image(part) | ContentPart::File(part) | ContentPart::Audio(part) => {
+            let why = "the API takes nothing but text in a result that is an error";
+            Some(object! {"type": "text", "text": placeholder(part, why)})
+        }
+        ContentPart::Text(part) => text_block(&part.text),
+        _ => None,
+    }
 }
 
 fn media<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Json<'a> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use agentx_runtime::EventSink;
 use agentx_types::{Action, EnvironmentEvent, ModelRequest, StopReason, TakenIds};
+use reqwest::header::HeaderValue;
 use reqwest::{Method, Request};
 use tokio_util::sync::CancellationToken;
 
@@ -56,13 +57,14 @@ impl Call {
             });
         }
         let url = endpoint.checked_url().map_err(Failure::setup)?;
-        let headers = endpoint.headers().map_err(Failure::setup)?;
+        let wire = (self.parts.wire_options)(&self.request.model);
+        let mut headers = endpoint.headers().map_err(Failure::setup)?;
+        if let Some((name, value)) = agentx_llm::header(&self.request, &wire) {
+            // One that a person has set stays beside it.
+            headers.append(name, HeaderValue::from_static(value));
+        }
         let blobs = load_blobs(self.parts.blobs.as_ref(), &self.request).await;
-        let body = agentx_llm::build(
-            &self.request,
-            &(self.parts.wire_options)(&self.request.model),
-            &blobs,
-        );
+        let body = agentx_llm::build(&self.request, &wire, &blobs);
         tracing::debug!(place = endpoint.place(), bytes = body.len(), "asking a model");
         let mut request = Request::new(Method::POST, url.clone());
         *request.headers_mut() = headers;

@@ -300,6 +300,7 @@ pub(crate) fn request() -> ModelRequest {
         system: vec!["You help.".into()],
         messages: vec![Arc::new(message())],
         tools: Arc::from([tool()]),
+        plain: false,
     }
 }
 

@@ -74,6 +74,7 @@ impl MatchAgent {
             system,
             messages: vec![message],
             tools: Arc::from([]),
+            plain: false,
         };
         self.course.ask(&config.model, request, step);
     }

@@ -1,0 +1,91 @@
+//! How reasoning is asked for, and what becomes of it where the conversation has changed since.
+//!
+//! The rules are those of platform.claude.com/docs/en/build-with-claude, as of November 2026: `thinking` and
+//! `adaptive-thinking` for what is asked, `preserved-thinking` for thinking that is bound to what stood before it.
+
+use agentx_types::ModelRequest;
+
+use super::request::{Options, Thinking, Turn};
+use crate::json::{Json, object};
+
+/// The smallest budget that the API takes.
+const SMALLEST_BUDGET: u64 = 1_024;
+
+/// The beta under which a request may say what becomes of thinking that no longer fits: without this header the field is refused.
+const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
+
+/// The value of the `anthropic-beta` header that a request needs, if it needs one.
+pub fn beta(request: &ModelRequest, options: &Options) -> Option<&'static str> {
+    (options.thinking == Thinking::Adaptive && options.binds_thinking && !request.plain)
+        .then_some(BINDING_CONTROLS)
+}
+
+/// Sets what the request says of reasoning, or the temperature where it says nothing of it.
+pub(super) fn ask(
+    request: &ModelRequest,
+    options: &Options,
+    max_tokens: u64,
+    turns: &[Turn<'_>],
+    body: &mut Json<'_>,
+) {
+    let wanted = request.params.thinking_tokens;
+    match (options.thinking, wanted) {
+        (Thinking::Adaptive, wanted) if wanted.is_some() || (options.thinks_by_default && !request.plain) => {
+            body.set("thinking", adaptive(request, options));
+            if let Some(tokens) = wanted {
+                body.set("output_config", object! {"effort": effort(tokens)});
+            }
+            return;
+        }
+        (Thinking::Budget, Some(tokens)) if may_think(turns) => {
+            let budget = tokens.max(SMALLEST_BUDGET).min(max_tokens.saturating_sub(1_024));
+            if budget >= SMALLEST_BUDGET {
+                body.set("thinking", object! {"type": "enabled", "budget_tokens": budget});
+                return;
+            }
+        }
+        (Thinking::None | Thinking::Budget | Thinking::Adaptive, _) => {}
+    }
+    if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
+        body.set("temperature", temperature.clamp(0.0, 1.0));
+    }
+}
+
+/// The model decides how much it thinks. `display` is `omitted` by default from Opus 4.7 on: all reasoning, and on the newest models
+/// all words between tool calls, would come as empty blocks.
+fn adaptive(request: &ModelRequest, options: &Options) -> Json<'static> {
+    let mut thinking = object! {"type": "adaptive"};
+    if !request.plain {
+        thinking.set("display", "summarized");
+    }
+    if beta(request, options).is_some() {
+        thinking.set(
+            "block_binding",
+            object! {"prefix_mismatch_behavior": "drop_block"},
+        );
+    }
+    thinking
+}
+
+/// The effort that is nearest to a budget of tokens.
+pub(crate) fn effort(tokens: u64) -> &'static str {
+    match tokens {
+        0..=4_096 => "low",
+        4_097..=16_384 => "medium",
+        _ => "high",
+    }
+}
+
+/// While tool calls are being answered, the API refuses a budget unless the turn that they belong to began with thinking. It thinks
+/// once, at the beginning of that turn: later answers in it have none, and that is as it should be.
+fn may_think(turns: &[Turn<'_>]) -> bool {
+    let is_open = |turn: &Turn<'_>| turn.role == "assistant" || turn.has_block("tool_result");
+    let from = turns.iter().rposition(|turn| !is_open(turn));
+    let open = &turns[from.map_or(0, |at| at + 1)..];
+    let first = open.iter().find(|turn| turn.role == "assistant");
+    first.is_none_or(|turn| turn.blocks.first().is_some_and(is_thinking))
+}
+
+pub(super) fn is_thinking(block: &Json<'_>) -> bool {
+    matches!(block.kind(), Some("thinking" | "redacted_thinking"))
+}
