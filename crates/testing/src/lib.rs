@@ -7,7 +7,8 @@
 //! - [`MemoryLog`]: a session log without a disk;
 //! - [`perform`]: runs an effector on one action and collects what it says;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
-//!   behaves.
+//!   behaves;
+//! - [`vendors`]: what the vendors of models refuse, as checks without I/O, and [`StrictServer`]: servers that refuse it.
 //!
 //! ```
 //! use agentx_testing::{Answer, ScriptedModel, fixture, perform};
@@ -32,6 +33,8 @@ mod memory_log;
 mod model;
 mod reply;
 mod server;
+mod strict_server;
+pub mod vendors;
 pub mod wire;
 
 pub use clock::SimulatedClock;
@@ -43,3 +46,4 @@ pub use memory_log::MemoryLog;
 pub use model::{Answer, ScriptedModel};
 pub use reply::Reply;
 pub use server::{TestServer, refusing_address};
+pub use strict_server::StrictServer;

@@ -1,6 +1,7 @@
 //! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a list.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,24 +15,33 @@ use crate::reply::{Act, Framing};
 use crate::{HttpRequest, Reply};
 
 /// The server. It stops when it is dropped.
-#[derive(Debug)]
 pub struct TestServer {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: JoinHandle<()>,
 }
 
-#[derive(Debug)]
 struct Shared {
     script: Mutex<Script>,
     hung_up: watch::Sender<usize>,
 }
 
-#[derive(Debug)]
+/// What answers a request where no list does.
+type Answering = dyn Fn(&HttpRequest) -> Reply + Send + Sync;
+
 struct Script {
     replies: VecDeque<Reply>,
+    answering: Option<Arc<Answering>>,
     requests: Vec<HttpRequest>,
     connections: usize,
+}
+
+impl fmt::Debug for TestServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestServer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 impl TestServer {
@@ -40,6 +50,18 @@ impl TestServer {
     /// # Panics
     /// Where no port can be had.
     pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::listen(replies.into_iter().collect(), None).await
+    }
+
+    /// Listens on a free port of this machine, and answers each request as `answering` says.
+    ///
+    /// # Panics
+    /// Where no port can be had.
+    pub async fn answering(answering: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static) -> Self {
+        Self::listen(VecDeque::new(), Some(Arc::new(answering))).await
+    }
+
+    async fn listen(replies: VecDeque<Reply>, answering: Option<Arc<Answering>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
             .unwrap_or_else(|error| panic!("no free port: {error}"));
@@ -47,7 +69,8 @@ impl TestServer {
             .local_addr()
             .unwrap_or_else(|error| panic!("a bound socket has an address: {error}"));
         let script = Script {
-            replies: replies.into_iter().collect(),
+            replies,
+            answering,
             requests: Vec::new(),
             connections: 0,
         };
@@ -131,14 +154,15 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::new();
     while let Some(request) = HttpRequest::read(&mut stream, &mut buffer).await {
-        let reply = {
+        let (listed, answering) = {
             let mut script = shared.lock();
-            script.requests.push(request);
-            script
-                .replies
-                .pop_front()
-                .unwrap_or_else(|| Reply::body(418, "text/plain", "the test has no more replies"))
+            script.requests.push(request.clone());
+            (script.replies.pop_front(), script.answering.clone())
         };
+        let answered = || answering.map(|answering| answering(&request));
+        let reply = listed
+            .or_else(answered)
+            .unwrap_or_else(|| Reply::body(418, "text/plain", "the test has no more replies"));
         match answer(&mut stream, &reply).await {
             Ok(true) => {}
             Ok(false) => return,

@@ -1,0 +1,95 @@
+//! A model server on a real socket that refuses what a vendor refuses, and answers what the test says once the check has passed.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::vendors::{Anthropic, Chat, ModelAnswer, Refusal};
+use crate::{HttpRequest, Reply, TestServer};
+
+/// The server. It stops when it is dropped.
+#[derive(Debug)]
+pub struct StrictServer {
+    server: TestServer,
+    refused: Arc<Mutex<Vec<Refusal>>>,
+}
+
+impl StrictServer {
+    /// Anthropic Messages. `answers` says what the model answers to a request that was accepted.
+    ///
+    /// # Panics
+    /// Where no port can be had.
+    pub async fn anthropic(
+        vendor: Anthropic,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let vendor = Mutex::new(vendor);
+        Self::start(move |request| {
+            let beta = request.header("anthropic-beta").unwrap_or_default();
+            let accepted = locked(&vendor).check(&request.body, beta)?;
+            Ok(accepted.stream(&answers(&request.json())))
+        })
+        .await
+    }
+
+    /// Chat Completions. `answers` says what the model answers to a request that was accepted.
+    ///
+    /// # Panics
+    /// Where no port can be had.
+    pub async fn chat(vendor: Chat, answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static) -> Self {
+        let vendor = Mutex::new(vendor);
+        Self::start(move |request| {
+            let accepted = locked(&vendor).check(&request.body)?;
+            Ok(accepted.stream(&answers(&request.json())))
+        })
+        .await
+    }
+
+    async fn start(answer: impl Fn(&HttpRequest) -> Result<String, Refusal> + Send + Sync + 'static) -> Self {
+        let refused = Arc::new(Mutex::new(Vec::new()));
+        let list = refused.clone();
+        let server = TestServer::answering(move |request| match answer(request) {
+            Ok(stream) => Reply::stream().then(stream),
+            Err(refusal) => {
+                let reply = Reply::json(refusal.status, &refusal.body);
+                locked(&list).push(refusal);
+                reply
+            }
+        })
+        .await;
+        Self { server, refused }
+    }
+
+    /// `http://` and its address.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// The requests that it received so far, in order, refused ones too.
+    pub fn requests(&self) -> Vec<HttpRequest> {
+        self.server.requests()
+    }
+
+    /// What it refused so far.
+    pub fn refused(&self) -> Vec<Refusal> {
+        locked(&self.refused).clone()
+    }
+
+    /// Fails the test where a request was refused for its form: a full window is no mistake.
+    ///
+    /// # Panics
+    /// With what was refused.
+    #[track_caller]
+    pub fn refused_nothing(&self) {
+        let refused = self.refused();
+        let wrong: Vec<&Refusal> = refused
+            .iter()
+            .filter(|refusal| !refusal.is_full_window())
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

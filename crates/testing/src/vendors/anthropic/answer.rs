@@ -1,0 +1,113 @@
+//! What the API streams for an answer, with the signatures and the usage that belong to the request.
+
+use serde_json::{Value, json};
+
+use super::Accepted;
+use crate::vendors::count::tokens;
+use crate::vendors::{ModelAnswer, Part};
+use crate::wire::anthropic_event;
+
+impl Accepted {
+    /// The whole stream of an answer, its events in order; tests cut it where they like. Thinking is left out where the request has
+    /// none, and its words where the request does not show them.
+    pub fn stream(&self, answer: &ModelAnswer) -> String {
+        let mut out = self.start();
+        let mut place = self.place;
+        let mut index = 0;
+        let mut written = 0;
+        for part in &answer.parts {
+            let (start, deltas, whole) = match part {
+                Part::Text(text) if text.is_empty() => continue,
+                Part::Thinking(_) if !self.thinks => continue,
+                Part::Thinking(words) => {
+                    let words = if self.shows_thinking { words.as_str() } else { "" };
+                    let signature = place.sign(&self.model.name, words, self.answer);
+                    (thinking_start(), thinking_deltas(words, &signature), None)
+                }
+                Part::Text(text) => {
+                    let block = json!({ "type": "text", "text": text });
+                    let start = json!({ "type": "text", "text": "" });
+                    (start, text_deltas(text), Some(block))
+                }
+                Part::Call { id, name, input } => {
+                    let block = json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+                    let start = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
+                    (start, input_deltas(input), Some(block))
+                }
+            };
+            if let Some(whole) = &whole {
+                place.pass("assistant", whole);
+            }
+            out += &anthropic_event(
+                &json!({ "type": "content_block_start", "index": index, "content_block": start }),
+            );
+            for delta in deltas {
+                written += tokens(delta.to_string().len());
+                out += &anthropic_event(
+                    &json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+                );
+            }
+            out += &anthropic_event(&json!({ "type": "content_block_stop", "index": index }));
+            index += 1;
+        }
+        let natural = if answer.has_calls() {
+            "tool_use"
+        } else {
+            "end_turn"
+        };
+        let delta = json!({ "stop_reason": answer.stop.unwrap_or(natural), "stop_sequence": null });
+        out += &anthropic_event(
+            &json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": written } }),
+        );
+        out + &anthropic_event(&json!({ "type": "message_stop" }))
+    }
+
+    fn start(&self) -> String {
+        let usage = json!({
+            "input_tokens": self.counted.input,
+            "cache_creation_input_tokens": self.counted.cache_write,
+            "cache_read_input_tokens": self.counted.cache_read,
+            "output_tokens": 1,
+        });
+        let id = format!("msg_made_up_{}", self.answer);
+        let message = json!({
+            "id": id, "type": "message", "role": "assistant", "model": self.model.name, "content": [],
+            "stop_reason": null, "stop_sequence": null, "usage": usage,
+        });
+        anthropic_event(&json!({ "type": "message_start", "message": message }))
+    }
+}
+
+fn thinking_start() -> Value {
+    json!({ "type": "thinking", "thinking": "", "signature": "" })
+}
+
+fn thinking_deltas(words: &str, signature: &str) -> Vec<Value> {
+    let words = pieces(words).map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
+    words
+        .chain([json!({ "type": "signature_delta", "signature": signature })])
+        .collect()
+}
+
+fn text_deltas(text: &str) -> Vec<Value> {
+    pieces(text)
+        .map(|piece| json!({ "type": "text_delta", "text": piece }))
+        .collect()
+}
+
+fn input_deltas(input: &Value) -> Vec<Value> {
+    let text = input.to_string();
+    pieces(&text)
+        .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }))
+        .collect()
+}
+
+/// A text in two halves.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut middle = text.len() / 2;
+    while !text.is_char_boundary(middle) {
+        middle += 1;
+    }
+    let (first, second) = text.split_at(middle);
+    [first, second].into_iter().filter(|piece| !piece.is_empty())
+}

@@ -1,0 +1,60 @@
+//! The blocks of a request in the order in which they are read.
+
+use serde_json::{Map, Value, json};
+
+/// The content of a message, result or system prompt as blocks: a text stands for one text block.
+pub(super) fn of(content: &Value) -> Vec<Value> {
+    match content {
+        Value::String(text) => vec![json!({ "type": "text", "text": text })],
+        Value::Array(blocks) => blocks.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// A block without its breakpoint and with its fields sorted, as it is hashed and counted.
+pub(super) fn bare(block: &Value) -> Value {
+    let mut block = block.clone();
+    if let Some(fields) = block.as_object_mut() {
+        fields.remove("cache_control");
+        let content = fields
+            .get("content")
+            .filter(|content| content.is_string())
+            .map(of);
+        if let Some(content) = content {
+            fields.insert("content".to_owned(), Value::Array(content));
+        }
+    }
+    block.sort_all_objects();
+    block
+}
+
+/// What a request says before its messages, and then each block of each message with its role.
+pub(super) fn in_order(body: &Value) -> Vec<(Value, bool)> {
+    let marked = |block: &Value| !block["cache_control"].is_null();
+    let with_role = |role: &Value, block: &Value| {
+        let mut whole = Map::new();
+        whole.insert("role".to_owned(), role.clone());
+        whole.insert("block".to_owned(), bare(block));
+        Value::Object(whole)
+    };
+    let tools = body["tools"].as_array().into_iter().flatten();
+    let mut blocks: Vec<(Value, bool)> = tools.map(|tool| (bare(tool), marked(tool))).collect();
+    blocks.extend(
+        of(&body["system"])
+            .iter()
+            .map(|block| (bare(block), marked(block))),
+    );
+    for message in body["messages"].as_array().into_iter().flatten() {
+        let said = of(&message["content"]);
+        blocks.extend(
+            said.iter()
+                .map(|block| (with_role(&message["role"], block), marked(block))),
+        );
+    }
+    blocks
+}
+
+/// Whether a block is thinking, readable or not.
+pub(super) fn is_thinking(block: &Value) -> bool {
+    block["type"] == "thinking" || block["type"] == "redacted_thinking"
+}

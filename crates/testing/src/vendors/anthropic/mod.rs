@@ -1,0 +1,146 @@
+//! Anthropic Messages, as strict as it is.
+
+mod answer;
+mod blocks;
+mod form;
+mod messages;
+mod model;
+mod rules;
+mod thinking;
+
+pub use rules::RULES;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::count::{Cache, tokens};
+use super::{Counted, Refusal};
+use model::Model;
+use thinking::Place;
+
+/// The most bytes of a request.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// The API. It remembers what its cache holds; signatures of thinking carry all that is needed to check them.
+#[derive(Clone, Debug)]
+pub struct Anthropic {
+    enforces_prefixes: bool,
+    window: Option<u64>,
+    names: BTreeMap<String, String>,
+    cache: Cache,
+    answers: u64,
+}
+
+/// A request that was accepted.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// What it counts as.
+    pub counted: Counted,
+    /// The thinking blocks that were dropped, as `messages.1.content.0: reason`.
+    pub dropped: Vec<String>,
+    /// Whether the model thinks.
+    pub thinks: bool,
+    shows_thinking: bool,
+    model: Model,
+    place: Place,
+    answer: u64,
+}
+
+impl Default for Anthropic {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Anthropic {
+    /// The API for an account that was made after August 2026: prefixes are checked, and a mismatch is a 400.
+    pub fn new() -> Self {
+        Self {
+            enforces_prefixes: true,
+            window: None,
+            names: BTreeMap::new(),
+            cache: Cache::default(),
+            answers: 0,
+        }
+    }
+
+    /// The API for an older account: prefixes are checked only where the request says what to do with a mismatch.
+    #[must_use]
+    pub fn of_an_older_account(mut self) -> Self {
+        self.enforces_prefixes = false;
+        self
+    }
+
+    /// Windows of so many tokens, for every model.
+    #[must_use]
+    pub fn with_window(mut self, tokens: u64) -> Self {
+        self.window = Some(tokens);
+        self
+    }
+
+    /// The made-up model `name` behaves like `like`.
+    #[must_use]
+    pub fn knowing(mut self, name: &str, like: &str) -> Self {
+        self.names.insert(name.to_owned(), like.to_owned());
+        self
+    }
+
+    /// Looks at the body of a request and the value of its header `anthropic-beta`.
+    ///
+    /// # Errors
+    /// The first rule that it breaks.
+    pub fn check(&mut self, body: &[u8], beta: &str) -> Result<Accepted, Refusal> {
+        if body.len() > MAX_BYTES {
+            let message = "Request exceeds the maximum size";
+            return Err(Refusal::anthropic(rules::SIZE, 413, message));
+        }
+        let body: Value = serde_json::from_slice(body).map_err(|error| {
+            Refusal::anthropic(
+                rules::JSON,
+                400,
+                format!("The request body is not valid JSON: {error}"),
+            )
+        })?;
+        if !body.is_object() {
+            return Err(refuse(rules::JSON, "The request body is not an object"));
+        }
+        let name = body["model"].as_str().unwrap_or_default();
+        let like = self.names.get(name).map_or(name, String::as_str);
+        let Some(mut model) = Model::named(name, like) else {
+            return Err(Refusal::anthropic(rules::MODEL, 404, format!("model: {name}")));
+        };
+        model.window = self.window.unwrap_or(model.window);
+        let thinking = form::check(&body, beta, &model)?;
+        messages::check(&body, &model, &thinking)?;
+        let (place, dropped) = thinking::check(&body, &model, &thinking, self.enforces_prefixes)?;
+        let counted = self.count(&body, &model)?;
+        self.answers += 1;
+        Ok(Accepted {
+            counted,
+            dropped,
+            thinks: thinking.thinks,
+            shows_thinking: thinking.shown,
+            model,
+            place,
+            answer: self.answers,
+        })
+    }
+
+    fn count(&mut self, body: &Value, model: &Model) -> Result<Counted, Refusal> {
+        let blocks = blocks::in_order(body);
+        let total: u64 = blocks
+            .iter()
+            .map(|(block, _)| tokens(block.to_string().len()))
+            .sum();
+        if total > model.window {
+            let message = format!("prompt is too long: {total} tokens > {} maximum", model.window);
+            return Err(Refusal::anthropic(rules::WINDOW, 400, message));
+        }
+        Ok(self.cache.count(&model.name, &blocks))
+    }
+}
+
+fn refuse(rule: &'static super::Rule, message: impl Into<String>) -> Refusal {
+    Refusal::anthropic(rule, 400, message)
+}

@@ -1,0 +1,194 @@
+//! OpenAI Chat Completions, as strict as OpenAI is, and as servers that are compatible with it are in other ways.
+
+mod answer;
+mod form;
+mod messages;
+mod rules;
+
+pub use rules::RULES;
+
+use serde_json::{Value, json};
+
+use super::count::{Cache, tokens};
+use super::{Counted, Refusal, Rule};
+
+/// Whose server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// OpenAI's own.
+    OpenAi,
+    /// Mistral's.
+    Mistral,
+    /// Perplexity's: roles take turns.
+    Perplexity,
+    /// llama-cpp-python: no message without a text.
+    LlamaCppPython,
+    /// llama.cpp's own server: it names `n_ctx` where a request is too long.
+    LlamaCpp,
+    /// Ollama: it refuses nothing, and cuts off the beginning of what is too long (`num_ctx`).
+    /// <https://github.com/ollama/ollama/issues/17889>
+    Ollama,
+}
+
+/// A server.
+#[derive(Clone, Debug)]
+pub struct Chat {
+    dialect: Dialect,
+    window: u64,
+    cache: Cache,
+    answers: u64,
+}
+
+/// A request that was accepted.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// What it counts as: what the server read of it.
+    pub counted: Counted,
+    /// How many tokens were cut off at the beginning.
+    pub cut_off: u64,
+    model: String,
+    answer: u64,
+}
+
+impl Chat {
+    /// A server of this kind.
+    pub fn new(dialect: Dialect) -> Self {
+        let window = match dialect {
+            Dialect::Ollama => 4_096,
+            Dialect::LlamaCpp | Dialect::LlamaCppPython => 32_768,
+            Dialect::OpenAi | Dialect::Mistral | Dialect::Perplexity => 128_000,
+        };
+        Self {
+            dialect,
+            window,
+            cache: Cache::default(),
+            answers: 0,
+        }
+    }
+
+    /// With a window of so many tokens.
+    #[must_use]
+    pub fn with_window(mut self, tokens: u64) -> Self {
+        self.window = tokens;
+        self
+    }
+
+    /// Looks at the body of a request.
+    ///
+    /// # Errors
+    /// The first rule that it breaks.
+    pub fn check(&mut self, body: &[u8]) -> Result<Accepted, Refusal> {
+        let body: Value = serde_json::from_slice(body).map_err(|error| {
+            self.dialect
+                .refuse(rules::JSON, &format!("We could not parse the JSON body: {error}"))
+        })?;
+        form::check(&body, self.dialect)?;
+        messages::check(&body, self.dialect)?;
+        let (counted, cut_off) = self.count(&body)?;
+        self.answers += 1;
+        let model = body["model"].as_str().unwrap_or_default().to_owned();
+        Ok(Accepted {
+            counted,
+            cut_off,
+            model,
+            answer: self.answers,
+        })
+    }
+
+    fn count(&mut self, body: &Value) -> Result<(Counted, u64), Refusal> {
+        let lists = [&body["tools"], &body["messages"]];
+        let items = lists.into_iter().filter_map(Value::as_array).flatten();
+        let blocks: Vec<(Value, bool)> = items.map(|item| (item.clone(), true)).collect();
+        let total: u64 = blocks
+            .iter()
+            .map(|(block, _)| tokens(block.to_string().len()))
+            .sum();
+        let over = total.saturating_sub(self.window);
+        if self.dialect == Dialect::Ollama {
+            let counted = Counted {
+                input: total - over,
+                ..Counted::default()
+            };
+            return Ok((counted, over));
+        }
+        if over > 0 {
+            return Err(self.dialect.full(total, self.window));
+        }
+        let counted = self
+            .cache
+            .count(body["model"].as_str().unwrap_or_default(), &blocks);
+        Ok((counted, 0))
+    }
+}
+
+impl Dialect {
+    /// A refusal in the form of this server.
+    fn refuse(self, rule: &'static Rule, message: &str) -> Refusal {
+        let (status, body) = match self {
+            Self::Mistral if rule == rules::FIELD => (
+                422,
+                json!({ "object": "error", "message": { "detail": [{ "type": "extra_forbidden", "msg": message }] }, "type": "invalid_request_error", "code": "422" }),
+            ),
+            Self::Mistral => (
+                400,
+                json!({ "object": "error", "message": message, "type": "invalid_request_message_order", "param": null, "code": "3230" }),
+            ),
+            Self::Perplexity => (
+                400,
+                json!({ "error": { "message": message, "type": "invalid_message", "code": 400 } }),
+            ),
+            Self::LlamaCppPython => (
+                500,
+                json!({ "error": { "message": message, "type": "internal_server_error", "param": null, "code": null } }),
+            ),
+            Self::LlamaCpp => (
+                500,
+                json!({ "error": { "code": 500, "message": message, "type": "server_error" } }),
+            ),
+            Self::OpenAi | Self::Ollama => (
+                400,
+                json!({ "error": { "message": message, "type": "invalid_request_error", "param": null, "code": null } }),
+            ),
+        };
+        Refusal {
+            rule,
+            status,
+            message: message.to_owned(),
+            body,
+        }
+    }
+
+    /// The refusal of a request that is too long.
+    fn full(self, total: u64, window: u64) -> Refusal {
+        let message = format!(
+            "This model's maximum context length is {window} tokens. However, your messages resulted in {total} tokens."
+        );
+        let mut refusal = self.refuse(rules::WINDOW, &message);
+        match self {
+            Self::OpenAi => refusal.body["error"]["code"] = json!("context_length_exceeded"),
+            Self::Mistral => {
+                refusal.message = format!(
+                    "Prompt contains {total} tokens, too large for model with {window} maximum context length"
+                );
+                refusal.body["message"] = json!(refusal.message);
+            }
+            Self::LlamaCpp => {
+                let message = "the request exceeds the available context size, try increasing it";
+                let error = json!({ "code": 400, "message": message, "type": "exceed_context_size_error", "n_prompt_tokens": total, "n_ctx": window });
+                message.clone_into(&mut refusal.message);
+                (refusal.status, refusal.body) = (400, json!({ "error": error }));
+            }
+            Self::LlamaCppPython => {
+                refusal.status = 400;
+                refusal.body["error"]["code"] = json!("context_length_exceeded");
+            }
+            Self::Perplexity | Self::Ollama => {}
+        }
+        refusal
+    }
+
+    /// Whether messages of the system stand at the beginning only.
+    fn wants_system_first(self) -> bool {
+        !matches!(self, Self::OpenAi | Self::Ollama)
+    }
+}

@@ -1,0 +1,163 @@
+//! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
+//!
+//! [`Anthropic`] and [`Chat`] look at a request and either accept it or say which [`Rule`] it breaks. They do no I/O, so that a test
+//! can check requests without a server; [`crate::StrictServer`] puts them behind a socket.
+//!
+#![doc = include_str!("../../docs/strict-vendors.md")]
+
+mod anthropic;
+mod bytes;
+mod chat;
+mod count;
+mod picture;
+
+pub use anthropic::{Accepted as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
+pub use bytes::{base64, fingerprint};
+pub use chat::{Accepted as ChatAccepted, Chat, Dialect, RULES as CHAT_RULES};
+pub use picture::{PICTURE_RULES, Picture, png};
+
+use serde_json::{Value, json};
+
+/// Something that a vendor refuses, and where that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// A short name, unique among the rules.
+    pub name: &'static str,
+    /// What is refused, as one sentence.
+    pub says: &'static str,
+    /// Where it was read, or `reported` where no public page was found.
+    pub source: &'static str,
+    /// The date of the source, or of the day on which a page without a date was read.
+    pub date: &'static str,
+}
+
+/// A request that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The rule that it breaks.
+    pub rule: &'static Rule,
+    /// The status of the answer.
+    pub status: u16,
+    /// What the vendor says.
+    pub message: String,
+    /// The body of the answer, in the vendor's form.
+    pub body: Value,
+}
+
+impl Refusal {
+    /// Whether the request is too long for the model: a state of every long session, and no mistake in its form.
+    pub fn is_full_window(&self) -> bool {
+        ["anthropic-window", "chat-window"].contains(&self.rule.name)
+    }
+
+    fn anthropic(rule: &'static Rule, status: u16, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let kind = match status {
+            404 => "not_found_error",
+            413 => "request_too_large",
+            _ => "invalid_request_error",
+        };
+        let error = json!({ "type": kind, "message": message });
+        let body = json!({ "type": "error", "error": error, "request_id": "req_made_up" });
+        Self {
+            rule,
+            status,
+            message,
+            body,
+        }
+    }
+}
+
+/// What a request counts as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Tokens that were neither read from the cache nor written to it.
+    pub input: u64,
+    /// Tokens that were written to the cache.
+    pub cache_write: u64,
+    /// Tokens that were read from the cache.
+    pub cache_read: u64,
+}
+
+impl Counted {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.input + self.cache_write + self.cache_read
+    }
+}
+
+/// What a model answers: parts in order.
+#[derive(Clone, Debug, Default)]
+pub struct ModelAnswer {
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// Why it ends, in the vendor's word; `None` for the natural one.
+    pub stop: Option<&'static str>,
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Words that are thought.
+    Thinking(String),
+    /// Words that are said.
+    Text(String),
+    /// A call of a tool.
+    Call {
+        /// Its id.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// The arguments.
+        input: Value,
+    },
+}
+
+impl ModelAnswer {
+    /// Words.
+    pub fn text(text: &str) -> Self {
+        Self::default().then(Part::Text(text.to_owned()))
+    }
+
+    /// And then this.
+    #[must_use]
+    pub fn then(mut self, part: Part) -> Self {
+        self.parts.push(part);
+        self
+    }
+
+    fn has_calls(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Call { .. }))
+    }
+}
+
+/// The rules of all vendors as a table in Markdown.
+pub fn table() -> String {
+    let rules = ANTHROPIC_RULES.iter().chain(PICTURE_RULES).chain(CHAT_RULES);
+    let mut table = String::from("| rule | what is refused | source | date |\n| --- | --- | --- | --- |\n");
+    for rule in rules {
+        let Rule {
+            name,
+            says,
+            source,
+            date,
+        } = rule;
+        table += &format!(
+            "| `{name}` | {} | {} | {date} |\n",
+            says.replace('|', "\\|"),
+            linked(source)
+        );
+    }
+    table
+}
+
+fn linked(source: &str) -> String {
+    source
+        .split(' ')
+        .map(|word| match word.starts_with("https://") {
+            true => format!("<{word}>"),
+            false => word.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
