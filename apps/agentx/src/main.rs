@@ -34,9 +34,18 @@ mod told;
 use console::Console;
 
 fn main() -> ExitCode {
+    keep_environment_private();
     let mut console = Console::of_process();
     match args::Cli::of_process() {
         Ok(cli) => cmd::main(cli, &mut console).into(),
         Err(error) => cmd::usage::answer(&error, &mut console).into(),
     }
+}
+
+/// Programs that are run for an agent do not get the keys that it runs on; nor may they read them from this process. On Linux a
+/// process that cannot be dumped shows its memory and its environment (`/proc/PID/environ`) to root alone.
+fn keep_environment_private() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    // It does not fail on a kernel of this century, and nothing else depends on it.
+    let _ = nix::sys::prctl::set_dumpable(false);
 }

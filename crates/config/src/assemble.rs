@@ -174,6 +174,9 @@ impl Getter<'_> {
             disabled: self.names(&KeyPath::dotted("tools.disabled")).unwrap_or_default(),
             timeout_ms: self.millis("tools.timeout"),
             max_output_bytes: self.count("tools.max_output_bytes"),
+            environment: self
+                .names(&KeyPath::dotted("tools.environment"))
+                .unwrap_or_default(),
         }
     }
 

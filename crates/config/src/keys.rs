@@ -102,6 +102,7 @@ pub const KEYS: &[KeySpec] = &[
     key("tools.disabled", Kind::Names, Free, None, "tools that are not on offer; those of all layers count"),
     key("tools.timeout", Kind::Duration, Tighten, None, "the longest time of one tool call"),
     key("tools.max_output_bytes", Kind::Count, Tighten, None, "how much of a tool's output the model reads"),
+    key("tools.environment", Kind::Names, Trusted, None, "environment variables that commands get although they look like secrets; never those that hold a key of a provider"),
     key("providers.*.api", Kind::Choice(APIS), Trusted, None, "the protocol that it speaks [openai-chat]"),
     key("providers.*.base_url", Kind::Url, Trusted, None, "where it is"),
     key("providers.*.api_key", Kind::Key, Trusted, None, "its key, by reference: `${NAME}`"),

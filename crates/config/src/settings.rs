@@ -91,6 +91,8 @@ pub struct ToolSettings {
     pub timeout_ms: Option<u64>,
     /// How much of an output the model reads.
     pub max_output_bytes: Option<u64>,
+    /// Environment variables that commands get although they look like secrets.
+    pub environment: Vec<String>,
 }
 
 impl ToolSettings {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::{CallSettings, ProviderSettings, Settings};
+use agentx_config::{CallSettings, ProviderKey, ProviderSettings, Settings};
 use agentx_llm::Catalog;
 use agentx_runtime::{Effector, Environment as _, LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, Options, SqliteLog};
-use agentx_tools::{ToolOptions, Toolbox};
+use agentx_tools::{ProgramEnvironment, ToolOptions, Toolbox};
 use agentx_types::{ActionKind, Api, ModelSpec, OwnerId, Prices};
 
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, RetryPolicy};
@@ -128,8 +128,29 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     (limits, retry)
 }
 
+/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a header of a
+/// provider, whatever its variable is called.
+pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
+    let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
+    let secrets = settings.providers.iter().flat_map(|provider| {
+        let headers = provider.headers.iter().map(|header| &header.value);
+        std::iter::once(&provider.key).chain(headers)
+    });
+    secrets.fold(kept, |environment, secret| {
+        let environment = match secret {
+            ProviderKey::Env { name, .. } => environment.hide_name(name),
+            ProviderKey::Literal(_) | ProviderKey::None => environment,
+        };
+        match secret.value() {
+            Some(value) => environment.hide_value(value.expose()),
+            None => environment,
+        }
+    })
+}
+
 fn toolbox(settings: &Settings) -> Toolbox {
     let mut options = ToolOptions::default();
+    options.bash.environment = program_environment(settings);
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.bash.timeout = options.bash.timeout.min(timeout);
         options.bash.max_timeout = timeout;

@@ -15,6 +15,7 @@
 
 mod arguments;
 mod bash;
+mod environment;
 mod failure;
 mod files;
 mod finish;
@@ -30,6 +31,7 @@ mod work;
 mod workspace;
 
 pub use agentx_runtime::nearest;
+pub use environment::ProgramEnvironment;
 pub use failure::ToolFailure;
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 pub use restore::{plan_restore, restore};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::ProgramEnvironment;
+
 /// Limits of all built-in tools.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOptions {
@@ -44,8 +46,8 @@ pub struct BashOptions {
     pub max_jobs: usize,
     /// The longest time that `job` waits for news: 10 minutes.
     pub max_wait: Duration,
-    /// Environment variables that commands get although their names look like secrets: none.
-    pub keep_env: Vec<String>,
+    /// Which environment variables commands get: all but those that look like secrets.
+    pub environment: ProgramEnvironment,
 }
 
 impl Default for BashOptions {
@@ -65,7 +67,7 @@ impl Default for BashOptions {
             backlog_bytes: 1 << 20,
             max_jobs: 16,
             max_wait: Duration::from_secs(600),
-            keep_env: Vec::new(),
+            environment: ProgramEnvironment::default(),
         }
     }
 }

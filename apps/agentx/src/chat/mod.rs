@@ -42,6 +42,7 @@ mod xterm;
 use std::sync::Arc;
 
 use agentx::config::Settings;
+use agentx::node::program_environment;
 use agentx::runtime::{Delivery, Session, View};
 use agentx::types::{AgentKind, ApprovalRequested, ContentPart, RuntimeEvent, SessionRole};
 use tokio::time::Instant;
@@ -185,7 +186,7 @@ impl<'a> Chat<'a> {
             transcript,
             cast,
             progress,
-            status: StatusRow::new(&settings.chat),
+            status: StatusRow::new(&settings.chat, program_environment(settings)),
             asked_background: None,
             asked_name: None,
             kind,

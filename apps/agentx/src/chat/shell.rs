@@ -6,6 +6,8 @@ mod own;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use agentx::config::Settings;
+use agentx::node::program_environment;
 use agentx::types::ContentPart;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::io::AsyncReadExt as _;
@@ -54,7 +56,7 @@ impl Drop for Group {
 impl Chat<'_> {
     /// Runs a command and shows what it says.
     pub(super) async fn shell(&mut self, command: &str) -> Result<Flow, CliError> {
-        let mut child = match begin(command, &self.settings.workspace) {
+        let mut child = match begin(command, self.settings) {
             Ok(child) => child,
             Err(error) => {
                 let what = format!("  it could not be run: {error}");
@@ -257,11 +259,13 @@ impl Chat<'_> {
 }
 
 /// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by one way, in order.
-fn begin(command: &str, place: &std::path::Path) -> std::io::Result<Child> {
+fn begin(command: &str, settings: &Settings) -> std::io::Result<Child> {
     let mut process = Command::new("sh");
     process
         .args(["-c", &format!("exec 2>&1\n{command}")])
-        .current_dir(place)
+        .current_dir(&settings.workspace)
+        .env_clear()
+        .envs(program_environment(settings).variables())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use agentx::config::ChatSettings;
+use agentx::tools::ProgramEnvironment;
 use agentx::types::{NanoUsd, Prices, Usage};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -114,6 +115,7 @@ pub(crate) struct StatusRow {
 #[derive(Debug)]
 struct Script {
     line: String,
+    environment: ProgramEnvironment,
     every: Duration,
     /// What it said last.
     said: Option<String>,
@@ -129,9 +131,10 @@ struct Script {
 
 impl StatusRow {
     /// As the person wants it.
-    pub(crate) fn new(settings: &ChatSettings) -> Self {
+    pub(crate) fn new(settings: &ChatSettings, environment: ProgramEnvironment) -> Self {
         let command = settings.status_command.clone().map(|line| Script {
             line,
+            environment,
             every: settings.status_every,
             said: None,
             ran: None,
@@ -204,7 +207,7 @@ impl Script {
             return;
         }
         let Some(stand) = self.news.take() else { return };
-        let work = run(self.line.clone(), stand.to_json());
+        let work = run(self.line.clone(), self.environment.clone(), stand.to_json());
         (self.told, self.ran) = (Some(stand), Some(Instant::now()));
         self.running = Some(AbortOnDropHandle::new(tokio::spawn(work)));
     }
@@ -230,10 +233,12 @@ impl Script {
 }
 
 /// Runs a command line; returns the first line of what it says.
-async fn run(line: String, input: String) -> Result<String, String> {
+async fn run(line: String, environment: ProgramEnvironment, input: String) -> Result<String, String> {
     let mut command = tokio::process::Command::new("sh");
     command
         .args(["-c", &line])
+        .env_clear()
+        .envs(environment.variables())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -305,11 +310,12 @@ mod tests {
     }
 
     fn row(status: &str, command: Option<&str>) -> StatusRow {
-        StatusRow::new(&ChatSettings {
+        let settings = ChatSettings {
             status: status.into(),
             status_command: command.map(str::to_owned),
             ..ChatSettings::default()
-        })
+        };
+        StatusRow::new(&settings, ProgramEnvironment::default())
     }
 
     #[test]

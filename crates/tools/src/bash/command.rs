@@ -16,19 +16,7 @@ use super::group::Group;
 use super::pump::{Pump, Record};
 use super::running::Running;
 use crate::workspace::explain;
-use crate::{BashOptions, ToolFailure};
-
-/// Names of variables that commands do not get: what they end in, in any case. A model that prints its environment must not
-/// see the keys that it runs on.
-const SECRET_ENDINGS: &[&str] = &[
-    "API_KEY",
-    "ACCESS_KEY",
-    "SECRET_KEY",
-    "PRIVATE_KEY",
-    "_TOKEN",
-    "_SECRET",
-    "PASSWORD",
-];
+use crate::{BashOptions, ProgramEnvironment, ToolFailure};
 
 /// What commands get beside the environment of the process: plain output, no pager, no question that nobody would answer.
 const SETTINGS: &[(&str, &str)] = &[
@@ -150,7 +138,7 @@ fn prepare<'c>(
     command
         .current_dir(workspace)
         .env_clear()
-        .envs(environment(std::env::vars_os(), &options.keep_env))
+        .envs(environment(std::env::vars_os(), &options.environment))
         .process_group(0)
         .env(MARK, mark)
         .stdin(Stdio::null())
@@ -194,25 +182,14 @@ fn mark() -> String {
 /// The environment of a command.
 fn environment<'a>(
     own: impl Iterator<Item = (OsString, OsString)> + 'a,
-    keep: &'a [String],
+    passed: &'a ProgramEnvironment,
 ) -> impl Iterator<Item = (OsString, OsString)> + 'a {
-    let passed = move |name: &OsString| {
-        let Some(name) = name.to_str() else { return true };
-        keep.iter().any(|kept| kept == name) || !(is_secret(name) || REMOVED.contains(&name))
-    };
-    own.filter(move |(name, _)| passed(name)).chain(
+    let colours = |name: &OsString| name.to_str().is_some_and(|name| REMOVED.contains(&name));
+    passed.of(own).filter(move |(name, _)| !colours(name)).chain(
         SETTINGS
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into())),
     )
-}
-
-fn is_secret(name: &str) -> bool {
-    SECRET_ENDINGS.iter().any(|ending| {
-        name.len() >= ending.len()
-            && name.is_char_boundary(name.len() - ending.len())
-            && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
-    })
 }
 
 #[cfg(test)]
@@ -220,24 +197,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_stay_behind() {
-        let own = [
-            "HOME",
-            "OPENAI_API_KEY",
-            "github_token",
-            "AWS_SECRET_ACCESS_KEY",
-            "DB_PASSWORD",
-            "KEYBOARD",
-            "FORCE_COLOR",
-            "KEPT_TOKEN",
-            "é",
-            "TERM",
-        ];
+    fn settings_come_beside_what_is_passed_on() {
+        let own = ["HOME", "OPENAI_API_KEY", "FORCE_COLOR", "TERM"];
         let own = own.iter().map(|name| (OsString::from(name), OsString::from("x")));
-        let keep = vec!["KEPT_TOKEN".to_owned()];
-        let names: Vec<_> = environment(own, &keep).map(|(name, _)| name).collect();
-        let expected = ["HOME", "KEYBOARD", "KEPT_TOKEN", "é", "TERM"];
-        assert_eq!(names[..5], expected.map(OsString::from));
-        assert_eq!(names.len(), 5 + SETTINGS.len());
+        let passed = ProgramEnvironment::default();
+        let names: Vec<_> = environment(own, &passed).map(|(name, _)| name).collect();
+        assert_eq!(names[..2], ["HOME", "TERM"].map(OsString::from));
+        assert_eq!(names.len(), 2 + SETTINGS.len());
     }
 }

@@ -1,0 +1,209 @@
+//! What programs that are run for an agent see of this process's environment. A model that prints its environment must not see
+//! the keys that it runs on, nor those of the person; a name or a value that looks like a secret is left out.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+
+/// Last words of names (words are joined by `_`) that say: this is a secret.
+const SECRET_WORDS: &[&str] = &[
+    "KEY",
+    "APIKEY",
+    "TOKEN",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "PASS",
+    "PAT",
+    "PWD",
+    "CREDENTIALS",
+    "COOKIE",
+];
+
+/// Ends of a last word that has something in front: `PGPASSWORD`, `MYAPIKEY`.
+const SECRET_ENDINGS: &[&str] = &["PASSWORD", "PASSWD", "APIKEY", "TOKEN"];
+
+/// Whole names that the words do not tell.
+const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID", "SECRET_KEY_BASE"];
+
+/// Whole names that only look like a secret: directories.
+const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD"];
+
+/// A shorter value is no secret: hiding it would hide ordinary words.
+const SHORTEST_VALUE: usize = 8;
+
+/// A shorter one is not looked for within other values: a name of a company may be a part of a path.
+const SHORTEST_PART: usize = 16;
+
+/// Which variables of this process programs get. By default all but those whose names or values look like secrets.
+#[derive(Clone, Default)]
+pub struct ProgramEnvironment {
+    keep: Vec<String>,
+    hidden_names: Vec<String>,
+    hidden_values: Vec<String>,
+}
+
+/// Values are not shown.
+impl fmt::Debug for ProgramEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgramEnvironment")
+            .field("keep", &self.keep)
+            .field("hidden_names", &self.hidden_names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProgramEnvironment {
+    /// Passes these on although they look like secrets.
+    #[must_use]
+    pub fn keep<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.keep.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Never passes this variable on, whatever is kept.
+    #[must_use]
+    pub fn hide_name(mut self, name: impl Into<String>) -> Self {
+        self.hidden_names.push(name.into());
+        self
+    }
+
+    /// Never passes on a variable that is this value, or has it within other text. A value of less than 8 bytes is ignored; one of
+    /// less than 16 is not looked for within other text.
+    #[must_use]
+    pub fn hide_value(mut self, value: impl Into<String>) -> Self {
+        let value = value.into();
+        if value.len() >= SHORTEST_VALUE {
+            self.hidden_values.push(value);
+        }
+        self
+    }
+
+    /// The variables of this process that a program gets.
+    pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
+        self.of(std::env::vars_os())
+    }
+
+    /// Those of `own` that a program gets.
+    pub(crate) fn of<'a>(
+        &'a self,
+        own: impl Iterator<Item = (OsString, OsString)> + 'a,
+    ) -> impl Iterator<Item = (OsString, OsString)> + 'a {
+        own.filter(|(name, value)| self.passes(name, value))
+    }
+
+    fn passes(&self, name: &OsStr, value: &OsStr) -> bool {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        let hidden = self.hidden_names.iter().any(|hidden| *hidden == name)
+            || self
+                .hidden_values
+                .iter()
+                .any(|hidden| *hidden == value || (hidden.len() >= SHORTEST_PART && value.contains(hidden)));
+        let kept = self.keep.iter().any(|kept| *kept == name);
+        !hidden && (kept || !(is_secret_name(&name) || has_password(&value)))
+    }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    if HARMLESS_NAMES.contains(&&*name) {
+        return false;
+    }
+    let last = name.rsplit('_').next().unwrap_or_default();
+    SECRET_NAMES.contains(&&*name)
+        || SECRET_WORDS.contains(&last)
+        || SECRET_ENDINGS.iter().any(|ending| last.ends_with(ending))
+}
+
+/// Whether an address in the text has a password: `postgres://me:secret@host/db`.
+fn has_password(value: &str) -> bool {
+    value.match_indices("://").any(|(at, sign)| {
+        let rest = &value[at + sign.len()..];
+        let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+        authority
+            .rsplit_once('@')
+            .and_then(|(who, _)| who.split_once(':'))
+            .is_some_and(|(_, password)| !password.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(environment: &ProgramEnvironment, own: &[(&str, &str)]) -> Vec<String> {
+        let own = own.iter().map(|(name, value)| (name.into(), value.into()));
+        let passed = environment.of(own);
+        passed
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn names_and_values_that_look_like_secrets_stay_behind() {
+        for secret in [
+            "OPENAI_API_KEY",
+            "github_token",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SESSION_TOKEN",
+            "DB_PASSWORD",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "GITLAB_PAT",
+            "SIGNING_KEY",
+            "STRIPE_SECRET",
+            "SECRET_KEY_BASE",
+            "SMTP_PASS",
+            "MyApiKey",
+            "TOKEN",
+        ] {
+            assert!(is_secret_name(secret), "{secret}");
+        }
+        let own = [
+            ("HOME", "/home/me"),
+            ("PWD", "/ws"),
+            ("OLDPWD", "/"),
+            ("KEYBOARD", "de"),
+            ("X_BYPASS", "1"),
+            ("MAX_TOKENS", "9"),
+            ("LANG", "C"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("ORIGIN", "https://me@example.com/x:y@z"),
+            ("HTTP_PROXY", "http://proxy:8080"),
+            ("é", "x"),
+        ];
+        let all: Vec<String> = own.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(names(&ProgramEnvironment::default(), &own), all);
+        for (name, value) in [
+            ("DATABASE_URL", "postgres://me:hunter2@db/x"),
+            ("REMOTES", "a https://x:y@h b"),
+            ("KEPT_TOKEN", "x"),
+        ] {
+            let nothing: [String; 0] = [];
+            assert_eq!(names(&ProgramEnvironment::default(), &[(name, value)]), nothing);
+            let kept = ProgramEnvironment::default().keep([name]);
+            assert_eq!(names(&kept, &[(name, value)]), [name]);
+        }
+    }
+
+    #[test]
+    fn a_key_that_the_agent_runs_on_stays_behind_whatever_holds_it() {
+        let environment = ProgramEnvironment::default()
+            .keep(["MODEL_ACCESS", "COPY"])
+            .hide_name("MODEL_ACCESS")
+            .hide_value("made-up-key-1234")
+            .hide_value("short")
+            .hide_value("a-company");
+        let own = [
+            ("MODEL_ACCESS", "made-up-key-1234"),
+            ("COPY", "made-up-key-1234"),
+            ("HEADER", "Bearer made-up-key-1234"),
+            ("SHELL", "a short one"),
+            ("HOME", "/home/a-company"),
+        ];
+        assert_eq!(names(&environment, &own), ["SHELL", "HOME"]);
+        assert!(!format!("{environment:?}").contains("made-up-key"));
+    }
+}
