@@ -165,6 +165,7 @@ impl Getter<'_> {
             retries: self
                 .count("calls.retries")
                 .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+            retry_for_ms: self.millis("calls.retry_for"),
         }
     }
 

@@ -74,10 +74,12 @@ pub struct CallSettings {
     pub first_byte_ms: Option<u64>,
     /// The longest silence within an answer.
     pub idle_ms: Option<u64>,
-    /// One attempt.
+    /// One attempt; as long as bytes come where `None`.
     pub total_ms: Option<u64>,
-    /// Attempts after the first.
+    /// How often an answer that broke off is asked for again; with 0 nothing is tried again.
     pub retries: Option<u32>,
+    /// How long a server that is overloaded or cannot be reached is waited for in all.
+    pub retry_for_ms: Option<u64>,
 }
 
 /// Which tools are on offer, and their limits.

@@ -118,11 +118,12 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
         connect: time(settings.connect_ms, limits.connect),
         first_byte: time(settings.first_byte_ms, limits.first_byte),
         idle: time(settings.idle_ms, limits.idle),
-        total: time(settings.total_ms, limits.total),
+        total: settings.total_ms.map(Duration::from_millis).or(limits.total),
         ..limits
     };
     let retry = RetryPolicy {
         retries: settings.retries.unwrap_or(retry.retries),
+        retry_for: time(settings.retry_for_ms, retry.retry_for),
         ..retry
     };
     (limits, retry)

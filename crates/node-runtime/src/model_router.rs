@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_runtime::{BoxFuture, Effector, EventSink};
-use agentx_types::{Action, ActionBody, Api};
+use agentx_types::{Action, ActionBody, Api, SessionId};
 use tokio_util::sync::CancellationToken;
 
 /// Hands model calls to the environment that speaks the model's API.
@@ -25,5 +25,9 @@ impl Effector for ModelRouter {
             matches!(&action.body, ActionBody::CallModel(call) if call.request.model.api == Api::Scripted);
         let environment = if scripted { &self.scripted } else { &self.network };
         environment.perform(action, events, cancel)
+    }
+
+    fn retry_now(&self, session: &SessionId) {
+        self.network.retry_now(session);
     }
 }

@@ -232,6 +232,10 @@ impl Session for RemoteSession {
         })
     }
 
+    fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move { self.command("retry", json!({})).await })
+    }
+
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         // The server puts on record who decided: the person that this connection is of.
         let frame = ApprovalFrame {

@@ -27,6 +27,11 @@ pub trait Effector: Send + Sync {
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()>;
 
+    /// A person does not want to wait for the next attempt: what pauses between two attempts in this session tries again now.
+    fn retry_now(&self, session: &SessionId) {
+        let _ = session;
+    }
+
     /// The session is closed: what was left running for it in the background has ended when the future does.
     fn session_closed(&self, session: &SessionId) -> BoxFuture<'static, ()> {
         let _ = session;

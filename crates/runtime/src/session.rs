@@ -3,12 +3,12 @@
 use agentx_types::{
     AgentStateId, Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart,
     ContextRestored, Draft, EnvironmentEvent, InputMode, InputPinned, InputRevised, InterruptRequested,
-    MediaSource, MessageId, SessionId, SessionTitled, Source, UserMessage,
+    MediaSource, MessageId, SessionId, SessionTitled, Source, SystemCommand, UserMessage,
 };
 use base64::Engine as _;
 use tokio::sync::oneshot;
 
-use crate::driver::{Check, Command, Reply};
+use crate::driver::{Check, Command, RETRY, Reply};
 use crate::follow::{self, Live};
 use crate::{
     ApprovalInput, BoxFuture, ContextWish, DriverStatus, LogError, Note, RuntimeError, Session, SessionState,
@@ -155,6 +155,14 @@ impl Session for LocalSession {
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.append(InterruptRequested { reason }, Check::Busy))
+    }
+
+    fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let command = SystemCommand {
+            command: RETRY.to_owned(),
+            args: serde_json::Value::Null,
+        };
+        Box::pin(self.append(command, Check::Busy))
     }
 
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {

@@ -133,6 +133,25 @@ impl ServerState {
         .await
     }
 
+    /// Tries again at once what pauses between two attempts.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive.
+    pub async fn retry(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: &SessionId,
+        wheel_epoch: Option<u64>,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &session).await?;
+            hand.drive(wheel_epoch, |session| async move { session.retry().await })
+                .await
+        })
+        .await
+    }
+
     /// Decides about a tool call.
     ///
     /// # Errors

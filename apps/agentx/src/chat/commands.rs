@@ -43,6 +43,7 @@ impl Chat<'_> {
             Slash::Diff(other) => self.diff(other).await,
             Slash::Approvals(wish) => self.rules(wish).await,
             Slash::Compact(wish) => self.compact(wish).await,
+            Slash::Retry => self.retry().await,
             Slash::Pin(wish) => self.pin(wish).await,
         };
         match text {

@@ -34,6 +34,19 @@ impl Chat<'_> {
         })
     }
 
+    /// Asks a model again at once that failed and is waited for.
+    pub(super) async fn retry(&mut self) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing was said yet".to_owned());
+        };
+        if !self.desk.is_busy() {
+            return Ok("nothing waits for another attempt; say what you want to be tried again".to_owned());
+        }
+        let session = session.clone();
+        self.wait_for(async { session.retry().await }).await?;
+        Ok(String::new())
+    }
+
     /// Has an input stay as it is whatever is condensed, or no longer.
     pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, CliError> {
         let Seat::Open { session, .. } = &self.seat else {

@@ -52,6 +52,8 @@ pub(crate) struct Progress {
     /// When the model said something last.
     spoke: Instant,
     run_since: Instant,
+    /// When a model that failed is asked again.
+    next_attempt: Instant,
     /// Whether a run is under way.
     runs: bool,
     /// How long runs took that are over.
@@ -72,6 +74,7 @@ impl Progress {
             doing: Doing::Nothing,
             since: now,
             spoke: now,
+            next_attempt: now,
             run_since: now,
             runs: false,
             worked: Duration::ZERO,
@@ -148,8 +151,11 @@ impl Progress {
             }
             RuntimeEvent::ToolCompleted(done) => self.tool_done(&done.tool_call_id, now),
             RuntimeEvent::ToolFailed(failed) => self.tool_done(&failed.tool_call_id, now),
-            RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_some() => {
-                self.turn_to(Doing::Waits, now)
+            RuntimeEvent::ErrorRaised(error) => {
+                if let Some(wait) = error.retry_in_ms {
+                    self.next_attempt = now + Duration::from_millis(wait);
+                    self.turn_to(Doing::Waits, now);
+                }
             }
             RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, now),
             RuntimeEvent::RunFinished(_) => {
@@ -252,7 +258,10 @@ impl Progress {
             Doing::Thinks => format!("{model} thinks"),
             Doing::Answers => format!("{model} answers"),
             Doing::Plans => format!("{model} asks for a tool"),
-            Doing::Waits => format!("{model} failed and is asked again"),
+            Doing::Waits => {
+                let left = self.next_attempt.saturating_duration_since(now).as_secs().max(1);
+                return Some(format!("{model} failed, asked again in {left}s · /retry"));
+            }
             Doing::Condenses => "condensing what was said before".to_owned(),
             Doing::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
             Doing::Tools => format!("{} runs", self.names()),

@@ -56,6 +56,8 @@ pub(crate) enum Slash {
     Approvals(Rules),
     /// Condense the conversation, or take a summary out again.
     Compact(CompactWish),
+    /// Try again at once what waits for its next attempt.
+    Retry,
     /// Have an input stay whatever is condensed, or no longer.
     Pin(PinWish),
 }
@@ -151,6 +153,7 @@ pub(crate) const NAMES: &[&str] = &[
     "diff",
     "approvals",
     "compact",
+    "retry",
     "pin",
     "unpin",
 ];
@@ -205,6 +208,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "approvals" => Slash::Approvals(rules(argument)?),
         "compact" if argument == "undo" => Slash::Compact(CompactWish::Undo),
         "compact" => Slash::Compact(CompactWish::Now(given)),
+        "retry" => Slash::Retry,
         "pin" | "unpin" => Slash::Pin(PinWish {
             number: number(name, argument)?,
             stays: name == "pin",

@@ -81,6 +81,16 @@ impl<'a> Attempt<'a> {
         self.started && !self.ended
     }
 
+    /// How long it has taken.
+    pub(super) fn took(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Whether a part of an answer came.
+    pub(super) fn has_begun(&self) -> bool {
+        self.started
+    }
+
     /// The ids that its answer gave.
     pub(super) fn into_given(self) -> TakenIds {
         self.given
@@ -254,26 +264,42 @@ impl<'a> Attempt<'a> {
 
     /// Waits for `future` until a point in time, or until the call is to stop.
     async fn within<T>(&self, until: Instant, future: impl Future<Output = T>) -> Step<T> {
-        let total = self.began + self.call.parts.limits.total;
+        let total = self.call.parts.limits.total.map(|total| self.began + total);
+        let ends = total.filter(|total| *total <= until);
         tokio::select! {
             biased;
             () = self.call.cancel.cancelled() => Err(Outcome::Interrupted),
             value = future => Ok(value),
-            () = tokio::time::sleep_until(until.min(total)) => Err(failed(self.late(total <= until))),
+            () = tokio::time::sleep_until(ends.unwrap_or(until)) => Err(failed(self.late(ends.is_some()))),
         }
     }
 
     fn late(&self, total: bool) -> Failure {
         let limits = self.call.parts.limits;
         let place = self.endpoint.place();
-        Failure::timeout(match (total, self.started) {
-            (true, _) => format!("the answer of {place} was not complete after {:?}", limits.total),
-            (false, false) => format!("{place} did not answer within {:?}", limits.first_byte),
-            (false, true) => format!(
-                "{place} said nothing for {:?} in the middle of its answer",
-                limits.idle
+        let (what, setting) = match (total, self.started) {
+            (true, _) => (
+                format!(
+                    "the answer of {place} was not complete after {:?}",
+                    limits.total.unwrap_or_default()
+                ),
+                "calls.timeout",
             ),
-        })
+            (false, false) => (
+                format!("{place} did not answer within {:?}", limits.first_byte),
+                "calls.first_byte_timeout",
+            ),
+            (false, true) => (
+                format!(
+                    "{place} said nothing for {:?} in the middle of its answer",
+                    limits.idle
+                ),
+                "calls.idle_timeout",
+            ),
+        };
+        Failure::timeout(format!(
+            "{what} (`{setting}`); it may still be at work, so it is not asked again by itself"
+        ))
     }
 
     /// What the decoder could not make sense of, or the provider's own words in the middle of an answer. A page of HTML in the

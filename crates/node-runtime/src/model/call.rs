@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::EventSink;
-use agentx_types::{Action, EnvironmentEvent, ModelRequest, StopReason, TakenIds};
+use agentx_types::{Action, EnvironmentEvent, ModelRequest, SessionId, StopReason, TakenIds};
 use reqwest::header::HeaderValue;
 use reqwest::{Method, Request};
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::{Attempt, Outcome};
 use super::client::Clients;
 use super::endpoint::Endpoint;
 use super::failure::Failure;
-use super::policy::Next;
+use super::policy::{Failed, Next, Tries};
 use super::{ModelParts, load_blobs, say};
 
 /// A call with all that it needs.
@@ -25,6 +26,8 @@ pub(super) struct Call {
     pub(super) taken: Arc<TakenIds>,
     pub(super) events: EventSink,
     pub(super) cancel: CancellationToken,
+    /// The sessions in which a person wants the next attempt at once.
+    pub(super) retries: broadcast::Sender<SessionId>,
 }
 
 impl Call {
@@ -74,10 +77,13 @@ impl Call {
 
     async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
         let mut taken = self.taken.clone();
-        for number in 1.. {
+        let mut tries = Tries::default();
+        loop {
+            let number = tries.attempts() + 1;
             let mut attempt = Attempt::new(self, endpoint, number, taken.clone());
             let outcome = attempt.run(request).await;
             let broken = attempt.stream_is_open();
+            let (begun, took) = (attempt.has_begun(), attempt.took());
             let given = attempt.into_given();
             match outcome {
                 Outcome::Answered | Outcome::NobodyListens => return,
@@ -87,11 +93,13 @@ impl Call {
                         .await;
                 }
                 Outcome::Failed(failure) => {
-                    let failure = Failure {
+                    let failure = &Failure {
                         message: endpoint.scrub(&failure.message),
                         ..failure
                     };
-                    if !self.after_failure(number, &failure, broken).await {
+                    let failed = Failed { failure, begun, took };
+                    let next = tries.next(&self.parts.retry, failed, self.parts.pause.jitter());
+                    if !self.after_failure(number, failure, broken, next).await {
                         return;
                     }
                     Arc::make_mut(&mut taken).append(given);
@@ -101,12 +109,12 @@ impl Call {
     }
 
     /// Says what failed and waits for the next attempt; `false` where there is none.
-    async fn after_failure(&self, number: u32, failure: &Failure, broken: bool) -> bool {
+    async fn after_failure(&self, number: u32, failure: &Failure, broken: bool, next: Next) -> bool {
         let mut said: Vec<EnvironmentEvent> = broken
             .then(|| say::stream_end(StopReason::Broken))
             .into_iter()
             .collect();
-        match self.parts.retry.next(number, failure, self.parts.pause.jitter()) {
+        match next {
             Next::GiveUp(remark) => {
                 said.extend([
                     say::attempt_failed(number, failure, None),
@@ -118,21 +126,37 @@ impl Call {
             Next::Retry(wait) => {
                 let retry_in_ms = u64::try_from(wait.as_millis()).ok();
                 said.push(say::attempt_failed(number, failure, retry_in_ms));
-                self.events.emit_all(said).await && self.wait(wait).await
+                // Whoever reads of the wait may end it: it is listened for before.
+                let wishes = self.retries.subscribe();
+                self.events.emit_all(said).await && self.wait(wait, wishes).await
             }
         }
     }
 
-    /// Waits between two attempts; `false` where it was interrupted, which is then said.
-    async fn wait(&self, time: Duration) -> bool {
+    /// Waits between two attempts, or until a person wants the next one; `false` where it was interrupted, which is then said.
+    async fn wait(&self, time: Duration, wishes: broadcast::Receiver<SessionId>) -> bool {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
+            () = self.is_wanted(wishes) => return true,
             () = self.parts.pause.wait(time) => return true,
         }
         self.say_last(vec![say::stream_end(StopReason::Interrupted)])
             .await;
         false
+    }
+
+    /// Returns when a person wants the next attempt of this session's calls at once.
+    async fn is_wanted(&self, mut wishes: broadcast::Receiver<SessionId>) {
+        loop {
+            match wishes.recv().await {
+                Ok(session) if self.events.session_id() == Some(&session) => return,
+                Ok(_) => {}
+                // It may have been among those that were missed; one attempt too many does no harm.
+                Err(RecvError::Lagged(_)) => return,
+                Err(RecvError::Closed) => return std::future::pending().await,
+            }
+        }
     }
 
     /// Says the last events of this call. Whether anybody listens makes no difference any more.

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use agentx_llm::ModelError;
+use agentx_llm::{ErrorCode, ModelError};
 
 /// Why an attempt came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) struct Failure {
     pub(super) status: Option<u16>,
     /// Whether the same request may well succeed later.
     pub(super) retryable: bool,
+    /// Whether the server is overloaded, failing or not there: it is waited for. Anything else is tried a few times.
+    pub(super) unavailable: bool,
     /// How long the provider wants us to wait.
     pub(super) retry_after: Option<Duration>,
 }
@@ -29,17 +31,20 @@ impl Failure {
             message,
             status: None,
             retryable: false,
+            unavailable: false,
             retry_after: None,
         }
     }
 
-    /// A limit of ours ran out.
+    /// A limit of ours ran out. The server may be at work still, and what it has done is paid for: whether it is asked again is
+    /// for a person to say.
     pub(super) fn timeout(message: String) -> Self {
         Self {
             code: "timeout",
             message,
             status: None,
-            retryable: true,
+            retryable: false,
+            unavailable: false,
             retry_after: None,
         }
     }
@@ -52,6 +57,7 @@ impl Failure {
             message,
             status: None,
             retryable: false,
+            unavailable: false,
             retry_after: None,
         }
     }
@@ -65,6 +71,7 @@ impl Failure {
             message,
             status: Some(status),
             retryable: false,
+            unavailable: false,
             retry_after: None,
         }
     }
@@ -91,6 +98,10 @@ impl Failure {
             message,
             status: error.status,
             retryable: error.retryable,
+            unavailable: matches!(
+                error.code,
+                ErrorCode::RateLimited | ErrorCode::Overloaded | ErrorCode::ServerError
+            ),
             retry_after: error.retry_after_ms.map(Duration::from_millis),
         }
     }
@@ -131,6 +142,7 @@ impl Failure {
             message,
             status: None,
             retryable,
+            unavailable: retryable && error.is_connect(),
             retry_after: None,
         }
     }

@@ -21,6 +21,13 @@
 //! - `error` closes the action and fails the run (`recoverable: true`: the session goes on). Its `code` and `message` are
 //!   those of the last attempt.
 //!
+//! # When it is tried again
+//!
+//! A server that is overloaded, failing or not there is waited for, with growing pauses, within
+//! [`RetryPolicy::retry_for`]; a person who reads of the pause in `attempt_failed` ends it
+//! ([`Effector::retry_now`](agentx_runtime::Effector::retry_now)). An answer that broke off or made no sense may have to be
+//! paid again and is asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
+//!
 //! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one batch. Where the
 //! session is gone (the sink refuses), the call stops without another word.
 //!
@@ -44,7 +51,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{BlobStore, BoxFuture, Clock, Effector, Environment, EventSink, SystemClock};
-use agentx_types::{Action, ActionBody, ActionKind};
+use agentx_types::{Action, ActionBody, ActionKind, SessionId};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::WireOptionsOf;
@@ -56,6 +64,9 @@ pub use endpoint::Endpoint;
 pub use policy::{CallLimits, Pause, RetryPolicy, SystemPause};
 
 pub(crate) use blobs::load_blobs;
+
+/// How many wishes to try again at once may wait to be heard; who misses one tries again.
+const RETRY_WISHES: usize = 64;
 
 /// What a [`ModelEffector`] is made of.
 #[derive(Clone)]
@@ -100,6 +111,7 @@ impl ModelParts {
 pub struct ModelEffector {
     parts: Arc<ModelParts>,
     clients: Arc<Clients>,
+    retries: broadcast::Sender<SessionId>,
 }
 
 impl ModelEffector {
@@ -109,6 +121,7 @@ impl ModelEffector {
         Self {
             parts: Arc::new(parts),
             clients,
+            retries: broadcast::Sender::new(RETRY_WISHES),
         }
     }
 
@@ -145,6 +158,7 @@ impl Effector for ModelEffector {
         };
         let (request, taken) = (model_call.request.clone(), model_call.taken.clone());
         let (parts, clients) = (self.parts.clone(), self.clients.clone());
+        let retries = self.retries.clone();
         Box::pin(async move {
             Call {
                 parts,
@@ -154,9 +168,15 @@ impl Effector for ModelEffector {
                 taken,
                 events,
                 cancel,
+                retries,
             }
             .run()
             .await
         })
+    }
+
+    fn retry_now(&self, session: &SessionId) {
+        // Where no call waits nobody listens.
+        let _ = self.retries.send(session.clone());
     }
 }

@@ -6,17 +6,19 @@ use agentx_runtime::BoxFuture;
 
 use super::failure::Failure;
 
-/// How long the parts of one attempt may take, and how much it may bring.
+/// How long the parts of one attempt may take, and how much it may bring. While bytes come only silence ends an attempt: an answer
+/// of 128,000 tokens streams for 20 to 35 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallLimits {
     /// Until a connection stands. Default 10 s.
     pub connect: Duration,
-    /// From the request to the first byte of the answer's body. Default 120 s.
+    /// From the request to the first byte of the answer's body. Default 10 min: some models reason in silence, and a local
+    /// server may load the model first.
     pub first_byte: Duration,
-    /// Between two pieces of the body. Default 120 s.
+    /// Between two pieces of the body. Default 10 min; a connection whose other end is gone is found earlier, by keep-alive.
     pub idle: Duration,
-    /// The whole attempt. Default 15 min.
-    pub total: Duration,
+    /// The whole attempt; `None`, the default, for as long as bytes come.
+    pub total: Option<Duration>,
     /// Bytes of one body. Default 64 MiB. (A line or event of a stream is bounded by its decoder.)
     pub max_body_bytes: usize,
 }
@@ -25,9 +27,9 @@ impl Default for CallLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(120),
-            idle: Duration::from_secs(120),
-            total: Duration::from_secs(15 * 60),
+            first_byte: Duration::from_secs(10 * 60),
+            idle: Duration::from_secs(10 * 60),
+            total: None,
             max_body_bytes: 64 << 20,
         }
     }
@@ -36,23 +38,25 @@ impl Default for CallLimits {
 /// When and how often a failed call is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Attempts after the first. Default 4.
+    /// How often an answer that broke off or made no sense is asked for again: each may have to be paid. Default 4. With 0
+    /// nothing is tried again, whatever failed.
     pub retries: u32,
+    /// How long a server that is overloaded, failing or not there is waited for in all, attempts included; the longest wait
+    /// that a provider may ask for, too. Default 10 min.
+    pub retry_for: Duration,
     /// The wait before the second attempt; it doubles with each. Default 500 ms.
     pub base: Duration,
     /// The longest wait of our own choice. Default 30 s.
     pub cap: Duration,
-    /// The longest wait that a provider may ask for; where it asks for more, the call is given up. Default 5 min.
-    pub max_retry_after: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             retries: 4,
+            retry_for: Duration::from_secs(10 * 60),
             base: Duration::from_millis(500),
             cap: Duration::from_secs(30),
-            max_retry_after: Duration::from_secs(5 * 60),
         }
     }
 }
@@ -66,25 +70,78 @@ pub(super) enum Next {
     GiveUp(Option<String>),
 }
 
-impl RetryPolicy {
-    /// What follows attempt number `attempt` (from 1) that failed so. `jitter` is from 0 up to 1.
-    pub(super) fn next(&self, attempt: u32, failure: &Failure, jitter: f64) -> Next {
-        if !failure.retryable {
-            return Next::GiveUp((attempt > 1).then(|| format!("at attempt {attempt}")));
+/// A failed attempt, as far as it matters for what follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failed<'a> {
+    /// Why.
+    pub(super) failure: &'a Failure,
+    /// Whether a part of an answer came.
+    pub(super) begun: bool,
+    /// How long it took.
+    pub(super) took: Duration,
+}
+
+/// What a call has tried so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tries {
+    attempts: u32,
+    /// Attempts that broke off or made no sense.
+    broken: u32,
+    /// How long an unavailable server has been waited for.
+    waited: Duration,
+}
+
+impl Tries {
+    /// What follows the next attempt, which failed so. `jitter` is from 0 up to 1.
+    pub(super) fn next(&mut self, policy: &RetryPolicy, failed: Failed<'_>, jitter: f64) -> Next {
+        self.attempts += 1;
+        let failure = failed.failure;
+        if !failure.retryable || policy.retries == 0 {
+            return Next::GiveUp((self.attempts > 1).then(|| format!("at attempt {}", self.attempts)));
         }
         let asked = failure.retry_after.unwrap_or_default();
-        if asked > self.max_retry_after {
-            let (asked, most) = (asked.as_secs(), self.max_retry_after.as_secs());
+        if asked > policy.retry_for {
+            let (asked, most) = (asked.as_secs(), policy.retry_for.as_secs());
             return Next::GiveUp(Some(format!(
-                "it asks to wait {asked} s; the longest wait is {most} s"
+                "it asks to wait {asked} s; `calls.retry_for` allows {most} s"
             )));
         }
-        if attempt > self.retries {
-            return Next::GiveUp((attempt > 1).then(|| format!("gave up after {attempt} attempts")));
+        let wait = policy.backoff(self.attempts, jitter).max(asked);
+        if failed.begun || !failure.unavailable {
+            self.broken += 1;
+            return match self.broken > policy.retries {
+                true => self.give_up(),
+                false => Next::Retry(wait),
+            };
         }
-        Next::Retry(self.backoff(attempt, jitter).max(asked))
+        // The time before the first failure was no waiting.
+        if !self.waited.is_zero() {
+            self.waited += failed.took;
+        }
+        let left = policy.retry_for.saturating_sub(self.waited);
+        if left.is_zero() || asked > left {
+            return self.give_up();
+        }
+        let wait = wait.min(left);
+        self.waited += wait;
+        Next::Retry(wait)
     }
 
+    fn give_up(&self) -> Next {
+        let (attempts, waited) = (self.attempts, self.waited.as_secs());
+        Next::GiveUp((attempts > 1).then(|| match waited {
+            0 => format!("gave up after {attempts} attempts"),
+            _ => format!("gave up after {attempts} attempts in {waited} s"),
+        }))
+    }
+
+    /// How many attempts failed.
+    pub(super) fn attempts(&self) -> u32 {
+        self.attempts
+    }
+}
+
+impl RetryPolicy {
     /// Between half of the doubled wait and all of it, so that many clients do not come back at the same time.
     fn backoff(&self, attempt: u32, jitter: f64) -> Duration {
         let doubled = self
@@ -123,14 +180,27 @@ impl Pause for SystemPause {
 mod tests {
     use super::*;
 
-    fn failure(retryable: bool, retry_after: Option<u64>) -> Failure {
+    fn failure(unavailable: bool, retry_after: Option<u64>) -> Failure {
         Failure {
             code: "rate_limited",
             message: "slow down".into(),
             status: Some(429),
-            retryable,
+            retryable: true,
+            unavailable,
             retry_after: retry_after.map(Duration::from_secs),
         }
+    }
+
+    fn at_once(failure: &Failure) -> Failed<'_> {
+        Failed {
+            failure,
+            begun: false,
+            took: Duration::ZERO,
+        }
+    }
+
+    fn first(failure: &Failure, jitter: f64) -> Next {
+        Tries::default().next(&RetryPolicy::default(), at_once(failure), jitter)
     }
 
     #[test]
@@ -139,55 +209,89 @@ mod tests {
             retries: 40,
             ..RetryPolicy::default()
         };
-        let wait = |attempt, jitter| policy.next(attempt, &failure(true, None), jitter);
-        for (attempt, low, high) in [
-            (1, 250, 500),
-            (2, 500, 1000),
-            (3, 1000, 2000),
-            (8, 15_000, 30_000),
-            (40, 15_000, 30_000),
-        ] {
-            assert_eq!(wait(attempt, 0.0), Next::Retry(Duration::from_millis(low)));
-            assert_eq!(wait(attempt, 1.0), Next::Retry(Duration::from_millis(high)));
+        let broken = failure(false, None);
+        for (jitter, part) in [(0.0, 1), (1.0, 2)] {
+            let mut tries = Tries::default();
+            let waits: Vec<Next> = (0..40)
+                .map(|_| tries.next(&policy, at_once(&broken), jitter))
+                .collect();
+            for (attempt, half) in [(1, 250), (2, 500), (3, 1000), (8, 15_000), (40, 15_000)] {
+                let expected = Duration::from_millis(half * part);
+                assert_eq!(waits[attempt - 1], Next::Retry(expected), "attempt {attempt}");
+            }
         }
     }
 
     #[test]
     fn the_provider_may_ask_for_more_but_not_for_ever() {
-        let policy = RetryPolicy::default();
+        let retry = |seconds| Next::Retry(Duration::from_secs(seconds));
+        assert_eq!(first(&failure(true, Some(7)), 0.0), retry(7));
         assert_eq!(
-            policy.next(1, &failure(true, Some(7)), 0.0),
-            Next::Retry(Duration::from_secs(7))
-        );
-        assert_eq!(
-            policy.next(1, &failure(true, Some(0)), 1.0),
+            first(&failure(true, Some(0)), 1.0),
             Next::Retry(Duration::from_millis(500))
         );
-        assert_eq!(
-            policy.next(1, &failure(true, Some(300)), 0.0),
-            Next::Retry(Duration::from_secs(300))
-        );
-        let why = "it asks to wait 301 s; the longest wait is 300 s".to_owned();
-        assert_eq!(
-            policy.next(1, &failure(true, Some(301)), 0.0),
-            Next::GiveUp(Some(why))
-        );
+        assert_eq!(first(&failure(true, Some(600)), 0.0), retry(600));
+        let why = "it asks to wait 601 s; `calls.retry_for` allows 600 s".to_owned();
+        assert_eq!(first(&failure(true, Some(601)), 0.0), Next::GiveUp(Some(why)));
     }
 
     #[test]
-    fn it_ends_after_the_last_retry_and_at_once_where_it_is_hopeless() {
+    fn an_unavailable_server_is_waited_for_as_long_as_it_may() {
+        let (policy, away) = (RetryPolicy::default(), failure(true, None));
+        let (mut tries, mut waited) = (Tries::default(), Duration::ZERO);
+        let last = loop {
+            let took = Duration::from_secs(3);
+            let failed = Failed {
+                took,
+                ..at_once(&away)
+            };
+            match tries.next(&policy, failed, 1.0) {
+                Next::Retry(wait) => waited += wait + took,
+                last => break last,
+            }
+        };
+        assert!(waited <= policy.retry_for + Duration::from_secs(3) && waited > Duration::from_secs(590));
+        let attempts = tries.attempts();
+        assert!((15..40).contains(&attempts), "{attempts}");
+        let why = |why: &str| why.starts_with(&format!("gave up after {attempts} attempts in 60"));
+        assert!(matches!(&last, Next::GiveUp(Some(said)) if why(said)), "{last:?}");
+    }
+
+    #[test]
+    fn what_may_have_to_be_paid_again_is_tried_a_few_times() {
         let policy = RetryPolicy {
             retries: 2,
             ..RetryPolicy::default()
         };
-        assert!(matches!(
-            policy.next(2, &failure(true, None), 0.0),
-            Next::Retry(_)
-        ));
-        let why = "gave up after 3 attempts".to_owned();
-        assert_eq!(policy.next(3, &failure(true, None), 0.0), Next::GiveUp(Some(why)));
-        assert_eq!(policy.next(1, &failure(false, Some(1)), 0.0), Next::GiveUp(None));
-        let never = RetryPolicy { retries: 0, ..policy };
-        assert_eq!(never.next(1, &failure(true, None), 0.0), Next::GiveUp(None));
+        let (broken, away) = (failure(false, None), failure(true, None));
+        let begun = Failed {
+            begun: true,
+            ..at_once(&away)
+        };
+        for failed in [at_once(&broken), begun] {
+            let mut tries = Tries::default();
+            assert!(matches!(tries.next(&policy, failed, 0.0), Next::Retry(_)));
+            assert!(matches!(tries.next(&policy, failed, 0.0), Next::Retry(_)));
+            let why = "gave up after 3 attempts".to_owned();
+            assert_eq!(tries.next(&policy, failed, 0.0), Next::GiveUp(Some(why)));
+        }
+    }
+
+    #[test]
+    fn it_ends_at_once_where_it_is_hopeless_or_not_wanted() {
+        let hopeless = Failure {
+            retryable: false,
+            ..failure(true, Some(1))
+        };
+        assert_eq!(first(&hopeless, 0.0), Next::GiveUp(None));
+        let never = RetryPolicy {
+            retries: 0,
+            ..RetryPolicy::default()
+        };
+        let away = failure(true, None);
+        assert_eq!(
+            Tries::default().next(&never, at_once(&away), 0.0),
+            Next::GiveUp(None)
+        );
     }
 }

@@ -12,6 +12,7 @@
 mod answers;
 mod cancel;
 mod flow;
+mod hours;
 mod network;
 mod proxy;
 mod secrets;
@@ -35,6 +36,7 @@ pub(crate) const KEY: &str = "sk-test-Very+Secret/key";
 #[derive(Debug, Default)]
 pub(crate) struct RecordedPause {
     waits: Mutex<Vec<Duration>>,
+    waited: tokio::sync::Notify,
     for_ever: bool,
 }
 
@@ -44,6 +46,11 @@ impl RecordedPause {
             for_ever: true,
             ..Self::default()
         }
+    }
+
+    /// Returns when somebody waits.
+    pub(crate) async fn is_waited_for(&self) {
+        self.waited.notified().await;
     }
 
     pub(crate) fn millis(&self) -> Vec<u128> {
@@ -59,6 +66,7 @@ impl RecordedPause {
 impl Pause for RecordedPause {
     fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
         self.waits.lock().unwrap().push(time);
+        self.waited.notify_one();
         if self.for_ever {
             Box::pin(std::future::pending())
         } else {
@@ -141,7 +149,7 @@ pub(crate) fn story(said: &Said) -> Vec<String> {
     lines
 }
 
-fn line(event: &E) -> String {
+pub(crate) fn line(event: &E) -> String {
     match event {
         E::StreamStart(start) => format!("stream_start {}", start.attempt),
         E::TextChunk(chunk) => format!("text {}", chunk.text),
@@ -175,23 +183,12 @@ pub(crate) fn answered(attempt: u32) -> Vec<String> {
     ]
 }
 
-/// The lines of attempts that all fail in the same way without any stream.
-pub(crate) fn exhausted(code_and_status: &str) -> Vec<String> {
-    let mut lines: Vec<String> = [
-        (1, "in 250"),
-        (2, "in 500"),
-        (3, "in 1000"),
-        (4, "in 2000"),
-        (5, "last"),
-    ]
-    .iter()
-    .map(|(attempt, next)| format!("attempt_failed {attempt} {code_and_status} {next}"))
-    .collect();
-    lines.push(format!(
-        "error {}",
-        code_and_status.split(' ').next().unwrap_or_default()
-    ));
-    lines
+/// The first lines of attempts that all fail in the same way without any stream.
+pub(crate) fn failing(code_and_status: &str) -> Vec<String> {
+    [(1, 250), (2, 500), (3, 1000), (4, 2000), (5, 4000)]
+        .iter()
+        .map(|(attempt, next)| format!("attempt_failed {attempt} {code_and_status} in {next}"))
+        .collect()
 }
 
 /// The last `error`'s message.

@@ -283,6 +283,16 @@ pub trait Session: Send + Sync {
     /// Where it could not be committed.
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
+    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there.
+    ///
+    /// # Errors
+    /// Where nothing runs, or the wish could not be committed.
+    fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not try again on request",
+        ))))
+    }
+
     /// Decides about a tool call.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use agentx_types::{
 };
 
 use super::children;
-use super::{BATCH_FACTS, Driver, LINGER, Reply};
+use super::{BATCH_FACTS, Driver, LINGER, RETRY, Reply};
 use crate::tree::is_a_piece;
 use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent, Taken};
 use tokio::sync::oneshot;
@@ -88,6 +88,8 @@ struct Turn {
     said: Vec<Arc<AgentEvent>>,
     perform: Vec<Action>,
     waiting: Vec<(Waits, u64)>,
+    /// Whether a person does not want to wait for the next attempt at what failed.
+    retry: bool,
 }
 
 impl Driver {
@@ -185,6 +187,7 @@ impl Driver {
             turn.said
                 .extend(derived.outputs.drain(..).map(said).map(Arc::new));
         }
+        turn.retry |= matches!(&fact.event, EnvironmentEvent::SystemCommand(said) if said.command == RETRY);
         turn.derived_counts.push(derived.events.len());
         turn.derived.events.append(&mut derived.events);
         turn.derived.projections.append(&mut derived.projections);
@@ -202,6 +205,7 @@ impl Driver {
             said,
             perform,
             waiting,
+            retry,
         } = turn;
         let projections: Vec<Projection> = derived.projections;
         let batch = Batch {
@@ -222,6 +226,10 @@ impl Driver {
         // What is to be stopped is, before who waits for the commit goes on.
         for action in perform {
             self.perform(action).await;
+        }
+        if retry {
+            let effectors = self.parts.effectors.values();
+            effectors.for_each(|effector| effector.retry_now(&self.writer.session_id));
         }
         for (waits, seq) in waiting {
             waits.tell(Ok(seq));

@@ -38,6 +38,9 @@ const LINGER: Duration = Duration::from_millis(1);
 /// How long a session that is closed waits for what it has to stop.
 const CLOSE_GRACE: Duration = Duration::from_secs(3);
 
+/// The system command by which a person wants the next attempt at what failed at once.
+pub(crate) const RETRY: &str = "retry";
+
 /// What a driver works with; shared by all sessions of a runtime.
 #[derive(Clone)]
 pub struct DriverParts {

@@ -9,12 +9,11 @@ use crate::{Shots, in_every_width};
 #[test]
 fn a_model_that_stalls() {
     in_every_width("a_model_that_stalls", |width| {
-        let limits = "calls:\n  first_byte_timeout: 1s\n  idle_timeout: 1s\n  retries: 1\n";
+        let limits = "calls:\n  first_byte_timeout: 1s\n  idle_timeout: 1s\n";
         let world = World::configured(
             vec![
                 vec![Part::Say("The tide is high, and the".into()), Part::Hold],
                 vec![Part::Say("The tide is high, and the ships lie still.".into())],
-                vec![Part::Hold],
                 vec![Part::Hold],
             ],
             limits,
@@ -25,6 +24,9 @@ fn a_model_that_stalls() {
         chat.wait_for_words("high, and the");
         chat.wait_for("Esc stops");
         shots.now("it says nothing more", &chat);
+        chat.wait_for_words("not asked again by itself");
+        chat.wait_for_prompt();
+        chat.say("go on");
         chat.wait_for_words("ships lie still.");
         chat.wait_for_prompt();
         chat.say("and the wind?");
@@ -37,7 +39,12 @@ fn a_model_that_stalls() {
         });
         chat.wait_for_prompt();
         chat.leave();
-        chat.each_once(["› how is the tide?", "ships lie still.", "› and the wind?"]);
+        chat.each_once([
+            "› how is the tide?",
+            "› go on",
+            "ships lie still.",
+            "› and the wind?",
+        ]);
         shots.all(&mut chat)
     });
 }

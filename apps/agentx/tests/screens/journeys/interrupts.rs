@@ -46,7 +46,7 @@ fn an_interrupt_in_each_phase() {
             ("planning", "opal-1 asks for a tool"),
             ("running", "│ it runs"),
             ("asked", "allow? y once"),
-            ("trying again", "opal-1 failed and is asked again"),
+            ("trying again", "opal-1 failed, asked again in"),
         ];
         for (phase, sign) in phases {
             chat.say(&format!("while {phase}"));
