@@ -1,7 +1,6 @@
 //! What an agent wants done: plain data. An effector performs it on the environment and answers with events whose
 //! `cause` is the action's id.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, Kept, MessageId,
-    ModelRequest, RecordedEffects, RunId, ToolCallId, ToolStatus, UserMessage,
+    ModelRequest, RecordedEffects, RunId, SharedSet, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -113,12 +112,14 @@ pub struct CallModel {
 
 /// Ids that models gave, or that stand for such. Small servers give the same ones again and again; in a session each is used
 /// once.
+///
+/// Every request carries them while the session adds to them, so they are kept where clones are cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakenIds {
     /// Of tool calls, also of those that a model began and did not end.
-    pub calls: BTreeSet<ToolCallId>,
+    pub calls: SharedSet<ToolCallId>,
     /// Of answers.
-    pub messages: BTreeSet<MessageId>,
+    pub messages: SharedSet<MessageId>,
 }
 
 impl TakenIds {
@@ -143,9 +144,9 @@ impl TakenIds {
     }
 
     /// Takes all that `other` has.
-    pub fn append(&mut self, mut other: Self) {
-        self.calls.append(&mut other.calls);
-        self.messages.append(&mut other.messages);
+    pub fn append(&mut self, other: &Self) {
+        self.calls.extend(other.calls.sorted().into_iter().cloned());
+        self.messages.extend(other.messages.sorted().into_iter().cloned());
     }
 }
 

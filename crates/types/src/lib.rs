@@ -37,6 +37,7 @@ mod run_event;
 mod runtime_event;
 #[cfg(feature = "schema")]
 pub mod schema;
+mod shared_set;
 mod time;
 pub mod topic;
 mod ui_event;
@@ -65,6 +66,7 @@ pub use run_event::*;
 pub use runtime_event::*;
 #[cfg(feature = "schema")]
 pub use schema::{Payloads, protocol_schema};
+pub use shared_set::SharedSet;
 pub use time::Timestamp;
 pub use ui_event::*;
 pub use usage::{NanoUsd, Prices, Usage};

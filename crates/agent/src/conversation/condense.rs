@@ -271,6 +271,7 @@ impl Conversation {
         self.counted = None;
         self.window_tokens.clear();
         self.call_ids.clear();
+        self.landmarks.clear();
         self.fixed.clear();
     }
 

@@ -21,6 +21,7 @@ use condense::Condensed;
 pub(crate) use condense::Part;
 pub use estimate::estimate_text;
 use estimate::{estimate_message, estimate_tool, room};
+use stays::Landmarks;
 
 /// One message with the event that completed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,9 +70,11 @@ pub(crate) struct Conversation {
     /// Tokens that were added since that became so.
     #[serde(default)]
     grown: u64,
-    /// Tokens of the messages in the window, estimated.
+    /// Tokens of the messages in the window, estimated, without what [`stays`].
     #[serde(skip)]
     window_tokens: Cache<u64>,
+    #[serde(skip)]
+    landmarks: Cache<Landmarks>,
     #[serde(skip)]
     call_ids: Cache<BTreeSet<ToolCallId>>,
     #[serde(skip)]
@@ -103,12 +106,15 @@ impl Conversation {
         self.window_tokens.update(|sum| *sum += tokens);
         self.call_ids.update(|ids| ids.extend(calls_in(&message)));
         self.grown = self.grown.saturating_add(tokens);
-        self.entries.push(Entry {
+        let entry = Entry {
             seq,
             message,
             tokens,
             summary: false,
-        });
+        };
+        let at = self.entries.len();
+        self.landmarks.update(|landmarks| landmarks.note(at, &entry));
+        self.entries.push(entry);
     }
 
     /// All messages, as they are now: summaries where those stand for others.
@@ -157,7 +163,6 @@ impl Conversation {
         let moved = self.fit(budget);
         if moved || (self.window_start > 0 && config.condensing.is_some()) {
             self.stays = self.staying(config, budget, input);
-            self.window_tokens.clear();
         }
         self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
@@ -249,10 +254,10 @@ impl Conversation {
 
     fn tokens_in_window(&mut self) -> u64 {
         let window = &self.entries[self.window_start..];
-        let stays = self.stays.iter().map(|(_, tokens)| tokens);
-        *self
+        let in_window = *self
             .window_tokens
-            .get_or(|| window.iter().map(|entry| &entry.tokens).chain(stays).sum())
+            .get_or(|| window.iter().map(|entry| entry.tokens).sum());
+        in_window + self.stays.iter().map(|(_, tokens)| tokens).sum::<u64>()
     }
 
     fn tokens(&self, start: usize, end: usize) -> u64 {

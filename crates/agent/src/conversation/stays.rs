@@ -2,6 +2,7 @@
 //! was asked first, what a person wants to stay, and summaries of what went before.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Message, MessageId, Role};
@@ -21,34 +22,80 @@ enum Reason {
     Summary,
 }
 
+/// Where the messages are that may have a reason to stay, so that they are found in a long conversation without going through
+/// all of it. It follows from the messages alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Landmarks {
+    /// Every message, by its id.
+    by_id: BTreeSet<(MessageId, usize)>,
+    goal: Option<usize>,
+    summaries: Vec<usize>,
+}
+
+impl Landmarks {
+    fn of(entries: &[Entry]) -> Self {
+        let mut landmarks = Self::default();
+        let entries = entries.iter().enumerate();
+        entries.for_each(|(at, entry)| landmarks.note(at, entry));
+        landmarks
+    }
+
+    /// A message has come to the conversation.
+    pub(super) fn note(&mut self, at: usize, entry: &Entry) {
+        self.by_id.insert((entry.message.message_id.clone(), at));
+        if entry.summary {
+            self.summaries.push(at);
+        } else if self.goal.is_none() && is_input(entry) {
+            self.goal = Some(at);
+        }
+    }
+
+    /// The messages with this id.
+    fn with_id(&self, id: &MessageId) -> impl DoubleEndedIterator<Item = usize> {
+        let range = (id.clone(), 0)..=(id.clone(), usize::MAX);
+        self.by_id.range(range).map(|(_, at)| *at)
+    }
+}
+
 impl Conversation {
     /// What stays of what the window has moved past, in order, with its tokens.
     pub(super) fn staying(
-        &self,
+        &mut self,
         config: &AgentConfig,
         budget: u64,
         input: &MessageId,
     ) -> Vec<(Arc<Message>, u64)> {
+        let entries = &self.entries;
+        let landmarks = &*self.landmarks.get_or(|| Landmarks::of(entries));
         let left_out = &self.entries[..self.window_start];
+        let is_left_out = |at: &usize| *at < left_out.len();
+        let to_do = landmarks.with_id(input).filter(|at| {
+            left_out
+                .get(*at)
+                .is_some_and(|entry| entry.message.role == Role::User)
+        });
         // Sessions of before are read as they were: the input of the run alone, which was not weighed.
         if config.condensing.is_none() {
-            let to_do = left_out.iter().rev().find(|entry| is_to_do(entry, input));
-            return to_do
-                .map(|entry| (entry.message.clone(), 0))
-                .into_iter()
-                .collect();
+            let to_do = to_do.max().map(|at| (left_out[at].message.clone(), 0));
+            return to_do.into_iter().collect();
         }
-        let goal = left_out.iter().position(is_input);
-        let reason = |at: usize, entry: &Entry| match () {
-            () if is_to_do(entry, input) => Some(Reason::ToDo),
-            () if goal == Some(at) => Some(Reason::Goal),
-            () if self.kept_inputs.contains(&entry.message.message_id) => Some(Reason::Pinned),
-            () if entry.summary => Some(Reason::Summary),
-            () => None,
+        // Where there are several reasons for one, the weightiest counts.
+        let mut reasons: BTreeMap<usize, Reason> = BTreeMap::new();
+        let mut note = |at: usize, reason| {
+            reasons.entry(at).or_insert(reason);
         };
-        let entries = left_out.iter().enumerate();
-        let mut found: Vec<(Reason, Reverse<usize>)> = entries
-            .filter_map(|(at, entry)| Some((reason(at, entry)?, Reverse(at))))
+        to_do.for_each(|at| note(at, Reason::ToDo));
+        landmarks.goal.iter().for_each(|at| note(*at, Reason::Goal));
+        let pinned = self.kept_inputs.iter().flat_map(|id| landmarks.with_id(id));
+        pinned.for_each(|at| note(at, Reason::Pinned));
+        landmarks
+            .summaries
+            .iter()
+            .for_each(|at| note(*at, Reason::Summary));
+        let mut found: Vec<(Reason, Reverse<usize>)> = reasons
+            .into_iter()
+            .filter(|(at, _)| is_left_out(at))
+            .map(|(at, reason)| (reason, Reverse(at)))
             .collect();
         found.sort_unstable();
         let mut room = budget.saturating_mul(STAY_PERCENT) / 100;
@@ -65,8 +112,4 @@ impl Conversation {
             .map(|entry| (entry.message.clone(), entry.tokens))
             .collect()
     }
-}
-
-fn is_to_do(entry: &Entry, input: &MessageId) -> bool {
-    entry.message.message_id == *input && entry.message.role == Role::User
 }

@@ -102,7 +102,7 @@ impl Call {
                     if !self.after_failure(number, failure, broken, next).await {
                         return;
                     }
-                    Arc::make_mut(&mut taken).append(given);
+                    Arc::make_mut(&mut taken).append(&given);
                 }
             }
         }
