@@ -648,6 +648,16 @@ export interface AttemptFailed {
   status?: number | null;
   /** Milliseconds until the next attempt; `None` where there is none. */
   retry_in_ms?: number | null;
+  /** Where the conversation did not fit into the model: what the server says about sizes. */
+  overflow?: Overflow | null;
+}
+
+/** What a server says about sizes where it refuses a conversation as too long. What it does not say is absent. */
+export interface Overflow {
+  /** Tokens that fit into one call. */
+  window?: number | null;
+  /** Tokens of the request as it counts them. */
+  asked?: number | null;
 }
 
 /** An action is about to be performed. The envelope's `cause` is its id. */

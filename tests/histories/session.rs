@@ -294,6 +294,7 @@ impl Session {
                         message,
                         status: None,
                         retry_in_ms: Some(1),
+                        overflow: None,
                     },
                 );
             }

@@ -160,7 +160,7 @@ fn write_message(out: &mut String, seq: u64, message: &Message, shown: Shown) {
 }
 
 /// A text in so many characters: three quarters of them from its beginning, the rest from its end.
-fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
         return text.to_owned();

@@ -3,10 +3,11 @@
 
 mod classify;
 mod extract;
+mod overflow;
 
 use std::fmt;
 
-use agentx_types::Timestamp;
+use agentx_types::{Overflow, Timestamp};
 
 use crate::http_date;
 use classify::classify;
@@ -114,6 +115,8 @@ pub struct ModelError {
     pub retry_after_ms: Option<u64>,
     /// The HTTP status, or the status that an error inside a stream names.
     pub status: Option<u16>,
+    /// Where the conversation does not fit into the model: what the provider says about sizes.
+    pub overflow: Option<Overflow>,
 }
 
 /// Reads a refusal: any status that is not a success, any body (the provider's JSON, a gateway's HTML, nothing at all).
@@ -123,7 +126,7 @@ pub struct ModelError {
 ///
 /// ```
 /// use agentx_llm::{ErrorCode, decode_error};
-/// use agentx_types::Timestamp;
+/// use agentx_types::{Overflow, Timestamp};
 ///
 /// let body = br#"{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"}}"#;
 /// let error = decode_error(429, &[("retry-after", "2")], body, Timestamp(0));
@@ -162,6 +165,7 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         retryable: code.is_retryable(),
         retry_after_ms: None,
         status,
+        overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),
     }
 }
 

@@ -127,6 +127,7 @@ impl StreamError {
             retryable,
             retry_after_ms: None,
             status: None,
+            overflow: None,
         }
     }
 }

@@ -144,6 +144,197 @@ const CASES: [(u16, &str, C, &str); 24] = [
     (302, "", C::BadResponse, "HTTP 302"),
 ];
 
+/// Who says so, status, body, how much fits, how much was asked with.
+type Overflown = (u16, &'static str, Option<u64>, Option<u64>);
+
+const OVERFLOWS: [Overflown; 20] = [
+    // Anthropic.
+    (
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}"#,
+        Some(200_000),
+        Some(208_310),
+    ),
+    // OpenAI, and vLLM in the words of OpenAI.
+    (
+        400,
+        r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","code":"context_length_exceeded"}}"#,
+        Some(8_192),
+        Some(9_000),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).","type":"BadRequestError","code":400}}"#,
+        Some(4_096),
+        Some(5_000),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.","code":"context_length_exceeded"}}"#,
+        Some(272_000),
+        Some(300_000),
+    ),
+    (
+        400,
+        r#"{"object":"error","message":"The decoder prompt (length 9000) is longer than the maximum model length of 8192.","type":"BadRequestError","code":400}"#,
+        Some(8_192),
+        None,
+    ),
+    // llama.cpp: in fields, with words and without.
+    (
+        400,
+        r#"{"error":{"code":400,"message":"request (12000 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":12000,"n_ctx":8192}}"#,
+        Some(8_192),
+        Some(12_000),
+    ),
+    (
+        500,
+        r#"{"error":{"code":500,"message":"the context size has been exceeded","type":"server_error"}}"#,
+        None,
+        None,
+    ),
+    // Ollama.
+    (
+        400,
+        r#"{"error":{"message":"prompt too long; exceeded max context length by 512 tokens","type":"invalid_request_error","param":null,"code":null}}"#,
+        None,
+        None,
+    ),
+    (
+        500,
+        r#"{"error":"input length exceeds the context length"}"#,
+        None,
+        None,
+    ),
+    // LM Studio.
+    (
+        400,
+        r#"{"error":"The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 9000>= n_ctx: 4096)."}"#,
+        None,
+        None,
+    ),
+    // Gemini, xAI, Groq, Mistral, Moonshot, Volcano, Copilot.
+    (
+        400,
+        r#"[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]"#,
+        Some(1_048_576),
+        Some(1_200_000),
+    ),
+    (
+        400,
+        r#"{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}"#,
+        Some(131_072),
+        Some(537_812),
+    ),
+    (
+        413,
+        r#"{"error":{"message":"Request too large for model `llama-3` in organization `o` on tokens per minute (TPM): Limit 6000, Requested 7012, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+        Some(6_000),
+        Some(7_012),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages"}}"#,
+        None,
+        None,
+    ),
+    (
+        400,
+        r#"{"object":"error","message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length","type":"invalid_request_error"}"#,
+        Some(32_768),
+        Some(40_000),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Invalid request: Your request exceeded model token limit: 131072","type":"invalid_request_error"}}"#,
+        Some(131_072),
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"code":"InvalidParameter","message":"Input length 203743 exceeds the maximum length 202752"}}"#,
+        Some(202_752),
+        Some(203_743),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"prompt token count of 130000 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}"#,
+        Some(128_000),
+        Some(130_000),
+    ),
+    // Bedrock: Claude and Nova.
+    (
+        400,
+        r#"{"message":"Input is too long for requested model."}"#,
+        None,
+        None,
+    ),
+    (
+        400,
+        r#"{"message":"The model returned the following errors: Input Tokens Exceeded: the prompt exceeds maximum length"}"#,
+        None,
+        None,
+    ),
+];
+
+#[test]
+fn a_full_window_is_one_in_whatever_words_and_says_how_much_fits() {
+    for (status, body, window, asked) in OVERFLOWS {
+        let error = error(status, body);
+        assert_eq!(error.code, C::ContextWindow, "{body}");
+        assert!(!error.retryable, "{body}");
+        assert_eq!(
+            error.overflow,
+            Some(agentx_types::Overflow { window, asked }),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn what_only_sounds_like_a_full_window_is_none() {
+    for (status, body, code) in [
+        (
+            429,
+            r#"{"message":"Too many tokens, please wait before trying again."}"#,
+            C::RateLimited,
+        ),
+        (
+            400,
+            r#"{"__type":"ThrottlingException","message":"Too many tokens, please wait before trying again."}"#,
+            C::RateLimited,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+            C::RateLimited,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"You have sent too many tokens","type":"rate_limit_error"}}"#,
+            C::RateLimited,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64.","code":"string_above_max_length"}}"#,
+            C::BadRequest,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"messages.0.content.1.image.source.base64: image exceeds the maximum length 5242880 bytes","type":"invalid_request_error"}}"#,
+            C::BadRequest,
+        ),
+        (
+            504,
+            r#"{"error":{"message":"the request took too long"}}"#,
+            C::Timeout,
+        ),
+    ] {
+        let error = error(status, body);
+        assert_eq!((error.code, error.overflow), (code, None), "{body}");
+    }
+}
+
 #[test]
 fn shapes_and_codes() {
     for (status, body, code, message) in CASES {

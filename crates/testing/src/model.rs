@@ -135,6 +135,7 @@ impl Answer {
             message: format!("the test says {code}"),
             status: None,
             retry_in_ms: Some(0),
+            overflow: None,
         };
         self.steps.insert(attempt, Step::Before(failed.into()));
         self
@@ -336,6 +337,7 @@ async fn end(answer: Answer, events: &EventSink) {
                 message: error.message.clone(),
                 status: None,
                 retry_in_ms: None,
+                overflow: None,
             };
             last.extend([stop(StopReason::Broken), failed.into(), error.into()]);
         }

@@ -11,7 +11,8 @@ use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CondenseRequested,
     CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectEnded,
     EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, MessageId,
-    OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
+    OutputChannel, Overflow, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus, Usage,
+    WheelChanged,
 };
 
 vocabulary! {
@@ -240,6 +241,9 @@ payloads! {
         /// Milliseconds until the next attempt; `None` where there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
+        /// Where the conversation did not fit into the model: what the server says about sizes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        overflow: Option<Overflow>,
     }
     /// An action is about to be performed. The envelope's `cause` is its id.
     ActionStarted {

@@ -4,6 +4,7 @@
 
 mod condense;
 mod estimate;
+mod learn;
 mod stays;
 mod weight;
 
@@ -58,6 +59,9 @@ pub(crate) struct Conversation {
     counted: Option<(u64, usize)>,
     /// By how many percent the provider counts more than the estimate.
     extra_percent: u64,
+    /// The longest result of a tool that is sent, in tokens, once a window turned out to be smaller than assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    longest_result: Option<u64>,
     /// What summaries stand for, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     condensed: Vec<Condensed>,
@@ -102,6 +106,7 @@ const LEFT_OUT: &str = "[Earlier parts of this conversation are left out because
 impl Conversation {
     /// Adds a message that the event `seq` completed.
     pub(crate) fn push(&mut self, seq: u64, message: Arc<Message>) {
+        let message = self.shortened(message);
         let tokens = estimate_message(&message);
         self.window_tokens.update(|sum| *sum += tokens);
         self.call_ids.update(|ids| ids.extend(calls_in(&message)));

@@ -2,10 +2,12 @@
 //! model has said that its window is full. While a summary is awaited the run waits for it as for a model's answer. Whatever
 //! becomes of it the run goes on; a conversation that could not be condensed stays whole, and its window moves on.
 
+use std::sync::Arc;
+
 use agentx_types::{
-    ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
-    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, RequestedCall, RunStatus,
-    StateOutput, ToolSpec, ToolStatus,
+    ActionBody, ActionId, Approval, ApprovalDecision, AttemptFailed, Cancel, Condense, CondensedRange,
+    CondensingFailed, ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent,
+    RequestedCall, RunStatus, StateOutput, ToolSpec, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,9 @@ pub(crate) struct Condenser {
     wanted: Option<Wanted>,
     /// It was done because a model said that its window is full, and none has answered since.
     after_overflow: bool,
+    /// What the last model call that did not fit has taught, and whether that was a smaller window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    learned: Option<bool>,
     /// What persons decided about calls: it holds whatever is condensed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<(u64, String)>,
@@ -233,7 +238,7 @@ impl ReactAgent {
         self.course.totals.context_tokens = self.conversation.in_use(&self.config);
     }
 
-    /// The model said that its window is full: a summary may help, once. `false` where the run has to end with `cause`.
+    /// A summary may help after an overflow, once. `false` where none is asked for.
     pub(super) fn condenses_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
@@ -252,6 +257,43 @@ impl ReactAgent {
         self.condenser.after_overflow = true;
         self.course.set_status(RunStatus::BuildingContext, step);
         self.ask_for_summary(&part, Why::Overflow(cause.clone()), step);
+        true
+    }
+
+    /// The server says that the conversation does not fit into the model. Where less fits than was assumed, that is assumed from now
+    /// on, until somebody says otherwise: many servers are started with a smaller window than their model has, and of many models
+    /// nobody knows it. What does not fit then is condensed once more, whatever was done before.
+    pub(super) fn on_attempt_failed(&mut self, fact: &Envelope<EnvironmentEvent>, failed: &AttemptFailed) {
+        let Some(overflow) = &failed.overflow else { return };
+        if !self.course.answers_model_call(fact.cause.as_ref()) {
+            return;
+        }
+        self.condenser.learned = Some(false);
+        if let Some(window) = self.conversation.learn_window(overflow, &self.config) {
+            let model = &mut Arc::make_mut(&mut self.config).model;
+            model.context_window = window;
+            model.max_output_tokens = model.max_output_tokens.min(window / 2).max(1);
+            self.condenser.after_overflow = false;
+            self.condenser.learned = Some(true);
+        }
+    }
+
+    /// The model said that its window is full: the run goes on with less, where that may help. `false` where it has to end with `cause`.
+    pub(super) fn goes_on_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+        let learned = self.condenser.learned.take();
+        if learned.is_none() {
+            self.conversation.overflowed();
+        }
+        self.condenses_after_overflow(cause, step) || (learned == Some(true) && self.sends_less(step))
+    }
+
+    /// A smaller window was learned, and a summary is of no use: the oldest exchanges and the middle of long results are left out.
+    fn sends_less(&mut self, step: &mut Step<'_>) -> bool {
+        let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
+        if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
+            return false;
+        }
+        self.call_model(step);
         true
     }
 

@@ -156,9 +156,9 @@ impl ReactAgent {
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, &mut step),
             E::ContextRestored(restored) => self.on_restored(restored, &mut step),
             E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
+            E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed),
             E::AccessChanged(_)
             | E::AgentSpawned(_)
-            | E::AttemptFailed(_)
             | E::Connected(_)
             | E::Disconnected(_)
             | E::FilesRestoring(_)
@@ -261,5 +261,8 @@ impl ReactAgent {
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
         self.course.change(Arc::make_mut(&mut self.config), change, step);
         self.conversation.forget_fixed();
+        if matches!(change, ConfigChange::Model(_)) {
+            self.conversation.forget_window();
+        }
     }
 }

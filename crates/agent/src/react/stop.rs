@@ -26,9 +26,8 @@ impl ReactAgent {
         if from_model {
             self.cut_off(step);
             if error.code == "context_window" {
-                self.conversation.overflowed();
                 let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();
-                if self.condenses_after_overflow(&cause, step) {
+                if self.goes_on_after_overflow(&cause, step) {
                     return;
                 }
             }

@@ -25,6 +25,8 @@ mod limits;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod overflow;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod rules;

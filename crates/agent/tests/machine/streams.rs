@@ -12,6 +12,7 @@ fn attempt_failed() -> Event {
         message: "try later".into(),
         status: Some(529),
         retry_in_ms: Some(1_000),
+        overflow: None,
     }
     .into()
 }

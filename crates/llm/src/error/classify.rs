@@ -1,7 +1,7 @@
 //! From what a provider said to one of our codes. The status alone is not enough: a full context window is a 400 here and a
 //! 413 there, an empty account a 400, 402, 403 or 429.
 
-use super::{ErrorCode, Extracted};
+use super::{ErrorCode, Extracted, overflow};
 
 /// A code by the words that stand for it.
 struct Rule {
@@ -13,48 +13,23 @@ struct Rule {
 }
 
 /// These say more than any status.
-const BEFORE_STATUS: &[Rule] = &[
-    Rule {
-        code: ErrorCode::ContextWindow,
-        words: &[
-            "context_length_exceeded",
-            "too_many_tokens",
-            "exceed_context_size_error",
-            "model_context_window_exceeded",
-        ],
-        phrases: &[
-            "maximum context length",
-            "context length exceeded",
-            "context window",
-            "exceed context limit",
-            "exceeds the context",
-            "exceed_context_size",
-            "available context size",
-            "maximum prompt length",
-            "prompt is too long",
-            "too many tokens",
-            "input token count",
-            "input is too long",
-        ],
-    },
-    Rule {
-        code: ErrorCode::Billing,
-        words: &[
-            "billing_error",
-            "insufficient_quota",
-            "billing_hard_limit_reached",
-            "payment_required",
-            "insufficient_credits",
-        ],
-        phrases: &[
-            "credit balance is too low",
-            "insufficient balance",
-            "insufficient credits",
-            "requires more credits",
-            "payment required",
-        ],
-    },
-];
+const BEFORE_STATUS: &[Rule] = &[Rule {
+    code: ErrorCode::Billing,
+    words: &[
+        "billing_error",
+        "insufficient_quota",
+        "billing_hard_limit_reached",
+        "payment_required",
+        "insufficient_credits",
+    ],
+    phrases: &[
+        "credit balance is too low",
+        "insufficient balance",
+        "insufficient credits",
+        "requires more credits",
+        "payment required",
+    ],
+}];
 
 /// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is none.
 const AFTER_STATUS: &[Rule] = &[
@@ -102,8 +77,15 @@ const AFTER_STATUS: &[Rule] = &[
             "rate_limit_exceeded",
             "resource_exhausted",
             "too_many_requests",
+            "throttlingexception",
         ],
-        phrases: &["rate limit", "rate-limited", "too many requests"],
+        phrases: &[
+            "rate limit",
+            "rate-limited",
+            "too many requests",
+            "too many tokens, please wait",
+            "throttl",
+        ],
     },
     Rule {
         code: ErrorCode::Overloaded,
@@ -177,6 +159,9 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
             })
             .map(|rule| rule.code)
     };
+    if overflow::is_one(status, extracted, &message) {
+        return ErrorCode::ContextWindow;
+    }
     find(BEFORE_STATUS)
         .or_else(|| status.and_then(telling_status))
         .or_else(|| find(AFTER_STATUS))

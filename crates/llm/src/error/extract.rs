@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::overflow;
+
 /// What an error body says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extracted {
@@ -11,6 +13,10 @@ pub(crate) struct Extracted {
     pub(crate) words: Vec<String>,
     /// A status that the body names.
     pub(crate) status: Option<u16>,
+    /// How many tokens fit, where the body says so in a field.
+    pub(crate) window: Option<u64>,
+    /// How many were asked with, likewise.
+    pub(crate) asked: Option<u64>,
 }
 
 /// Reads a body of any kind.
@@ -79,6 +85,7 @@ fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<Stri
 }
 
 fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize) {
+    overflow::note_fields(object, into);
     for key in [
         "type",
         "code",
@@ -122,6 +129,8 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
     {
         let inner = from_body(raw.as_bytes());
         into.words.extend(inner.words);
+        into.window = into.window.or(inner.window);
+        into.asked = into.asked.or(inner.asked);
         into.message = format!("{}: {}", into.message, inner.message);
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use agentx_llm::{ErrorCode, ModelError};
+use agentx_types::Overflow;
 
 /// Why an attempt came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(super) struct Failure {
     pub(super) unavailable: bool,
     /// How long the provider wants us to wait.
     pub(super) retry_after: Option<Duration>,
+    /// Where the conversation does not fit into the model: what the server says about sizes.
+    pub(super) overflow: Option<Overflow>,
 }
 
 impl Failure {
@@ -33,6 +36,7 @@ impl Failure {
             retryable: false,
             unavailable: false,
             retry_after: None,
+            overflow: None,
         }
     }
 
@@ -46,6 +50,7 @@ impl Failure {
             retryable: false,
             unavailable: false,
             retry_after: None,
+            overflow: None,
         }
     }
 
@@ -59,6 +64,7 @@ impl Failure {
             retryable: false,
             unavailable: false,
             retry_after: None,
+            overflow: None,
         }
     }
 
@@ -73,6 +79,7 @@ impl Failure {
             retryable: false,
             unavailable: false,
             retry_after: None,
+            overflow: None,
         }
     }
 
@@ -103,6 +110,7 @@ impl Failure {
                 ErrorCode::RateLimited | ErrorCode::Overloaded | ErrorCode::ServerError
             ),
             retry_after: error.retry_after_ms.map(Duration::from_millis),
+            overflow: error.overflow,
         }
     }
 
@@ -144,6 +152,7 @@ impl Failure {
             retryable,
             unavailable: retryable && error.is_connect(),
             retry_after: None,
+            overflow: None,
         }
     }
 }

@@ -188,6 +188,7 @@ mod tests {
             retryable: true,
             unavailable,
             retry_after: retry_after.map(Duration::from_secs),
+            overflow: None,
         }
     }
 

@@ -21,6 +21,7 @@ pub(super) fn attempt_failed(attempt: u32, failure: &Failure, retry_in_ms: Optio
         message: failure.message.clone(),
         status: failure.status,
         retry_in_ms,
+        overflow: failure.overflow,
     }
     .into()
 }

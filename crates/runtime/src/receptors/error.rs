@@ -46,6 +46,7 @@ mod tests {
             message: "Overloaded".into(),
             status: Some(529),
             retry_in_ms: Some(500),
+            overflow: None,
         };
         check(
             ErrorReceptor::default(),

@@ -73,6 +73,10 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         message: "Too many requests".into(),
         status: Some(429),
         retry_in_ms: Some(1_500),
+        overflow: Some(Overflow {
+            window: Some(8_192),
+            asked: Some(9_001),
+        }),
     };
     vec![
         StreamStart {
@@ -378,6 +382,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         message: "no answer".into(),
         status: None,
         retry_in_ms: None,
+        overflow: None,
     };
     vec![
         said.into(),

@@ -1,0 +1,91 @@
+//! What a server teaches that refuses a conversation as too long: how much really fits. Many servers are started with a smaller
+//! window than their model has (llama.cpp's `-c`, Ollama's `num_ctx`, vLLM's `--max-model-len`), and of many models nobody knows it.
+
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, ContentPart, Message, Overflow, Role};
+
+use super::estimate::{estimate_message, estimate_part, estimate_text, room};
+use super::{Conversation, MAX_EXTRA_PERCENT};
+use crate::summary::cut;
+
+/// No window is taken for smaller than this.
+const LEAST_WINDOW: u64 = 1_024;
+
+impl Conversation {
+    /// Learns from a refusal of the last request how much fits: what the server says, else what has just not fit. Returns the
+    /// window to assume from now on, where it is notably smaller than the one that was assumed. From then on no single result of
+    /// a tool fills more than a quarter of it: what was done last stays whatever it weighs, and has to fit.
+    pub(crate) fn learn_window(&mut self, overflow: &Overflow, config: &AgentConfig) -> Option<u64> {
+        let size = self.corrected(self.asked_tokens);
+        self.counted = None;
+        if let Some(asked) = overflow.asked.filter(|_| self.asked_tokens > 0) {
+            let percent = asked.saturating_mul(100) / self.asked_tokens;
+            self.extra_percent = percent.saturating_sub(100).min(MAX_EXTRA_PERCENT);
+        }
+        let room = room(config);
+        // A request that was nearly as large as it might be says nothing about the window: the estimate was too low.
+        let too_large = (size.saturating_mul(4) < room.saturating_mul(3)).then_some(size);
+        let window = overflow.window.or(too_large).map(|fits| fits.max(LEAST_WINDOW));
+        let window = window.filter(|window| window.saturating_mul(10) < room.saturating_mul(9));
+        if let Some(window) = window {
+            self.longest_result = Some(window / 4);
+            self.shorten_all();
+        } else if overflow.asked.is_none() {
+            self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
+        }
+        window
+    }
+
+    /// Whether less would be sent now than what was refused, or could be.
+    pub(crate) fn can_send_less(&mut self, config: &AgentConfig) -> bool {
+        self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
+    }
+
+    /// Another model answers: what was learned of the one before says nothing about it.
+    pub(crate) fn forget_window(&mut self) {
+        self.longest_result = None;
+    }
+
+    fn shorten_all(&mut self) {
+        for index in 0..self.entries.len() {
+            let message = self.shortened(self.entries[index].message.clone());
+            self.entries[index].tokens = estimate_message(&message);
+            self.entries[index].message = message;
+        }
+        self.window_tokens.clear();
+    }
+
+    /// The message with results of tools that are as short as they have to be.
+    pub(super) fn shortened(&self, message: Arc<Message>) -> Arc<Message> {
+        let Some(longest) = self.longest_result.filter(|_| message.role == Role::Tool) else {
+            return message;
+        };
+        let is_long =
+            |part: &ContentPart| matches!(part, ContentPart::ToolResult(_)) && estimate_part(part) > longest;
+        if !message.content.iter().any(is_long) {
+            return message;
+        }
+        let mut message = Arc::unwrap_or_clone(message);
+        for part in message.content.iter_mut() {
+            if let ContentPart::ToolResult(result) = part {
+                let texts = result.content.iter_mut().filter_map(|part| match part {
+                    ContentPart::Text(part) => Some(&mut part.text),
+                    _ => None,
+                });
+                texts.for_each(|text| shorten(text, longest));
+            }
+        }
+        Arc::new(message)
+    }
+}
+
+/// The beginning and the end of a text, in about so many tokens.
+fn shorten(text: &mut String, tokens: u64) {
+    let weight = estimate_text(text);
+    if weight > tokens {
+        let chars = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+        let most = chars.saturating_mul(tokens) / weight;
+        *text = cut(text, usize::try_from(most).unwrap_or(usize::MAX));
+    }
+}

@@ -1,0 +1,205 @@
+//! A server whose window is smaller than everybody thinks: what it refuses is learned from, and no run after that fails for it.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+
+/// What a server does that was started with a small window. It is made up: how it counts is not how we estimate.
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    /// Tokens that really fit.
+    window: u64,
+    /// Whether it says so where it refuses, and how much was asked with.
+    says: bool,
+    /// How many bytes it takes for one token.
+    bytes: usize,
+}
+
+impl Server {
+    fn count(&self, request: &ModelRequest) -> u64 {
+        let text: String = request
+            .messages
+            .iter()
+            .map(|message| written_out(message))
+            .collect();
+        let fixed: usize = request.system.iter().map(|part| part.len()).sum();
+        u64::try_from((text.len() + fixed) / self.bytes).unwrap()
+    }
+
+    fn refusal(&self, request: &ModelRequest) -> Vec<Event> {
+        let (window, asked) = match self.says {
+            true => (Some(self.window), Some(self.count(request))),
+            false => (None, None),
+        };
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "context_window".into(),
+            message: "too long".into(),
+            status: Some(400),
+            retry_in_ms: None,
+            overflow: Some(Overflow { window, asked }),
+        };
+        vec![failed.into(), error_event("context_window", "too long")]
+    }
+
+    /// One input with three rounds of tools; returns how often the server refused.
+    fn run(&self, session: &mut Session, n: usize, words: usize) -> u32 {
+        session.say(&format!("task {n}"));
+        let (mut rounds, mut refused) = (0, 0);
+        for _ in 0..40 {
+            if let Some((_, condense)) = session.condense() {
+                assert!(
+                    self.count(&condense.request) < self.window,
+                    "{self:?}: even the summary is too long"
+                );
+                session.summary("In short.");
+                continue;
+            }
+            if session.asked().is_none() {
+                return refused;
+            }
+            let request = session.request();
+            if self.count(&request) > self.window {
+                refused += 1;
+                session.model(self.refusal(&request));
+            } else if rounds < 3 {
+                rounds += 1;
+                let id = format!("c{n}_{rounds}");
+                let counted = usage(self.count(&request), 20);
+                session.model(stream(
+                    [call(&id, "look", json!({})), counted],
+                    StopReason::ToolUse,
+                ));
+                session.result(&id, &"word ".repeat(words));
+            } else {
+                session.answer("done");
+            }
+        }
+        panic!("{self:?}: it never comes to an end");
+    }
+}
+
+fn written_out(message: &Message) -> String {
+    serde_json::to_string(message).unwrap()
+}
+
+fn assumed(config: &mut AgentConfig) {
+    config.model.context_window = 128_000;
+    config.model.max_output_tokens = 8_192;
+    config.condensing = Some(Box::default());
+}
+
+#[test]
+fn a_smaller_window_is_learned_once_and_no_run_fails() {
+    for says in [true, false] {
+        for (window, bytes) in [(8_192, 3), (32_768, 5)] {
+            for words in [200, 3_000, 20_000] {
+                let server = Server { window, says, bytes };
+                let mut session = Session::with(assumed);
+                session.copies = false;
+                let refused: Vec<u32> = (0..8).map(|n| server.run(&mut session, n, words)).collect();
+                let ends = session.ends_of_runs();
+                assert!(
+                    ends.len() == 8 && ends.iter().all(|(status, _)| *status == RunStatus::Completed),
+                    "{server:?}, {words} words: {refused:?} {ends:?}"
+                );
+                let all: u32 = refused.iter().sum();
+                assert!(
+                    all <= if says { 2 } else { 4 },
+                    "{server:?}, {words} words: {refused:?}"
+                );
+                let known = session.react().config().model.context_window;
+                assert!(all == 0 || known < 128_000);
+                assert!(!says || all == 0 || known == window, "{known}");
+                session.check_replay();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_as_large_as_it_might_be_says_nothing_about_the_window() {
+    let mut session = Session::with(|config| {
+        config.model.context_window = 20_000;
+        config.model.max_output_tokens = 4_000;
+        config.condensing = Some(Box::default());
+    });
+    session.say("go");
+    for n in 0..11 {
+        session.looks(&format!("c{n}"));
+        session.result(&format!("c{n}"), &"word ".repeat(1_000));
+    }
+    let window = |session: &Session| session.react().config().model.context_window;
+    let refusal = |says: Option<u64>| {
+        let server = Server {
+            window: says.unwrap_or_default(),
+            says: says.is_some(),
+            bytes: 4,
+        };
+        server.refusal(&session.request())
+    };
+    let (silent, right) = (refusal(None), refusal(Some(20_000)));
+    session.model(silent);
+    assert_eq!(
+        window(&session),
+        20_000,
+        "the estimate was too low, not the window too small"
+    );
+    session.summary("In short.");
+    session.model(right);
+    assert_eq!(window(&session), 20_000, "it says what was assumed");
+}
+
+#[test]
+fn another_model_is_not_bound_by_what_was_learned() {
+    let server = Server {
+        window: 8_192,
+        says: true,
+        bytes: 4,
+    };
+    let mut session = Session::with(assumed);
+    session.copies = false;
+    for n in 0..3 {
+        server.run(&mut session, n, 3_000);
+    }
+    let config = session.react().config().clone();
+    assert_eq!(config.model.context_window, 8_192);
+    assert_eq!(config.model.max_output_tokens, 4_096);
+    let larger = ModelSpec {
+        id: "larger".into(),
+        context_window: 500_000,
+        ..config.model.clone()
+    };
+    session.change(ConfigChange::Model(Box::new(larger)));
+    assert_eq!(session.react().config().model.context_window, 500_000);
+    session.say("again");
+    session.looks("long");
+    session.result("long", &"word ".repeat(50_000));
+    assert!(
+        session.sent().iter().any(|said| said.len() > 200_000),
+        "results are whole again"
+    );
+    session.check_replay();
+}
+
+#[test]
+fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
+    let mut session = Session::with(assumed);
+    session.say("go");
+    for n in 0..4 {
+        session.looks(&format!("c{n}"));
+        session.result(&format!("c{n}"), &"word ".repeat(2_000));
+    }
+    let failed = AttemptFailed {
+        attempt: 1,
+        code: "context_window".into(),
+        message: "too long".into(),
+        status: Some(400),
+        retry_in_ms: None,
+        overflow: None,
+    };
+    session.model(vec![failed.into(), error_event("context_window", "too long")]);
+    assert_eq!(session.react().config().model.context_window, 128_000);
+    session.check_replay();
+}

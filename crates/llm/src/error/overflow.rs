@@ -1,0 +1,162 @@
+//! When a refusal means that the conversation does not fit into the model, and what it says about how much would.
+//!
+//! There is no code that all vendors share, so words decide. Sources of the words: OpenAI, Azure and OpenRouter
+//! (`context_length_exceeded`, "maximum context length is N tokens"), Anthropic ("prompt is too long: N tokens > M maximum"), Bedrock
+//! ("Input is too long for requested model"), Nova on Bedrock ("exceeds maximum length"), Gemini ("input token count (N) exceeds the
+//! maximum number of tokens allowed (M)"), xAI ("maximum prompt length is M but the request contains N tokens"), Groq ("reduce the
+//! length of the messages"), Mistral ("too large for model with M maximum context length"), Moonshot ("exceeded model token limit: M"),
+//! Volcano ("Input length N exceeds the maximum length M"), llama.cpp (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`,
+//! tools/server/server-context.cpp), Ollama ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio
+//! ("greater than the context length"), vLLM ("maximum context length", "maximum model length of M").
+
+use agentx_types::Overflow;
+use serde_json::{Map, Value};
+
+use super::Extracted;
+
+/// Types and codes.
+const CODES: &[&str] = &[
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "model_context_window_exceeded",
+    "string_above_max_context",
+];
+/// Pieces of a message, in lower case.
+const PHRASES: &[&str] = &[
+    "context length",
+    "context window",
+    "context size",
+    "context limit",
+    "exceeds the context",
+    "exceed_context_size",
+    "model token limit",
+    "maximum model length",
+    "maximum prompt length",
+    "maximum sequence length",
+    "prompt too long",
+    "prompt is too long",
+    "prompt exceeds",
+    "input too long",
+    "input is too long",
+    "message is too long",
+    "messages are too long",
+    "messages too long",
+    "conversation is too long",
+    "request is too long",
+    "exceeds maximum length",
+    "exceeds the maximum length",
+    "exceeds max length",
+    "exceeds the maximum number of tokens",
+    "reduce the length of the messages",
+    "reduce the length of the input",
+    "too many tokens",
+    "too many input tokens",
+    "token limit exceeded",
+    "tokens exceed",
+    "token count of",
+    "input token count",
+];
+/// One request of more tokens than an account may send in a minute never gets through, however long one waits: OpenAI (429) and Groq
+/// (413) both say "Request too large for model …: Limit M, Requested N".
+const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
+/// Who says one of these wants the caller to wait: Bedrock's "Too many tokens, please wait before trying again".
+const LATER: &[&str] = &[
+    "please wait",
+    "try again later",
+    "rate limit",
+    "per minute",
+    "per day",
+    "throttl",
+];
+/// What else has a length: names, ids, pictures.
+const OTHER_LENGTHS: &[&str] = &[
+    "string too long",
+    "image",
+    "function.name",
+    "tool name",
+    "call_id",
+];
+
+/// Whether the conversation does not fit into the model.
+pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bool {
+    if CODES
+        .iter()
+        .any(|code| said.words.iter().any(|word| word == code))
+        || message.contains(TOO_LARGE_FOR_A_MINUTE)
+    {
+        return true;
+    }
+    let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
+    let says_so = has(PHRASES) || said.words.iter().any(|word| word == "too_many_tokens");
+    says_so && status != Some(429) && !has(LATER) && !has(OTHER_LENGTHS)
+}
+
+/// What it says about sizes.
+pub(super) fn read(said: &Extracted) -> Overflow {
+    let message = said.message.to_ascii_lowercase();
+    let first = |phrases: &[&str]| phrases.iter().find_map(|phrase| number_after(&message, phrase));
+    let window = first(&[
+        "context length is only ",
+        "context length is ",
+        "context length of ",
+        "context window of ",
+        "context window is ",
+        "context size (",
+        "model length of ",
+        "prompt length is ",
+        "model token limit: ",
+        "for model with ",
+        "maximum length ",
+        "tokens allowed (",
+        "tokens > ",
+        "exceeds the limit of ",
+        "limit of ",
+        "limit ",
+    ]);
+    let asked = first(&[
+        "prompt is too long: ",
+        "resulted in ",
+        "request (",
+        "token count (",
+        "token count of ",
+        "request contains ",
+        "prompt contains ",
+        "prompt contains at least ",
+        "input length ",
+        "requested ",
+    ]);
+    Overflow {
+        window: said.window.or(window),
+        asked: said.asked.or(asked),
+    }
+}
+
+/// The number right behind `phrase`; small ones are no sizes.
+fn number_after(message: &str, phrase: &str) -> Option<u64> {
+    const LEAST: u64 = 256;
+    let mut rest = message;
+    while let Some(at) = rest.find(phrase) {
+        rest = &rest[at + phrase.len()..];
+        let digits: String = rest
+            .chars()
+            .take_while(|c| c.is_ascii_digit() || *c == ',')
+            .filter(char::is_ascii_digit)
+            .collect();
+        if let Some(number) = digits.parse().ok().filter(|number| *number >= LEAST) {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// Sizes that stand beside the message.
+pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
+    let number = |key: &str| {
+        object
+            .get(key)
+            .and_then(Value::as_u64)
+            .filter(|number| *number > 0)
+    };
+    into.window = into.window.or(number("n_ctx"));
+    into.asked = into.asked.or(number("n_prompt_tokens"));
+}
