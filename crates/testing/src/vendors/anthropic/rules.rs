@@ -54,7 +54,7 @@ rules! {
     CALL: "anthropic-tool-use", "In a `tool_use`, the name matches the names of tools, the id `^[a-zA-Z0-9_-]+$`, and the input is an object.",
         "https://github.com/aaif-goose/goose/pull/10890 https://github.com/anthropics/claude-code/issues/2673", "2026-08-02";
     RESULT: "anthropic-error-result", "A `tool_result` with `is_error` has text in it and nothing else.",
-        "reported", "2025";
+        "https://github.com/vellum-ai/vellum-assistant/pull/18387 https://github.com/caozhiyuan/copilot-api/pull/196", "2026-04-18";
     CACHE: "anthropic-cache-control", "At most 4 blocks have `cache_control`; no empty text and no thinking has it.",
         "https://github.com/tghamm/Anthropic.SDK/issues/50 https://github.com/stakpak/agent/pull/511", "2026-02-09";
     FINAL_THINKING: "anthropic-final-thinking", "The final block of a message of the assistant is not thinking.",

@@ -1,0 +1,108 @@
+//! Random histories against strict vendors: whatever people, models, tools and crashes do, no vendor refuses a request for its form, and
+//! every session can go on.
+//!
+//! The fold, the codecs and the vendors' checks are real; there are no sockets. Each history has a seed, which a failure names:
+//! `AGENTX_STRICT_SEED=17 cargo nextest run -p agentx-testing --test histories --no-capture` plays that one and prints its events.
+//! `AGENTX_STRICT_HISTORIES=1000` plays more of them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "histories/answers.rs"]
+mod answers;
+#[path = "histories/chance.rs"]
+mod chance;
+#[path = "histories/history.rs"]
+mod history;
+#[path = "histories/people.rs"]
+mod people;
+#[path = "histories/shop.rs"]
+mod shop;
+
+use std::collections::BTreeMap;
+
+use history::{History, Seen};
+
+/// How many histories are played unless `AGENTX_STRICT_HISTORIES` says otherwise: a thousand take minutes in a debug build.
+const HISTORIES: u64 = 200;
+/// How many things happen in each, at most.
+const STEPS: u64 = 120;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Odd things that happen in histories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Odd {
+    /// Pictures that are cut off, too large, or of another type than they claim.
+    BrokenPictures,
+    /// Calls of tools whose names the model made up.
+    MadeUpNames,
+    /// Call ids of more than 40 characters.
+    LongIds,
+    /// Failed tool results without text, or with a picture.
+    FailuresWithoutText,
+    /// Conversations with Mistral, which refuses a user's message right after a tool's.
+    Mistral,
+    /// Conversations with Claude 4.5, which refuses a thinking budget while it answers a call that was made without thinking.
+    ThinkingBudget,
+}
+
+/// What histories leave out for now, because requests are still refused after it. Remove an entry once its defect is fixed;
+/// `AGENTX_STRICT_ALL=1` plays everything.
+const NOT_YET: &[Odd] = &[
+    Odd::BrokenPictures,
+    Odd::MadeUpNames,
+    Odd::LongIds,
+    Odd::FailuresWithoutText,
+    Odd::Mistral,
+    Odd::ThinkingBudget,
+];
+
+impl Odd {
+    /// Whether it happens in the histories that are played.
+    pub(crate) fn happens(self) -> bool {
+        std::env::var_os("AGENTX_STRICT_ALL").is_some() || !NOT_YET.contains(&self)
+    }
+}
+
+#[test]
+fn no_history_leads_to_a_request_that_is_refused_for_its_form() {
+    if let Some(seed) = number("AGENTX_STRICT_SEED") {
+        let history = History::play(seed, STEPS, true);
+        assert!(history.wrong().is_empty(), "{:#?}", history.wrong());
+        return;
+    }
+    let histories = number("AGENTX_STRICT_HISTORIES").unwrap_or(HISTORIES);
+    let mut failed: BTreeMap<String, (String, Vec<u64>)> = BTreeMap::new();
+    let mut seen = Seen::default();
+    for seed in 0..histories {
+        let history = History::play(seed, STEPS, false);
+        seen.add(history.seen());
+        for (wrong, words) in history.wrong() {
+            let first = || (words.clone(), Vec::new());
+            failed.entry(wrong.clone()).or_insert_with(first).1.push(seed);
+        }
+    }
+    let line = |(wrong, (words, seeds)): (&String, &(String, Vec<u64>))| {
+        let some = &seeds[..seeds.len().min(8)];
+        format!("{wrong}: {} times, seeds {some:?}: {words}", seeds.len())
+    };
+    let lines: Vec<String> = failed.iter().map(line).collect();
+    assert!(
+        failed.is_empty(),
+        "of {histories} histories with {seen:?}:\n{}",
+        lines.join("\n")
+    );
+    let Seen {
+        asked,
+        full,
+        dropped,
+        condensed,
+        cut_off,
+    } = seen;
+    let least = [asked / 5, full * 100, dropped * 5, condensed * 5, cut_off * 5]
+        .into_iter()
+        .min();
+    assert!(least >= Some(histories), "too little happened: {seen:?}");
+    eprintln!("{histories} histories: {seen:?}");
+}

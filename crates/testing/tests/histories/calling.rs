@@ -1,0 +1,206 @@
+//! What the model environment does: requests are sent, accepted or refused, and answers come piece by piece, to their end or not.
+
+use std::sync::Arc;
+
+use agentx_llm::{ModelError, StreamContext, StreamDecoder, decode_error};
+use agentx_testing::vendors::ModelAnswer;
+use agentx_types::*;
+
+use super::History;
+use crate::answers;
+
+/// A model call that is under way.
+pub(super) struct Call {
+    pub(super) action: Action,
+    pub(super) cancelled: bool,
+    pub(super) attempt: u32,
+    pub(super) stream: Option<Stream>,
+}
+
+/// An answer on its way.
+pub(super) struct Stream {
+    bytes: Vec<u8>,
+    at: usize,
+    decoder: StreamDecoder,
+    started: bool,
+}
+
+impl History {
+    pub(super) fn model_goes_on(&mut self) {
+        let Some(call) = self.model.take() else { return };
+        let action = call.action.clone();
+        match &action.body {
+            ActionBody::Condense(condense) => self.condense(&action, condense),
+            ActionBody::CallModel(asked) if call.stream.is_none() => {
+                self.ask(call, &asked.request, &asked.taken)
+            }
+            _ => self.stream(call),
+        }
+    }
+
+    /// Sends a request. It is accepted, refused, or there is no server just now.
+    fn ask(&mut self, mut call: Call, request: &ModelRequest, taken: &Arc<TakenIds>) {
+        if call.cancelled {
+            return self.answer(&call.action, stream_end(StopReason::Interrupted));
+        }
+        if self.random.below(20) == 0 && call.attempt < 3 {
+            self.answer(&call.action, failed(call.attempt, &overloaded(), Some(1)));
+            call.attempt += 1;
+            self.model.get_or_insert(call);
+            return;
+        }
+        self.number += 1;
+        let answer = answers::answer(&mut self.random, request.model.api, self.number);
+        match self.send(request, &answer) {
+            Ok(stream) => {
+                let id = format!("msg_{}_{}", call.action.action_id, call.attempt);
+                let context = StreamContext::new(id, call.attempt)
+                    .after(request)
+                    .without(taken.clone());
+                call.stream = Some(Stream {
+                    bytes: stream.into_bytes(),
+                    at: 0,
+                    decoder: StreamDecoder::new(request.model.api, context),
+                    started: false,
+                });
+                self.model = Some(call);
+            }
+            Err(error) => self.give_up(&call, &error),
+        }
+    }
+
+    /// Sends a request to its vendor, and notes a refusal for its form.
+    fn send(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<String, ModelError> {
+        self.seen.asked += 1;
+        match self.shop.ask(request, answer) {
+            Ok((stream, dropped)) => {
+                self.accepted += 1;
+                self.seen.dropped += dropped;
+                Ok(stream)
+            }
+            Err(refusal) => {
+                self.seen.full += u64::from(refusal.is_full_window());
+                if !refusal.is_full_window() {
+                    let (model, rule) = (&request.model.id, refusal.rule.name);
+                    self.blame(format!("{rule} ({model})"), &refusal.message);
+                }
+                let body = refusal.body.to_string();
+                Err(decode_error(refusal.status, &[], body.as_bytes(), Timestamp(0)))
+            }
+        }
+    }
+
+    fn give_up(&mut self, call: &Call, error: &ModelError) {
+        if call.stream.as_ref().is_some_and(|stream| stream.started) {
+            self.answer(&call.action, stream_end(StopReason::Broken));
+        }
+        self.answer(&call.action, failed(call.attempt, error, None));
+        let last = ErrorOccurred {
+            code: error.code.as_str().into(),
+            message: error.message.clone(),
+            recoverable: true,
+        };
+        self.answer(&call.action, last);
+    }
+
+    /// Takes the next bytes of an answer, as many as chance has it; or the answer breaks off there.
+    fn stream(&mut self, mut call: Call) {
+        let Some(stream) = &mut call.stream else { return };
+        if call.cancelled {
+            self.seen.cut_off += 1;
+            return self.answer(&call.action, stream_end(StopReason::Interrupted));
+        }
+        if self.random.below(25) == 0 && call.attempt < 3 && stream.started {
+            self.answer(&call.action, stream_end(StopReason::Broken));
+            self.answer(&call.action, failed(call.attempt, &overloaded(), Some(1)));
+            call.attempt += 1;
+            call.stream = None;
+            self.model.get_or_insert(call);
+            return;
+        }
+        let left = stream.bytes.len() - stream.at;
+        let some = match self.random.below(3) {
+            0 => left,
+            _ => self.random.below(left as u64 + 1) as usize,
+        };
+        let mut events = Vec::new();
+        let mut outcome = stream
+            .decoder
+            .push(&stream.bytes[stream.at..stream.at + some], &mut events);
+        stream.at += some;
+        if outcome.is_ok() && stream.at == stream.bytes.len() && !stream.decoder.is_done() {
+            outcome = stream.decoder.finish(&mut events);
+        }
+        stream.started |= !events.is_empty();
+        let done = stream.decoder.is_done();
+        let action = call.action.clone();
+        let goes_on = outcome.is_ok() && !done;
+        if goes_on {
+            self.model = Some(call);
+            for event in events {
+                self.answer(&action, event);
+            }
+            return;
+        }
+        for event in events {
+            self.answer(&action, event);
+        }
+        if let Err(error) = outcome {
+            self.give_up(&call, &error.into_model_error());
+        }
+    }
+
+    /// Asks for a summary; it comes, or does not.
+    fn condense(&mut self, action: &Action, condense: &Condense) {
+        let summary = ModelAnswer::text("It was spoken of.");
+        let sent = self.send(&condense.request, &summary).is_ok();
+        if sent && self.random.below(4) > 0 {
+            let condensed = ContextCondensed {
+                from_seq: condense.from_seq,
+                to_seq: condense.to_seq,
+                summary: "It was spoken of.".into(),
+                kept: condense.kept.clone(),
+                bill: None,
+            };
+            self.seen.condensed += 1;
+            self.condensed.push(condensed.clone());
+            return self.answer(action, condensed);
+        }
+        let (code, message) = ("no_summary".into(), "the model wrote no summary".into());
+        self.answer(
+            action,
+            CondensingFailed {
+                code,
+                message,
+                bill: None,
+            },
+        );
+    }
+}
+
+fn overloaded() -> ModelError {
+    decode_error(
+        529,
+        &[],
+        b"{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
+        Timestamp(0),
+    )
+}
+
+fn failed(attempt: u32, error: &ModelError, retry_in_ms: Option<u64>) -> AttemptFailed {
+    AttemptFailed {
+        attempt,
+        code: error.code.as_str().into(),
+        message: error.message.clone(),
+        status: error.status,
+        retry_in_ms,
+        overflow: error.overflow.clone(),
+    }
+}
+
+fn stream_end(stop_reason: StopReason) -> StreamEnd {
+    StreamEnd {
+        stop_reason,
+        raw: None,
+    }
+}

@@ -1,0 +1,391 @@
+//! One history: a session in memory, the vendors, and chance. What a driver and the model environment do is done here in a few lines:
+//! facts get their `seq` and are folded, and requests are built, sent, answered, cut off and failed.
+
+#[path = "calling.rs"]
+mod calling;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::chance::Random;
+use agentx_agent::fixtures;
+use agentx_runtime::{Derived, SessionFold};
+use agentx_types::*;
+
+use crate::people;
+use crate::shop::Shop;
+use calling::Call;
+
+type Event = EnvironmentEvent;
+
+/// How often something happened: a test that plays nothing finds nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Requests that were made.
+    pub(crate) asked: u64,
+    /// Requests that were too long.
+    pub(crate) full: u64,
+    /// Thinking that a vendor dropped, because what stands before it had changed.
+    pub(crate) dropped: u64,
+    /// Summaries that were taken.
+    pub(crate) condensed: u64,
+    /// Answers that were interrupted or broke off.
+    pub(crate) cut_off: u64,
+}
+
+impl Seen {
+    /// And what happened in another one.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.full += other.full;
+        self.dropped += other.dropped;
+        self.condensed += other.condensed;
+        self.cut_off += other.cut_off;
+    }
+}
+
+/// A history as it is played.
+pub(crate) struct History {
+    fold: SessionFold,
+    earlier: Vec<SessionFold>,
+    random: Random,
+    shop: Shop,
+    model: Option<Call>,
+    tools: Vec<(Action, bool)>,
+    inputs: Vec<MessageId>,
+    condensed: Vec<ContextCondensed>,
+    number: u64,
+    epoch: u64,
+    seen: Seen,
+    accepted: u64,
+    wrong: BTreeMap<String, String>,
+    verbose: bool,
+}
+
+impl History {
+    /// Plays the history of this seed to its end, and asks one thing more.
+    pub(crate) fn play(seed: u64, steps: u64, verbose: bool) -> Self {
+        let mut history = Self::open(seed, verbose);
+        for _ in 0..1 + history.random.below(steps) {
+            history.step();
+        }
+        history.settle();
+        history.ask_once_more();
+        history
+    }
+
+    fn open(seed: u64, verbose: bool) -> Self {
+        let mut random = Random::new(seed);
+        let window = random
+            .one_of(&[None, Some(6_000), Some(12_000), Some(24_000)])
+            .unwrap();
+        let shop = Shop::open(&mut random, window);
+        let condensing = Condensing {
+            at_percent: random.one_of(&[0, 60, 80]).unwrap(),
+            tail: 1 + random.below(4) as u32,
+            model: None,
+        };
+        let config = AgentConfig {
+            model: shop.model(&mut random),
+            params: people::params(&mut random),
+            approval: random
+                .one_of(&[ApprovalMode::Auto, ApprovalMode::Auto, ApprovalMode::Ask])
+                .unwrap(),
+            condensing: (random.below(3) > 0).then(|| Box::new(condensing)),
+            ..fixtures::config()
+        };
+        let mut history = Self {
+            fold: SessionFold::new("ses_1".into()),
+            earlier: vec![],
+            random,
+            shop,
+            model: None,
+            tools: vec![],
+            inputs: vec![],
+            condensed: vec![],
+            number: 0,
+            epoch: 1,
+            seen: Seen::default(),
+            accepted: 0,
+            wrong: BTreeMap::new(),
+            verbose,
+        };
+        history.say(SessionOpened {
+            owner: "own_1".into(),
+            config: Box::new(config),
+            program: "test".into(),
+        });
+        history
+    }
+
+    /// What happened in it.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// What went wrong, each with the words of its first time.
+    pub(crate) fn wrong(&self) -> &BTreeMap<String, String> {
+        &self.wrong
+    }
+
+    fn blame(&mut self, wrong: String, words: &str) {
+        if self.verbose {
+            eprintln!("WRONG {wrong}: {words}");
+        }
+        self.wrong
+            .entry(wrong)
+            .or_insert_with(|| words.chars().take(200).collect());
+    }
+
+    fn say(&mut self, event: impl Into<Event>) {
+        self.commit(Draft::new(Source::User, Some("agt_1".into()), event));
+    }
+
+    fn answer(&mut self, action: &Action, event: impl Into<Event>) {
+        let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event);
+        draft.run_id = action.run_id.clone();
+        draft.cause = Some(action.action_id.clone());
+        self.commit(draft);
+    }
+
+    /// The fact, and what stands behind it at once. Actions are performed when all of it is folded.
+    fn commit(&mut self, draft: Draft<Event>) {
+        let mut queue = VecDeque::from([draft]);
+        let mut perform = Vec::new();
+        while let Some(draft) = queue.pop_front() {
+            let seq = self.fold.last_seq() + 1;
+            let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(seq as i64 * 1_000));
+            if self.verbose {
+                let line: String = serde_json::to_string(&fact.event)
+                    .unwrap()
+                    .chars()
+                    .take(300)
+                    .collect();
+                eprintln!("{seq} {line}");
+            }
+            let mut derived = Derived::default();
+            self.fold.apply(&fact, &mut derived);
+            for draft in derived.actions.iter().rev().filter_map(consequence) {
+                queue.push_front(draft);
+            }
+            perform.append(&mut derived.actions);
+        }
+        perform.into_iter().for_each(|action| self.perform(action));
+    }
+
+    fn perform(&mut self, action: Action) {
+        match &action.body {
+            ActionBody::CallModel(_) | ActionBody::Condense(_) => {
+                self.model = Some(Call {
+                    action,
+                    cancelled: false,
+                    attempt: 1,
+                    stream: None,
+                });
+            }
+            ActionBody::CallTool(_) => self.tools.push((action, false)),
+            ActionBody::Cancel(cancel) => {
+                let is_it = |action: &Action| action.action_id == cancel.action_id;
+                if let Some(model) = self.model.as_mut().filter(|model| is_it(&model.action)) {
+                    model.cancelled = true;
+                }
+                for (_, cancelled) in self.tools.iter_mut().filter(|(action, _)| is_it(action)) {
+                    *cancelled = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets one thing happen.
+    fn step(&mut self) {
+        if self.fold.last_seq().is_multiple_of(7) && self.earlier.len() < 12 {
+            self.earlier.push(self.fold.clone());
+        }
+        match self.random.below(26) {
+            _ if !self.fold.is_busy() && self.random.below(2) == 0 => self.input(),
+            0..=2 => self.input(),
+            3 => self.say(InterruptRequested { reason: None }),
+            4 => self.change(),
+            5 => self.context(),
+            6 => self.die(),
+            7 => self.go_back(),
+            8 => self.decide(ApprovalDecision::Deny),
+            9 | 10 => self.decide(ApprovalDecision::Once),
+            11..=14 => self.tool_goes_on(),
+            _ => self.model_goes_on(),
+        }
+    }
+
+    fn input(&mut self) {
+        self.number += 1;
+        let input = people::input(&mut self.random, self.number);
+        self.inputs.push(input.message_id.clone());
+        self.say(input);
+    }
+
+    fn change(&mut self) {
+        let change = match self.random.below(8) {
+            0..=2 => ConfigChange::Model(Box::new(self.shop.model(&mut self.random))),
+            3 | 4 => ConfigChange::Tools(people::tools(&mut self.random)),
+            5 => ConfigChange::Params(people::params(&mut self.random)),
+            6 => ConfigChange::Instructions(vec![Instructions {
+                path: "/ws/AGENTS.md".into(),
+                text: format!("be careful {}", self.random.below(3)).into(),
+            }]),
+            _ => ConfigChange::Limits(Limits {
+                max_iterations: self.random.one_of(&[None, Some(2)]).unwrap(),
+                ..Limits::default()
+            }),
+        };
+        self.say(ConfigChanged { change });
+    }
+
+    /// A person has the conversation condensed, takes that back, or pins an input.
+    fn context(&mut self) {
+        match (self.random.below(3), self.condensed.last().cloned()) {
+            (0, Some(last)) => {
+                self.condensed.pop();
+                let (from_seq, to_seq) = (last.from_seq, last.to_seq);
+                self.say(ContextRestored { from_seq, to_seq });
+            }
+            (1, _) if !self.inputs.is_empty() => {
+                let message_id = self.random.one_of(&self.inputs).unwrap();
+                let pinned = self.random.below(3) > 0;
+                self.say(InputPinned { message_id, pinned });
+            }
+            _ => self.say(CondenseRequested { instructions: None }),
+        }
+    }
+
+    /// The process dies with all that it was performing; the next one may offer other tools.
+    fn die(&mut self) {
+        self.model = None;
+        self.tools.clear();
+        self.epoch += 1;
+        let attached = WriterAttached {
+            epoch: self.epoch,
+            program: "test".into(),
+            process: 1,
+        };
+        self.commit(Draft::new(Source::System, None, attached));
+        if self.random.below(4) == 0 {
+            let change = ConfigChange::Tools(people::tools(&mut self.random));
+            self.say(ConfigChanged { change });
+        }
+    }
+
+    /// A rewind or a fork: the session goes on from an earlier place.
+    fn go_back(&mut self) {
+        let Some(fold) = self.random.one_of(&self.earlier) else {
+            return;
+        };
+        self.fold = fold;
+        let at_seq = self.fold.last_seq();
+        self.earlier.retain(|earlier| earlier.last_seq() <= at_seq);
+        self.condensed.retain(|condensed| condensed.to_seq <= at_seq);
+        let forked = SessionForked {
+            parent: "ses_0".into(),
+            at_seq,
+        };
+        self.model = None;
+        self.tools.clear();
+        self.commit(Draft::new(Source::System, None, forked));
+        self.die();
+    }
+
+    fn decide(&mut self, decision: ApprovalDecision) {
+        let state = self.fold.state();
+        let Some(pending) = state.and_then(|state| state.pending_approvals.into_iter().next()) else {
+            return;
+        };
+        self.say(Approval {
+            tool_call_id: pending.tool_call_id,
+            decision,
+            note: None,
+            rule: None,
+            by: None,
+        });
+    }
+
+    fn tool_goes_on(&mut self) {
+        if self.tools.is_empty() {
+            return;
+        }
+        let at = self.random.below(self.tools.len() as u64) as usize;
+        let (action, cancelled) = self.tools.remove(at);
+        let ActionBody::CallTool(call) = &action.body else {
+            return;
+        };
+        let result = people::result(&mut self.random, call.tool_call_id.clone(), cancelled);
+        self.answer(&action, result);
+    }
+
+    /// Lets all that is open come to its end.
+    fn settle(&mut self) {
+        for _ in 0..3_000 {
+            if self.model.is_some() {
+                self.model_goes_on();
+            } else if !self.tools.is_empty() {
+                self.tool_goes_on();
+            } else if self.fold.is_busy() {
+                self.decide(ApprovalDecision::Once);
+            } else {
+                return;
+            }
+        }
+        self.blame("no rest (any)".into(), "it never comes to rest");
+    }
+
+    /// Whatever was, what a person says next is sent and accepted.
+    fn ask_once_more(&mut self) {
+        let change = ConfigChange::Limits(Limits::default());
+        self.say(ConfigChanged { change });
+        let before = self.accepted;
+        self.number += 1;
+        let mut input = people::input(&mut Random::new(1), self.number);
+        (input.content, input.mode) = (vec![ContentPart::text("are you there?")], InputMode::Queue);
+        self.say(input);
+        self.settle();
+        if self.accepted == before {
+            self.blame("beyond repair (any)".into(), "nothing more is accepted");
+        }
+    }
+}
+
+/// What a driver puts on record for an action at once.
+fn consequence(action: &Action) -> Option<Draft<Event>> {
+    let started = |tool_call_id| ActionStarted {
+        kind: action.body.kind(),
+        tool_call_id,
+    };
+    let event: Event = match &action.body {
+        ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())).into(),
+        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::StartTimer(_) => {
+            started(None).into()
+        }
+        ActionBody::AnswerCall(answer) => ToolResult {
+            tool_call_id: answer.tool_call_id.clone(),
+            result: answer.content.clone(),
+            is_error: answer.status != ToolStatus::Success,
+            status: answer.status,
+            details: None,
+        }
+        .into(),
+        ActionBody::Report(Report::Interrupted { reason }) => Interrupted {
+            reason: reason.clone(),
+        }
+        .into(),
+        ActionBody::Report(Report::Error { code, message }) => ErrorOccurred {
+            code: code.clone(),
+            message: message.clone(),
+            recoverable: true,
+        }
+        .into(),
+        ActionBody::Cancel(_) => return None,
+        of_agents => panic!("these sessions have one agent: {of_agents:?}"),
+    };
+    let mut draft = Draft::new(Source::System, Some(action.agent_state_id.clone()), event);
+    draft.run_id = action.run_id.clone();
+    draft.cause = Some(action.action_id.clone());
+    Some(draft)
+}

@@ -1,0 +1,115 @@
+//! The vendors of one history, and the models that they sell.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use crate::Odd;
+use crate::chance::Random;
+use agentx_llm::{Catalog, NoBlobs, build, header};
+use agentx_testing::vendors::{Anthropic, Chat, Dialect, ModelAnswer, Refusal};
+use agentx_types::{ModelRequest, ModelSpec};
+
+/// Models of every protocol and age, by provider and id.
+const MODELS: &[(&str, &str)] = &[
+    ("anthropic", "claude-opus-5-5"),
+    ("anthropic", "claude-sonnet-5-5"),
+    ("anthropic", "claude-haiku-5-5"),
+    ("anthropic", "claude-fable-5-1"),
+    ("anthropic", "claude-opus-4-8"),
+    ("anthropic", "claude-sonnet-4-6"),
+    ("anthropic", "claude-sonnet-4-5"),
+    ("openai", "gpt-5.6-terra"),
+    ("openai", "gpt-5.4-mini"),
+    ("openai", "gpt-5"),
+    ("openai", "gpt-4.1"),
+    ("mistral", "mistral-large-latest"),
+    ("ollama", "made-up-local"),
+    ("llamacpp", "made-up-local"),
+];
+
+static CATALOG: OnceLock<Catalog> = OnceLock::new();
+
+/// The vendors.
+pub(crate) struct Shop {
+    catalog: &'static Catalog,
+    anthropic: Anthropic,
+    chats: BTreeMap<String, Chat>,
+    window: Option<u64>,
+}
+
+impl Shop {
+    /// All of them. Where `window` says how large windows are assumed to be, they are that or smaller.
+    pub(crate) fn open(random: &mut Random, window: Option<u64>) -> Self {
+        let assumed = window;
+        let window = window.map(|tokens| random.one_of(&[tokens, tokens / 2]).unwrap());
+        let mut anthropic = Anthropic::new();
+        if random.below(4) == 0 {
+            anthropic = anthropic.of_an_older_account();
+        }
+        if let Some(window) = window {
+            anthropic = anthropic.with_window(window);
+        }
+        let local = random
+            .one_of(&[Dialect::LlamaCpp, Dialect::LlamaCppPython])
+            .unwrap();
+        let dialects = [
+            ("openai", Dialect::OpenAi),
+            ("mistral", Dialect::Mistral),
+            ("ollama", Dialect::Ollama),
+            ("llamacpp", local),
+        ];
+        let chat = |dialect| match window {
+            Some(window) if dialect != Dialect::Ollama => Chat::new(dialect).with_window(window),
+            _ => Chat::new(dialect).with_window(1_000_000),
+        };
+        Self {
+            catalog: CATALOG.get_or_init(Catalog::builtin),
+            anthropic,
+            chats: dialects
+                .map(|(name, dialect)| (name.to_owned(), chat(dialect)))
+                .into(),
+            window: assumed,
+        }
+    }
+
+    /// One of the models.
+    pub(crate) fn model(&self, random: &mut Random) -> ModelSpec {
+        let (provider, id) = random.one_of(MODELS).unwrap();
+        let left_out = [
+            ("mistral", Odd::Mistral),
+            ("claude-sonnet-4-5", Odd::ThinkingBudget),
+        ];
+        if left_out
+            .iter()
+            .any(|(name, odd)| [provider, id].contains(name) && !odd.happens())
+        {
+            return self.model(random);
+        }
+        let mut model = self.catalog.resolve_at(provider, id).unwrap();
+        if let Some(window) = self.window {
+            model.context_window = window;
+            model.max_output_tokens = model.max_output_tokens.min(window / 4);
+        }
+        model
+    }
+
+    /// Sends a request to its vendor. What comes back is the stream of `answer` and how many thinking
+    /// blocks were dropped, or a refusal.
+    pub(crate) fn ask(
+        &mut self,
+        request: &ModelRequest,
+        answer: &ModelAnswer,
+    ) -> Result<(String, u64), Refusal> {
+        let wire = self.catalog.wire_options(&request.model);
+        let body = build(request, &wire, &NoBlobs);
+        match self.chats.get_mut(&request.model.provider) {
+            Some(chat) => Ok((chat.check(&body)?.stream(answer), 0)),
+            None => {
+                let beta = header(request, &wire).filter(|(name, _)| *name == "anthropic-beta");
+                let beta = beta.map(|(_, value)| value).unwrap_or_default();
+                let accepted = self.anthropic.check(&body, beta)?;
+                Ok((accepted.stream(answer), accepted.dropped.len() as u64))
+            }
+        }
+    }
+}
