@@ -266,7 +266,7 @@ pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInp
             (empty(), None)
         };
     }
-    match serde_json::from_str(raw) {
+    match serde_json::from_str(without_placeholder(raw)) {
         Ok(Value::Null) => (empty(), None),
         Ok(input) if is_deeper(&input, MAX_DEPTH) => {
             invalid(format!("the arguments are nested deeper than {MAX_DEPTH} levels"))
@@ -275,6 +275,12 @@ pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInp
         Ok(_) => invalid("the arguments are JSON, but not an object".into()),
         Err(error) => invalid(error.to_string()),
     }
+}
+
+/// The arguments without the `{}` that some servers say before the real ones come.
+fn without_placeholder(raw: &str) -> &str {
+    let real = raw.trim_start().strip_prefix("{}").map(str::trim_start);
+    real.filter(|real| real.starts_with('{')).unwrap_or(raw)
 }
 
 /// Tool arguments that came as a value.

@@ -48,6 +48,12 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// A field of an object.
+    pub(crate) fn field_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {
+        let mut fields = self.fields()?.iter_mut();
+        fields.find_map(|(present, json)| (*present == key).then_some(json))
+    }
+
     /// Sets a field of an object, in its old place where there is one. What is no object stays as it is.
     pub(crate) fn set(&mut self, key: &'a str, json: impl Into<Json<'a>>) {
         let Some(fields) = self.fields() else { return };

@@ -1,5 +1,6 @@
 //! OpenAI Chat Completions: `POST /chat/completions`, as OpenAI speaks it and as the servers compatible with it do.
 
+mod cache;
 mod finish;
 mod media;
 mod options;

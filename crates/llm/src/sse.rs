@@ -3,7 +3,8 @@
 //! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (also where CR and LF arrive in different
 //! pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored, `data` lines of
 //! one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by event, so a character that is cut
-//! between two pieces is whole again. Unlike a browser, [`Decoder::finish`] also delivers an event that the end of
+//! between two pieces is whole again. A line `error: {…}`, which the format does not know and some servers send, is an event of that name.
+//! Unlike a browser, [`Decoder::finish`] also delivers an event that the end of
 //! the stream cut off from its blank line, because some servers end like that.
 //!
 //! An event whose one `data` line arrived in one piece is lent from the caller's bytes; nothing is copied.
@@ -234,6 +235,12 @@ impl Decoder {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => return Line::Data(value),
+            // No field of the standard: llama.cpp and gateways report errors so.
+            b"error" if value.starts_with(b"{") => {
+                self.event.clear();
+                self.event.extend_from_slice(name);
+                return Line::Data(value);
+            }
             b"event" => {
                 self.event.clear();
                 self.event.extend_from_slice(value);

@@ -196,10 +196,23 @@ pub fn decode_body(
     body: &[u8],
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
+    if is_event_stream(body) {
+        let mut decoder = StreamDecoder::new(api, context);
+        decoder.push(body, out)?;
+        return decoder.finish(out);
+    }
     match api {
         Api::Anthropic => anthropic::decode_body(context, body, out),
         Api::OpenaiChat | Api::Scripted => openai_chat::decode_body(context, body, out),
     }
+}
+
+/// Whether a body is an event stream, whatever the server calls it.
+fn is_event_stream(body: &[u8]) -> bool {
+    let body = body.trim_ascii_start();
+    ["data:", "event:", ": ", "id:"]
+        .iter()
+        .any(|field| body.starts_with(field.as_bytes()))
 }
 
 /// The beginning of an answer, kept until its first event, to say what came instead of one.

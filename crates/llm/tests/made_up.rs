@@ -600,3 +600,105 @@ fn half_a_character_is_replaced_and_the_answer_goes_on() {
         assert_eq!(text, "cut \u{fffd} here", "{api:?}");
     }
 }
+
+#[test]
+fn a_second_message_before_the_first_ended_is_an_error() {
+    let start = |id: &str| json!({"type": "message_start", "message": {"id": id, "model": "claude"}});
+    let text =
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}});
+    let (events, result) = claude(&[start("msg_1"), text.clone(), start("msg_2"), text.clone()]);
+    assert!(matches!(result, Err(StreamError::Malformed { .. })), "{result:?}");
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, EnvironmentEvent::StreamEnd(_)))
+    );
+    let stop = json!({"type": "message_stop"});
+    let (_, result) = claude(&[start("msg_1"), start("msg_1"), text, stop]);
+    result.expect("the same message said twice is one");
+}
+
+#[test]
+fn an_error_line_of_a_stream_says_the_providers_words() {
+    let line = "error: {\"code\":500,\"message\":\"out of memory\",\"type\":\"server_error\"}\n\n";
+    for api in [Api::OpenaiChat, Api::Anthropic] {
+        let (_, result) = decode(api, [line.as_bytes()]);
+        let Err(StreamError::Provider(error)) = result else {
+            panic!("{api:?}: {result:?}");
+        };
+        assert_eq!(
+            (error.message.as_str(), error.code),
+            ("out of memory", ErrorCode::ServerError)
+        );
+    }
+}
+
+#[test]
+fn cached_tokens_beside_the_prompt_are_added_to_it() {
+    for (total, input, cached) in [(1_110, 100, 1_000), (110, 0, 100)] {
+        let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": total,
+            "prompt_tokens_details": {"cached_tokens": cached}});
+        let last = json!({"id": "chatcmpl-1", "choices": [], "usage": usage});
+        let (events, result) = decode(
+            Api::OpenaiChat,
+            [sse(&[chat(json!({"content": "a"})), chat_end("stop"), last]).as_bytes()],
+        );
+        result.expect("whole");
+        let reported = events.iter().find_map(|event| match event {
+            EnvironmentEvent::UsageReport(report) => Some(report.usage),
+            _ => None,
+        });
+        let reported = reported.expect("usage is said");
+        assert_eq!(
+            (reported.input_tokens, reported.cache_read_tokens),
+            (input, cached)
+        );
+        assert_eq!(reported.output_tokens, 10);
+    }
+}
+
+#[test]
+fn a_stream_that_is_called_json_is_read_as_a_stream() {
+    let chunks = [chat(json!({"content": "a"})), chat_end("stop")];
+    let (streamed, _) = decode(Api::OpenaiChat, [sse(&chunks).as_bytes()]);
+    let mut whole = Vec::new();
+    decode_body(Api::OpenaiChat, context(), sse(&chunks).as_bytes(), &mut whole).expect("it is one");
+    assert_eq!(whole, streamed);
+    let broken = sse(&chunks[..1]);
+    let result = decode_body(Api::OpenaiChat, context(), broken.as_bytes(), &mut Vec::new());
+    assert!(result.is_err(), "it has no end");
+}
+
+#[test]
+fn an_empty_object_before_the_arguments_is_not_part_of_them() {
+    let call = |arguments: &str| {
+        let function = json!({"name": "read", "arguments": arguments});
+        chat(json!({"tool_calls": [{"index": 0, "id": "call_1", "function": function}]}))
+    };
+    let more = |arguments: &str| {
+        let function = json!({"arguments": arguments});
+        chat(json!({"tool_calls": [{"index": 0, "function": function}]}))
+    };
+    let said = chat_events(&[
+        call("{}"),
+        more("{\"path\":"),
+        more("\"a\"}"),
+        chat_end("tool_calls"),
+    ]);
+    let calls: Vec<&Value> = said
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event[0] == "tool_call")
+        .collect();
+    assert_eq!(calls.len(), 1, "{said}");
+    assert_eq!(calls[0][1]["input"], json!({"path": "a"}));
+    assert!(calls[0][1].get("invalid").is_none());
+    let said = chat_events(&[call("{}"), chat_end("tool_calls")]);
+    let last = said
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|event| event[0] == "tool_call");
+    assert_eq!(last.unwrap()[1]["input"], json!({}));
+}

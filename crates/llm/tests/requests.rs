@@ -455,6 +455,39 @@ fn calls_without_words_stand_beside_an_empty_text_and_for_claude_beside_none() {
 }
 
 #[test]
+fn claude_behind_a_gateway_is_told_what_to_cache() {
+    let messages = vec![
+        user("hi"),
+        message(Role::Assistant, vec![call("call_1"), call("call_2")]),
+        result("call_1", vec![ContentPart::text("one")], false),
+        result("call_2", vec![ContentPart::text("two")], false),
+        message(Role::Assistant, vec![ContentPart::text("so")]),
+        message(Role::User, vec![ContentPart::text("and"), png()]),
+    ];
+    let marked = |model: &str| -> Vec<usize> {
+        let body = built(&request(model, messages.clone()));
+        let list = body["messages"].as_array().expect("a list").clone();
+        let has = |message: &Value| message.to_string().contains("cache_control");
+        (0..list.len()).filter(|index| has(&list[*index])).collect()
+    };
+    assert_eq!(marked("openrouter/anthropic/claude-sonnet-5-5"), [0, 4, 6]);
+    assert_eq!(marked("openrouter/openai/gpt-5.6-terra"), [0usize; 0]);
+    assert_eq!(marked(GPT), [0usize; 0]);
+    let body = built(&request(
+        "openrouter/anthropic/claude-sonnet-5-5",
+        messages.clone(),
+    ));
+    let mark = json!({"type": "ephemeral"});
+    assert_eq!(
+        body["messages"][4],
+        json!({"role": "tool", "tool_call_id": "call_2",
+            "content": [{"type": "text", "text": "two", "cache_control": mark}]})
+    );
+    assert_eq!(body["messages"][3]["content"], "one");
+    assert_eq!(body["messages"][6]["content"][1]["cache_control"], mark);
+}
+
+#[test]
 fn tools_stand_beside_the_reasoning_that_openai_takes_there() {
     let effort = |model: &str, thinking: Option<u64>, tools: bool| {
         let mut asked = request(model, vec![user("hi")]);

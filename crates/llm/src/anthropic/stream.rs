@@ -44,7 +44,7 @@ impl Decoder {
         let (answer, head) = (&mut self.answer, &mut self.head);
         let result = self.sse.push(bytes, |event| {
             head.event();
-            answer.event(event.data, out)
+            answer.named_event(event.event, event.data, out)
         });
         if self.answer.emitter.ended() {
             // What breaks after the end does not matter.
@@ -65,7 +65,7 @@ impl Decoder {
         let result = self.sse.finish(|event| {
             head.event();
             // The end of the bytes may have cut this event: then it never came.
-            match answer.event(event.data, out) {
+            match answer.named_event(event.event, event.data, out) {
                 Err(StreamError::Malformed { .. }) => Ok(()),
                 result => result,
             }
@@ -129,6 +129,8 @@ pub fn decode_body(
 #[derive(Clone, Debug)]
 struct Answer {
     emitter: Emitter,
+    /// The id of the message, as it was given.
+    id: Option<String>,
     block: Option<Block>,
     held: Option<HeldCall>,
     usage: Usage,
@@ -139,11 +141,25 @@ impl Answer {
     fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
+            id: None,
             block: None,
             held: None,
             usage: Usage::default(),
             stop: (StopReason::Other, None),
         }
+    }
+
+    /// What a gateway calls an error is one, whatever is in it.
+    fn named_event(
+        &mut self,
+        name: &str,
+        data: &str,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        if name == "error" && !self.emitter.ended() {
+            return Err(StreamError::Provider(error::from_stream(data)));
+        }
+        self.event(data, out)
     }
 
     fn event(&mut self, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
@@ -167,7 +183,16 @@ impl Answer {
             }
             Some("content_block_start") => self.block_start(event.content_block.unwrap_or_default(), out),
             Some("content_block_stop") => self.block_stop(out),
-            Some("message_start") => self.start(&event.message.unwrap_or_default(), out),
+            Some("message_start") => {
+                let message = event.message.unwrap_or_default();
+                if self.is_another(&message) {
+                    return Err(StreamError::malformed(
+                        "another message began before the first ended",
+                        data,
+                    ));
+                }
+                self.start(&message, out);
+            }
             Some("message_delta") => {
                 self.message_delta(&event.delta.unwrap_or_default(), event.usage, out);
             }
@@ -215,8 +240,16 @@ impl Answer {
         }
     }
 
+    /// Whether this begins another message than the one that is being read: a gateway asked twice, and two answers run into one.
+    fn is_another(&self, message: &MessageStart<'_>) -> bool {
+        let id = message.id.as_deref().unwrap_or_default();
+        let given = self.id.as_deref().unwrap_or_default();
+        !id.is_empty() && !given.is_empty() && id != given
+    }
+
     fn start(&mut self, message: &MessageStart<'_>, out: &mut Vec<EnvironmentEvent>) {
         let id = message.id.as_deref().unwrap_or_default();
+        self.id.get_or_insert_with(|| id.to_owned());
         self.emitter
             .start(id, message.model.as_deref().unwrap_or_default(), out);
         self.usage(message.usage, out);

@@ -30,7 +30,8 @@ pub(super) fn stop_reason(
     (meant, raw.map(str::to_owned))
 }
 
-/// Tokens, in kinds that do not overlap. Cached tokens are part of the prompt everywhere. Reasoning is part of
+/// Tokens, in kinds that do not overlap. Cached tokens are part of the prompt nearly everywhere; Azure's grok counts them beside it: where
+/// there are more of them than the prompt has, or the total proves it, they are added. Reasoning is part of
 /// the completion at OpenAI and beside it elsewhere: where the total, or the count itself, proves that, it is added.
 pub(super) fn usage(wire: &UsageWire) -> Usage {
     let prompt = count(wire.prompt_tokens);
@@ -44,8 +45,12 @@ pub(super) fn usage(wire: &UsageWire) -> Usage {
     .into_iter()
     .map(count)
     .find(|tokens| *tokens > 0)
-    .unwrap_or(0)
-    .min(prompt);
+    .unwrap_or(0);
+    let total = count(wire.total_tokens);
+    let with_cached = prompt.saturating_add(cache_read_tokens);
+    let cached_beside = cache_read_tokens > prompt
+        || (cache_read_tokens > 0 && total == with_cached.saturating_add(completion));
+    let prompt = if cached_beside { with_cached } else { prompt };
     let cache_write_tokens = count(
         prompt_details
             .cache_write_tokens

@@ -20,6 +20,8 @@ pub struct Options {
     pub effort_with_tools: EffortWithTools,
     /// Whether the model takes a temperature.
     pub temperature: bool,
+    /// Whether a model of Anthropic's is sent cache breakpoints: gateways hand them on.
+    pub cache_control: bool,
     /// Whether ids of tool calls must be nine letters or digits (Mistral).
     pub short_call_ids: bool,
 }
@@ -34,6 +36,7 @@ impl Default for Options {
             effort: None,
             effort_with_tools: EffortWithTools::AsWished,
             temperature: true,
+            cache_control: true,
             short_call_ids: false,
         }
     }

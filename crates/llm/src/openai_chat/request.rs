@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec};
 
 use super::API;
+use super::cache;
 use super::media::{Shown, shown};
 use super::options::{EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
 use crate::anthropic::effort;
@@ -17,7 +18,11 @@ use crate::request::BlobSource;
 /// System prompts become one system message. Results of tools become one `tool` message each; images in them follow in a
 /// `user` message, because `tool` messages hold text only. A failed result says so in its text.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
-    let mut body = object! {"model": &request.model.id, "messages": messages(request, options, blobs)};
+    let mut messages = messages(request, options, blobs);
+    if options.cache_control && is_claude(&request.model.id) {
+        cache::mark(&mut messages);
+    }
+    let mut body = object! {"model": &request.model.id, "messages": messages};
     if !request.tools.is_empty() {
         body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
     }

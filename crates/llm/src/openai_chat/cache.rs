@@ -1,0 +1,50 @@
+//! Cache breakpoints for Claude behind a gateway of this API. Without them every call pays for the whole conversation. OpenRouter
+//! (<https://openrouter.ai/docs/features/prompt-caching>) and LiteLLM (<https://docs.litellm.ai/docs/completion/prompt_caching>) take
+//! `cache_control` in the text parts of a message and hand it on. Anthropic allows four; three are used, as for its own API: the
+//! system prompt, and the last two messages on the user's side.
+
+use crate::json::{Json, object};
+
+/// Marks the messages of a request.
+pub(super) fn mark(messages: &mut [Json<'_>]) {
+    const MARKED: usize = 2;
+    if let Some(first) = messages.first_mut().filter(|first| role(first) == "system") {
+        mark_end(first);
+    }
+    let mut marked = 0;
+    let mut is_next = true;
+    for message in messages.iter_mut().rev() {
+        match role(message) {
+            "assistant" => is_next = true,
+            "user" | "tool" if is_next && marked < MARKED => {
+                is_next = false;
+                marked += 1;
+                mark_end(message);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn role<'j>(message: &'j Json<'_>) -> &'j str {
+    message.text("role").unwrap_or_default()
+}
+
+/// Marks the last part of a message. An empty text cannot be marked.
+fn mark_end(message: &mut Json<'_>) {
+    let Some(content) = message.field_mut("content") else {
+        return;
+    };
+    if let Json::Text(text) = content {
+        if text.is_empty() {
+            return;
+        }
+        let text = std::mem::take(text);
+        *content = Json::List(vec![object! {"type": "text", "text": text}]);
+    }
+    if let Json::List(parts) = content
+        && let Some(last) = parts.last_mut()
+    {
+        last.set("cache_control", object! {"type": "ephemeral"});
+    }
+}
