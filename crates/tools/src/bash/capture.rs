@@ -1,61 +1,72 @@
-//! The output of a call: kept whole up to a limit, then counted, with its end always at hand. The memory that it takes does
-//! not depend on how much comes.
+//! The output of a call: the raw output is kept up to a limit, then counted; what a person would see of it has its beginning and
+//! its end always at hand. The memory that it takes does not depend on how much comes.
 
+use super::screen::Screen;
 use crate::{BashOptions, text};
 
 /// Keeps output.
 pub(super) struct Capture {
     head_bytes: usize,
     tail_bytes: usize,
-    kept_bytes: usize,
-    kept: String,
-    /// The end of the output, once not all of it is kept.
+    raw: Kept,
+    screen: Screen,
+    seen: Kept,
+    /// Lines that the last output completed; kept for its memory.
+    lines: String,
+}
+
+/// The beginning of a text and, once that is not all, its end.
+#[derive(Clone)]
+struct Kept {
+    most: usize,
+    tail_bytes: usize,
+    text: String,
+    /// The end, once not all of it is kept.
     end: Option<String>,
     total: u64,
 }
 
 /// What a model sees of the output.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum View<'a> {
-    Whole(&'a str),
+pub(super) enum View {
+    Whole(String),
     Cut {
-        head: &'a str,
-        tail: &'a str,
+        head: String,
+        tail: String,
         /// Bytes between the two.
         left_out: u64,
-        /// The line that follows the head, from 1.
+        /// The line that follows the head, from 1; of the raw output too.
         next_line: u64,
     },
 }
 
-impl Capture {
-    pub(super) fn new(options: &BashOptions) -> Self {
+impl Kept {
+    fn new(most: usize, tail_bytes: usize) -> Self {
         Self {
-            head_bytes: options.head_bytes,
-            tail_bytes: options.tail_bytes,
-            kept_bytes: options.kept_bytes.max(options.head_bytes + options.tail_bytes),
-            kept: String::new(),
+            most,
+            tail_bytes,
+            text: String::new(),
             end: None,
             total: 0,
         }
     }
 
-    pub(super) fn push(&mut self, output: &str) {
-        self.total += output.len() as u64;
+    fn push(&mut self, more: &str) {
+        self.total += more.len() as u64;
         let room = if self.end.is_some() {
             0
         } else {
-            self.kept_bytes - self.kept.len()
+            self.most - self.text.len()
         };
-        let (now, rest) = output.split_at(text::floor_char(output, room));
+        let (now, rest) = more.split_at(text::floor_char(more, room));
         self.reserve(now.len());
-        self.kept.push_str(now);
+        self.text.push_str(now);
         if rest.is_empty() {
             return;
         }
         let end = self
             .end
-            .get_or_insert_with(|| tail_of(&self.kept, self.tail_bytes).to_owned());
+            .get_or_insert_with(|| tail_of(&self.text, self.tail_bytes).to_owned());
         if rest.len() >= self.tail_bytes {
             end.clear();
         }
@@ -68,42 +79,63 @@ impl Capture {
 
     /// Grows by doubling, but never beyond what will be kept.
     fn reserve(&mut self, more: usize) {
-        let needed = self.kept.len() + more;
-        if needed > self.kept.capacity() {
-            let capacity = (2 * needed).min(self.kept_bytes);
-            self.kept.reserve_exact(capacity - self.kept.len());
+        let needed = self.text.len() + more;
+        if needed > self.text.capacity() {
+            let capacity = (2 * needed).min(self.most);
+            self.text.reserve_exact(capacity - self.text.len());
         }
+    }
+}
+
+impl Capture {
+    pub(super) fn new(options: &BashOptions) -> Self {
+        let (head_bytes, tail_bytes) = (options.head_bytes, options.tail_bytes);
+        let seen_bytes = head_bytes + tail_bytes;
+        Self {
+            head_bytes,
+            tail_bytes,
+            raw: Kept::new(options.kept_bytes.max(seen_bytes), 0),
+            screen: Screen::default(),
+            seen: Kept::new(seen_bytes, tail_bytes),
+            lines: String::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, output: &str) {
+        self.raw.push(output);
+        self.lines.clear();
+        self.screen.push(output, &mut self.lines);
+        self.seen.push(&self.lines);
     }
 
     /// All bytes that came.
     pub(super) fn total(&self) -> u64 {
-        self.total
+        self.raw.total
     }
 
     /// Whether all that came is kept.
     pub(super) fn is_whole(&self) -> bool {
-        self.end.is_none()
+        self.raw.end.is_none()
     }
 
-    /// The output from its beginning, as far as it is kept.
+    /// The raw output from its beginning, as far as it is kept.
     pub(super) fn into_kept(self) -> String {
-        self.kept
+        self.raw.text
     }
 
-    pub(super) fn view(&self) -> View<'_> {
-        if self.end.is_none() && self.kept.len() <= self.head_bytes + self.tail_bytes {
-            return View::Whole(&self.kept);
-        }
-        let head = text::head(&self.kept, self.head_bytes);
-        let end = self.end.as_deref().unwrap_or(&self.kept[head.len()..]);
+    pub(super) fn view(&self) -> View {
+        let mut seen = self.seen.clone();
+        seen.push(&self.screen.open_line());
+        let Some(end) = seen.end.as_deref() else {
+            return View::Whole(seen.text);
+        };
+        let head = text::head(&seen.text, self.head_bytes);
         let tail = text::tail(end, self.tail_bytes);
-        let left_out = self.total - (head.len() + tail.len()) as u64;
-        let next_line = 1 + memchr::memchr_iter(b'\n', head.as_bytes()).count() as u64;
         View::Cut {
-            head,
-            tail,
-            left_out,
-            next_line,
+            left_out: seen.total - (head.len() + tail.len()) as u64,
+            next_line: 1 + memchr::memchr_iter(b'\n', head.as_bytes()).count() as u64,
+            head: head.to_owned(),
+            tail: tail.to_owned(),
         }
     }
 }
@@ -135,23 +167,37 @@ mod tests {
             let mut capture = Capture::new(&options(head, tail, kept));
             for piece in &pieces {
                 capture.push(piece);
-                prop_assert!(capture.kept.capacity() <= kept);
-                prop_assert!(capture.end.as_ref().is_none_or(|end| end.len() <= 3 * tail));
+                prop_assert!(capture.raw.text.capacity() <= kept);
+                prop_assert!(capture.seen.text.capacity() <= head + tail);
+                prop_assert!(capture.seen.end.as_ref().is_none_or(|end| end.len() <= 3 * tail));
             }
             let all = pieces.concat();
             prop_assert_eq!(capture.total(), all.len() as u64);
-            prop_assert!(all.starts_with(&capture.kept));
-            prop_assert_eq!(capture.is_whole(), capture.kept == all);
+            prop_assert!(all.starts_with(&capture.raw.text));
+            prop_assert_eq!(capture.is_whole(), capture.raw.text == all);
             match capture.view() {
                 View::Whole(text) => prop_assert_eq!(text, all),
                 View::Cut { head: seen, tail: end, left_out, next_line } => {
                     prop_assert!(all.len() > head + tail);
                     prop_assert!(seen.len() <= head && end.len() <= tail);
-                    prop_assert!(all.starts_with(seen) && all.ends_with(end));
+                    prop_assert!(all.starts_with(&seen) && all.ends_with(&end));
                     prop_assert_eq!(left_out as usize, all.len() - seen.len() - end.len());
                     prop_assert_eq!(next_line as usize, 1 + seen.matches('\n').count());
                 }
             }
         }
+    }
+
+    #[test]
+    fn steps_of_a_progress_bar_do_not_fill_what_is_seen() {
+        let mut capture = Capture::new(&options(20, 20, 100));
+        capture.push("begins\n");
+        for step in 0..1_000 {
+            capture.push(&format!("\r\u{1b}[32m{step} of 1000\u{1b}[0m"));
+        }
+        assert_eq!(capture.view(), View::Whole("begins\n999 of 1000".into()));
+        capture.push("\ndone\n");
+        assert_eq!(capture.view(), View::Whole("begins\n999 of 1000\ndone\n".into()));
+        assert!(!capture.is_whole() && capture.into_kept().contains("\u{1b}[32m0 of 1000"));
     }
 }

@@ -16,6 +16,7 @@ mod processes;
 mod pump;
 mod report;
 mod running;
+mod screen;
 
 use std::time::{Duration, Instant};
 

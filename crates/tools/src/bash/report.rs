@@ -130,7 +130,7 @@ pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (Stri
             tail,
             left_out,
             next_line,
-        } => (head.to_owned(), tail.to_owned(), left_out, next_line),
+        } => (head, tail, left_out, next_line),
     };
     let part = if capture.is_whole() {
         "all of it"
