@@ -138,6 +138,9 @@ impl<'a> Checker<'a> {
             return;
         }
         let near = did_you_mean(&key.name, table.keys.iter().map(|key| key.name));
+        if table.open && near.is_none() {
+            return;
+        }
         let elsewhere = || {
             let kinds = TOOLS.iter().chain(AGENTS);
             let mut kinds =

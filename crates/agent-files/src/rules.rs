@@ -289,20 +289,20 @@ pub(crate) fn pattern(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
     }
 }
 
-/// Subject, what a person says, and the answer's lines if there is one.
+/// Subject, then what a person says and the answer's lines where they are given.
 pub(crate) fn example(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
     let Yaml::List(parts) = &node.value else {
         checker.expected(
             "examples",
             node,
-            "a list of two or three texts: subject, what is said, answer",
+            "a list of one to three texts: subject, what is said, answer",
         );
         return None;
     };
-    if !(2..=3).contains(&parts.len()) {
+    if !(1..=3).contains(&parts.len()) {
         checker.wrong(
             node.at,
-            format!("`examples`: expected two or three texts, found {}", parts.len()),
+            format!("`examples`: expected one to three texts, found {}", parts.len()),
             None,
         );
         return None;

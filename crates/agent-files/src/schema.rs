@@ -118,7 +118,8 @@ impl Writer {
             .filter(|key| key.required)
             .map(|key| key.name)
             .collect();
-        let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+        let mut schema =
+            json!({"type": "object", "properties": properties, "additionalProperties": table.open});
         let Some(map) = schema.as_object_mut() else {
             return schema;
         };
@@ -217,7 +218,7 @@ fn scalar(shape: Shape) -> Value {
             let line = json!({"type": "string", "pattern": "^[^\\r\\n]*\\S[^\\r\\n]*$"});
             json!({"anyOf": [line, {"type": "array", "items": line, "minItems": 2, "maxItems": 2}]})
         }
-        Shape::Example => json!({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 3}),
+        Shape::Example => json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3}),
         Shape::Any => json!({}),
         _ => json!({"type": "string"}),
     }

@@ -19,6 +19,9 @@ pub(crate) struct Table {
     pub(crate) one_of: &'static [&'static str],
     /// Where a place takes one of several tables: it is this one if this key is there.
     pub(crate) marker: Option<&'static str>,
+    /// Whether keys that are not known are passed over: others may write such. One that looks like a known key misspelt is
+    /// refused all the same.
+    pub(crate) open: bool,
 }
 
 /// To what a reference leads.
@@ -152,12 +155,18 @@ pub(crate) const fn table(name: &'static str, keys: &'static [KeySpec]) -> Table
         keys,
         one_of: &[],
         marker: None,
+        open: false,
     }
 }
 
 impl Table {
     pub(crate) const fn one_of(mut self, keys: &'static [&'static str]) -> Self {
         self.one_of = keys;
+        self
+    }
+
+    pub(crate) const fn open(mut self) -> Self {
+        self.open = true;
         self
     }
 

@@ -285,10 +285,11 @@ static ROUTE: Table = table(
 static VARIABLE: Table = table(
     "variable",
     &[
-        must("label", Shape::Words, "what it is, in words; without brackets"),
+        may("label", Shape::Words, "what it is, in words; without brackets [its name]"),
         may("type", Shape::Choice(&["string", "int", "float", "bool"]), "how its value is read [string]"),
     ],
-);
+)
+.open();
 
 static RULE_TEST: Table = table(
     "rule_test",

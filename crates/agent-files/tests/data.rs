@@ -152,6 +152,34 @@ fn rules_load() {
 }
 
 #[test]
+fn rules_of_upstream_load_as_they_are() {
+    let text = r#"
+name: sing
+vars:
+  title: {type: string, description: a song, required: true}
+  artist: {}
+patterns: ["sing [title]"]
+examples:
+  - [a request of any kind]
+  - [short, sing, sing]
+"#;
+    let rule = parse_rule(Path::new("sing.yaml"), text).unwrap();
+    assert_eq!(rule.vars["title"].label, "");
+    let said: Vec<Option<&str>> = rule
+        .examples
+        .iter()
+        .map(|example| example.user.as_deref())
+        .collect();
+    assert_eq!(said, [None, Some("sing")]);
+    // What was read is written as it was.
+    let written = serde_json::to_value(&rule).unwrap();
+    assert_eq!(
+        written["examples"][0],
+        serde_json::json!(["a request of any kind"])
+    );
+}
+
+#[test]
 fn what_is_wrong_is_refused_for_its_reason() {
     for (path, text) in files("genx-agentcfg/error") {
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();

@@ -272,8 +272,16 @@ fn rules_are_refused_for_their_reason() {
             "r.yaml:2:28: `type`: expected one of string, int, float, bool, found \"strng\"; did you mean `string`?",
         ),
         (
-            "name: r\nexamples: [[a]]\n",
-            "r.yaml:2:12: `examples`: expected two or three texts, found 1",
+            "name: r\nexamples: [[a, b, c, d]]\n",
+            "r.yaml:2:12: `examples`: expected one to three texts, found 4",
+        ),
+        (
+            "name: r\nexamples: [[]]\n",
+            "r.yaml:2:12: `examples`: expected one to three texts, found 0",
+        ),
+        (
+            "name: r\nvars: {a: {lable: x}}\n",
+            "r.yaml:2:12: unknown key `lable`; did you mean `label`?",
         ),
     ];
     for (text, wanted) in cases {

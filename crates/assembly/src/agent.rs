@@ -230,7 +230,10 @@ fn intent_rule(rule: &Rule) -> IntentRule {
             .iter()
             .map(|(name, var)| IntentVar {
                 name: name.clone(),
-                label: var.label.clone(),
+                label: match var.label.as_str() {
+                    "" => name.clone(),
+                    label => label.to_owned(),
+                },
                 kind: match var.kind {
                     VariableType::String => VarKind::String,
                     VariableType::Int => VarKind::Int,
@@ -252,7 +255,7 @@ fn intent_rule(rule: &Rule) -> IntentRule {
             .iter()
             .map(|example| IntentExample {
                 subject: example.subject.clone(),
-                input: Some(example.user.clone()),
+                input: example.user.clone(),
                 output: example.output.clone(),
             })
             .collect(),

@@ -31,7 +31,8 @@ pub struct Rule {
 /// A variable of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variable {
-    /// What it is, in words.
+    /// What it is, in words; its name where this is empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// How its value is read.
     #[serde(rename = "type", default)]
@@ -90,15 +91,15 @@ impl<'de> Deserialize<'de> for Pattern {
 pub struct Example {
     /// What it shows.
     pub subject: String,
-    /// What a person says.
-    pub user: String,
+    /// What a person says; `None` where the subject says all.
+    pub user: Option<String>,
     /// The answer's lines.
     pub output: Option<String>,
 }
 
 impl Serialize for Example {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let parts = [Some(&self.subject), Some(&self.user), self.output.as_ref()];
+        let parts = [Some(&self.subject), self.user.as_ref(), self.output.as_ref()];
         serializer.collect_seq(parts.into_iter().flatten())
     }
 }
@@ -107,14 +108,12 @@ impl<'de> Deserialize<'de> for Example {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut parts = Vec::<String>::deserialize(deserializer)?.into_iter();
         let mut next = || parts.next();
-        match (next(), next(), next()) {
-            (Some(subject), Some(user), output) => Ok(Self {
-                subject,
-                user,
-                output,
-            }),
-            _ => Err(D::Error::custom("an example has two or three texts")),
-        }
+        let subject = next().ok_or_else(|| D::Error::custom("an example has one to three texts"))?;
+        Ok(Self {
+            subject,
+            user: next(),
+            output: next(),
+        })
     }
 }
 
