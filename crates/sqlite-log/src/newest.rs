@@ -4,12 +4,11 @@
 //!
 //! A beginning that many old messages have and few of the latest is left to the index all the same: that is slow, and right.
 
-use agentx_runtime::SearchHit;
 use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
 use crate::error::Fault;
 use crate::keys::int;
-use crate::search::{MATCHING, Place, Wanted, in_a_row, part, terms};
+use crate::search::{Found, MATCHING, Place, Wanted, in_a_row, part, terms};
 
 /// Of fewer messages the index gathers all quickly.
 const MANY: i64 = 20_000;
@@ -35,7 +34,7 @@ pub(crate) fn search(
     pieces: &[String],
     more: &str,
     limit: usize,
-) -> Result<Option<Vec<SearchHit>>, Fault> {
+) -> Result<Option<Vec<Found>>, Fault> {
     if !pieces.iter().any(|piece| part(piece, more).ends_with('*')) {
         return Ok(None);
     }
@@ -75,7 +74,7 @@ fn walk(
     mut apart: Apart,
     rows: &mut Rows<'_>,
     limit: usize,
-) -> Result<Option<Vec<SearchHit>>, Fault> {
+) -> Result<Option<Vec<Found>>, Fault> {
     loop {
         let found = apart.matching(wanted.expression, limit)?;
         let is_full = apart.messages.len() >= MESSAGES || apart.bytes >= BYTES;
@@ -223,7 +222,7 @@ mod tests {
             words,
         };
         let hits = search(wanted, &pieces, "*", limit).unwrap();
-        hits.map(|hits| hits.iter().map(|hit| hit.seq).collect())
+        hits.map(|hits| hits.iter().map(|found| found.hit.seq).collect())
     }
 
     #[test]

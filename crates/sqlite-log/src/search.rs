@@ -6,6 +6,8 @@
 //! a single character the beginning of a term. The text itself is not stored again: what surrounds a hit is read from
 //! the facts.
 
+use std::collections::BTreeSet;
+
 use agentx_runtime::SearchHit;
 use agentx_types::{AgentStateId, OwnerId, Role, SessionId};
 use rusqlite::{Connection, Row, params};
@@ -19,6 +21,8 @@ use crate::said::text_of;
 /// More messages than these that have the words are not weighed against each other: to weigh one takes a look at its length, and
 /// what was said lately is what people look for.
 const WEIGHED: usize = 1_000;
+/// Where copies leave too few hits, so many times as many are looked for.
+const MORE_FOR_COPIES: usize = 4;
 /// How many characters are shown on each side of a hit.
 const AROUND: usize = 60;
 
@@ -53,14 +57,39 @@ pub(crate) fn catch_up(connection: &Connection, session: &SessionId, row: i64) -
     Ok(())
 }
 
-/// Messages of the owner's sessions that have all the words, the best first; of very many the latest. Words that only begin so
-/// are looked at where the words themselves are in too few.
+/// Messages of the owner's sessions that have all the words, the best first; of very many the latest. A message that is in several
+/// copies of a session is found once. Words that only begin so are looked at where the words themselves are in too few.
 pub(crate) fn search(
     connection: &Connection,
     owner: &OwnerId,
     words: &str,
     limit: usize,
 ) -> Result<Vec<SearchHit>, Fault> {
+    let mut wanted = limit;
+    loop {
+        let found = with_copies(connection, owner, words, wanted)?;
+        let is_all = found.len() < wanted || wanted >= WEIGHED.max(limit);
+        let mut seen = BTreeSet::new();
+        let mut hits: Vec<SearchHit> = found
+            .into_iter()
+            .filter(|found| seen.insert((found.agent.clone(), found.hit.seq, found.hit.snippet.clone())))
+            .map(|found| found.hit)
+            .collect();
+        if is_all || hits.len() >= limit {
+            hits.truncate(limit);
+            return Ok(hits);
+        }
+        wanted = (wanted * MORE_FOR_COPIES).min(WEIGHED.max(limit));
+    }
+}
+
+/// The same, where a message counts once for each session that has it.
+fn with_copies(
+    connection: &Connection,
+    owner: &OwnerId,
+    words: &str,
+    limit: usize,
+) -> Result<Vec<Found>, Fault> {
     let pieces = pieces(words);
     let is_row = pieces.iter().any(|piece| in_a_row(piece).is_some());
     let whole = expression(&pieces, "").filter(|_| !is_row);
@@ -97,7 +126,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// The best messages; of very many the latest, and of too few any where something else is looked for.
-fn weighed(wanted: Wanted<'_>, limit: usize, is_last: bool) -> Result<Vec<SearchHit>, Fault> {
+fn weighed(wanted: Wanted<'_>, limit: usize, is_last: bool) -> Result<Vec<Found>, Fault> {
     let (count, hits) = latest(wanted, limit)?;
     let is_worth_it = count > 0 && (count >= limit || is_last);
     match is_worth_it && count <= WEIGHED.max(limit) {
@@ -112,7 +141,7 @@ pub(crate) const MATCHING: &str = "SELECT s.session_id, m.seq, m.role, m.agent_s
     WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY";
 
 /// How many messages there are, of more than are weighed one more, and the latest of them.
-fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<SearchHit>), Fault> {
+fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<Found>), Fault> {
     let sql = format!("{MATCHING} words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
     let most = int(WEIGHED.max(limit) as u64 + 1);
@@ -129,7 +158,7 @@ fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<SearchHit>), F
 }
 
 /// Messages that say most about the words for their length, first.
-fn best(wanted: Wanted<'_>, limit: usize) -> Result<Vec<SearchHit>, Fault> {
+fn best(wanted: Wanted<'_>, limit: usize) -> Result<Vec<Found>, Fault> {
     let sql = format!("{MATCHING} words.rank LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![
@@ -142,6 +171,13 @@ fn best(wanted: Wanted<'_>, limit: usize) -> Result<Vec<SearchHit>, Fault> {
         hits.extend(Place::of(row)?.found(wanted));
     }
     Ok(hits)
+}
+
+/// A hit, and who said it. Ids of agents are random, so two sessions that have the same agent at the same event are copies.
+#[derive(Debug)]
+pub(crate) struct Found {
+    agent: AgentStateId,
+    pub(crate) hit: SearchHit,
 }
 
 /// A message that may have the words.
@@ -171,17 +207,21 @@ impl Place {
             .unwrap_or_else(|| self.preview.clone())
     }
 
-    fn found(&self, wanted: Wanted<'_>) -> Option<SearchHit> {
+    fn found(&self, wanted: Wanted<'_>) -> Option<Found> {
         self.hit(&self.text(wanted.connection), wanted.words)
     }
 
     /// With the words in its text, and what is around them.
-    pub(crate) fn hit(&self, text: &str, words: &str) -> Option<SearchHit> {
-        Some(SearchHit {
+    pub(crate) fn hit(&self, text: &str, words: &str) -> Option<Found> {
+        let hit = SearchHit {
             session_id: self.session_id.clone(),
             seq: self.seq,
             role: self.role?,
             snippet: snippet(text, words),
+        };
+        Some(Found {
+            agent: self.agent.clone(),
+            hit,
         })
     }
 }

@@ -289,6 +289,50 @@ fn words_are_found_in_any_script() {
 }
 
 #[test]
+fn a_message_that_is_in_copies_of_a_session_is_found_once() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        // Five copies of a session, and another session in which somebody else says the same.
+        for (id, agent) in [
+            ("ses_1", "agt_1"),
+            ("ses_2", "agt_1"),
+            ("ses_3", "agt_1"),
+            ("ses_4", "agt_1"),
+            ("ses_5", "agt_1"),
+            ("ses_6", "agt_2"),
+        ] {
+            log.create(new_log(id)).await.unwrap();
+            let writer = log.attach(&SessionId::new(id)).await.unwrap();
+            let projections = [(1, "find the needle"), (2, "the needle again")].map(|(seq, text)| {
+                let mut projection = message(seq, &format!("msg_{seq}"), Role::User, text);
+                if let Projection::Message { agent_state_id, .. } = &mut projection {
+                    *agent_state_id = AgentStateId::new(agent);
+                }
+                projection
+            });
+            let facts = ["find the needle", "the needle again"].map(user).to_vec();
+            let facts: Vec<_> = (1..)
+                .zip(facts)
+                .map(|(seq, event)| fact_of(&SessionId::new(id), seq, event))
+                .collect();
+            log.append(&writer, projecting(facts, projections.to_vec()))
+                .await
+                .unwrap();
+        }
+        // However few are wanted, copies take nobody's place.
+        for limit in [4, 10] {
+            let hits = log.search(&owner(), "needle", limit).await.unwrap();
+            let mut places: Vec<(bool, u64)> = hits
+                .iter()
+                .map(|hit| (hit.session_id.as_str() == "ses_6", hit.seq))
+                .collect();
+            places.sort_unstable();
+            assert_eq!(places, [(false, 1), (false, 2), (true, 1), (true, 2)], "{limit}");
+        }
+    });
+}
+
+#[test]
 fn what_surrounds_a_hit_is_read_from_the_facts() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
