@@ -112,9 +112,9 @@ impl CatalogError {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
     providers: Vec<ProviderEntry>,
-    /// Those that the configuration speaks of come first: of two that are called the same, they are meant.
+    /// Configured ones come first: if two models share a name, the configured one wins.
     models: Vec<ModelEntry>,
-    /// How many of them those are.
+    /// How many of them are configured.
     own: usize,
 }
 
@@ -184,12 +184,12 @@ impl Catalog {
         Ok(self)
     }
 
-    /// All models: first those that the configuration speaks of, then the others in the order of the catalog.
+    /// All models: configured ones first, then the others in the order of the catalog.
     pub fn models(&self) -> &[ModelEntry] {
         &self.models
     }
 
-    /// The model of the configuration that is called this.
+    /// The configured model of this name.
     pub fn own(&self, name: &str) -> Option<ModelSpec> {
         self.models[..self.own]
             .iter()
@@ -247,8 +247,8 @@ impl Catalog {
         Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
     }
 
-    /// How this model wants to be asked. At a server of which nothing is said (Azure, a gateway) a model that OpenAI or Anthropic
-    /// makes wants what it wants at home.
+    /// How to ask this model. A provider without options of its own (Azure, a gateway) gets those that OpenAI or Anthropic has for the
+    /// same model.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
         let at = |provider: &str, id: &str| {
             let mut there = self.models.iter().filter(|entry| entry.spec.provider == provider);

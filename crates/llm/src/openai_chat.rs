@@ -8,6 +8,7 @@ mod reasoning;
 mod request;
 mod stream;
 mod tools;
+mod turns;
 mod wire;
 
 pub use options::{Effort, EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};

@@ -455,6 +455,63 @@ fn calls_without_words_stand_beside_an_empty_text_and_for_claude_beside_none() {
 }
 
 #[test]
+fn mistral_gets_a_turn_of_the_assistant_between_a_tool_and_a_person() {
+    let messages = vec![
+        user("hi"),
+        message(Role::Assistant, vec![call("call_1")]),
+        result("call_1", vec![ContentPart::text("seen"), png()], false),
+        user("stop that"),
+        message(Role::Assistant, vec![ContentPart::text("I")]),
+    ];
+    let roles = |model: &str| -> Vec<String> {
+        let body = built(&request(model, messages.clone()));
+        let list = body["messages"].as_array().expect("a list").clone();
+        list.iter()
+            .map(|message| message["role"].as_str().expect("a role").to_owned())
+            .collect()
+    };
+    let usual = ["system", "user", "assistant", "tool", "user", "user", "assistant"];
+    assert_eq!(roles(GPT), usual);
+    let strict = [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "user",
+        "assistant",
+        "user",
+    ];
+    assert_eq!(roles("mistral-large-latest"), strict);
+}
+
+#[test]
+fn names_and_ids_of_calls_are_as_openai_takes_them() {
+    let long = "toolu_".to_owned() + &"x".repeat(60);
+    let odd = ContentPart::ToolCall(ToolCallPart {
+        tool_call_id: long.as_str().into(),
+        name: "functions.read".into(),
+        input: json!({}),
+        provider: None,
+    });
+    let messages = vec![
+        user("hi"),
+        message(Role::Assistant, vec![odd, call("call_2")]),
+        result(&long, vec![], true),
+        result("call_2", vec![], false),
+    ];
+    let body = built(&request(GPT, messages));
+    let made = &body["messages"][2]["tool_calls"];
+    let id = made[0]["id"].as_str().expect("an id");
+    assert!(id.len() <= 40 && id.starts_with("call_"), "{id}");
+    assert_eq!(made[0]["function"]["name"], "functions_read");
+    assert_eq!(made[1]["id"], "call_2");
+    assert_eq!(body["messages"][3]["tool_call_id"], id);
+    assert_eq!(body["messages"][4]["tool_call_id"], "call_2");
+}
+
+#[test]
 fn claude_behind_a_gateway_is_told_what_to_cache() {
     let messages = vec![
         user("hi"),

@@ -1,5 +1,5 @@
-//! What a server teaches that refuses a conversation as too long: how much really fits. Many servers are started with a smaller
-//! window than their model has (llama.cpp's `-c`, Ollama's `num_ctx`, vLLM's `--max-model-len`), and of many models nobody knows it.
+//! Learns a model's real window from a server that refuses a conversation as too long. Many servers are started with a smaller window
+//! than their model has (llama.cpp's `-c`, Ollama's `num_ctx`, vLLM's `--max-model-len`), and the catalog does not know every model.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::summary::cut;
 const LEAST_WINDOW: u64 = 1_024;
 
 impl Conversation {
-    /// Learns from a refusal of the last request how much fits: what the server says, else what has just not fit. Returns the
-    /// window to assume from now on, where it is notably smaller than the one that was assumed. From then on no single result of
-    /// a tool fills more than a quarter of it: what was done last stays whatever it weighs, and has to fit.
+    /// Learns from a refusal of the last request how much fits: what the server says, else less than the size that was refused. Returns
+    /// the window to assume from now on, if it is notably smaller than the assumed one. From then on a single tool result takes up at
+    /// most a quarter of it, because the latest exchanges are always sent and have to fit.
     pub(crate) fn learn_window(&mut self, overflow: &Overflow, config: &AgentConfig) -> Option<u64> {
         let size = self.corrected(self.asked_tokens);
         self.counted = None;
@@ -42,7 +42,7 @@ impl Conversation {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
     }
 
-    /// Another model answers: what was learned of the one before says nothing about it.
+    /// Another model answers: nothing is known about its window yet.
     pub(crate) fn forget_window(&mut self) {
         self.longest_result = None;
     }
@@ -56,7 +56,7 @@ impl Conversation {
         self.window_tokens.clear();
     }
 
-    /// The message with results of tools that are as short as they have to be.
+    /// The message with its tool results shortened to what fits.
     pub(super) fn shortened(&self, message: Arc<Message>) -> Arc<Message> {
         let Some(longest) = self.longest_result.filter(|_| message.role == Role::Tool) else {
             return message;

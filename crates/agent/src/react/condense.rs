@@ -260,9 +260,8 @@ impl ReactAgent {
         true
     }
 
-    /// The server says that the conversation does not fit into the model. Where less fits than was assumed, that is assumed from now
-    /// on, until somebody says otherwise: many servers are started with a smaller window than their model has, and of many models
-    /// nobody knows it. What does not fit then is condensed once more, whatever was done before.
+    /// The server says that the conversation does not fit into the model. If its window is smaller than assumed, the configuration gets
+    /// the smaller one until somebody chooses a model again, and condensing is tried again even if it was tried before.
     pub(super) fn on_attempt_failed(&mut self, fact: &Envelope<EnvironmentEvent>, failed: &AttemptFailed) {
         let Some(overflow) = &failed.overflow else { return };
         if !self.course.answers_model_call(fact.cause.as_ref()) {
@@ -278,7 +277,7 @@ impl ReactAgent {
         }
     }
 
-    /// The model said that its window is full: the run goes on with less, where that may help. `false` where it has to end with `cause`.
+    /// The model said that its window is full: goes on with less, if that may help. Returns `false` if the run has to end with `cause`.
     pub(super) fn goes_on_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
         let learned = self.condenser.learned.take();
         if learned.is_none() {
@@ -287,7 +286,7 @@ impl ReactAgent {
         self.condenses_after_overflow(cause, step) || (learned == Some(true) && self.sends_less(step))
     }
 
-    /// A smaller window was learned, and a summary is of no use: the oldest exchanges and the middle of long results are left out.
+    /// A smaller window was learned and a summary would not help: sends fewer exchanges and shorter tool results.
     fn sends_less(&mut self, step: &mut Step<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {

@@ -20,6 +20,8 @@ pub struct Options {
     pub effort_with_tools: EffortWithTools,
     /// Whether the model takes a temperature.
     pub temperature: bool,
+    /// Whether the assistant has to speak between a tool's message and a person's, and must not speak last (Mistral).
+    pub strict_turns: bool,
     /// Whether a model of Anthropic's is sent cache breakpoints: gateways hand them on.
     pub cache_control: bool,
     /// Whether ids of tool calls must be nine letters or digits (Mistral).
@@ -36,6 +38,7 @@ impl Default for Options {
             effort: None,
             effort_with_tools: EffortWithTools::AsWished,
             temperature: true,
+            strict_turns: false,
             cache_control: true,
             short_call_ids: false,
         }

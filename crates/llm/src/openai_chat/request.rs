@@ -5,13 +5,18 @@ use std::borrow::Cow;
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec};
 
 use super::API;
-use super::cache;
 use super::media::{Shown, shown};
 use super::options::{EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
+use super::{cache, turns};
 use crate::anthropic::effort;
 use crate::emit::fnv1a;
 use crate::json::{Json, object};
-use crate::request::BlobSource;
+use crate::request::{BlobSource, tool_name};
+
+/// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
+const LONGEST_NAME: usize = 64;
+/// The longest id of a call that OpenAI takes (<https://github.com/anomalyco/opencode/issues/12653>).
+const LONGEST_ID: usize = 40;
 
 /// The body of the request, with `stream: true`.
 ///
@@ -19,6 +24,9 @@ use crate::request::BlobSource;
 /// `user` message, because `tool` messages hold text only. A failed result says so in its text.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut messages = messages(request, options, blobs);
+    if options.strict_turns {
+        turns::separate(&mut messages);
+    }
     if options.cache_control && is_claude(&request.model.id) {
         cache::mark(&mut messages);
     }
@@ -242,7 +250,8 @@ fn tool_call<'a>(call: &'a ToolCallPart, options: &Options) -> Json<'a> {
         "{}".into()
     };
     let id = call_id(call.tool_call_id.as_str(), options);
-    let function = object! {"name": &call.name, "arguments": arguments};
+    let name = tool_name(&call.name, LONGEST_NAME);
+    let function = object! {"name": name, "arguments": arguments};
     object! {"id": id, "type": "function", "function": function}
 }
 
@@ -275,12 +284,15 @@ fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<Json<'
     (!details.is_empty()).then_some(details)
 }
 
-/// The id as it is, unless the server wants nine letters or digits: then a hash of it, the same for call and result.
+/// The id as it is. If it is too long, or the server wants nine letters or digits, a hash of it: the same for call and result.
 fn call_id<'a>(id: &'a str, options: &Options) -> Cow<'a, str> {
     const LENGTH: usize = 9;
     let fits = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if !options.short_call_ids || fits {
+    if fits || (!options.short_call_ids && id.len() <= LONGEST_ID) {
         return id.into();
+    }
+    if !options.short_call_ids {
+        return format!("call_{:016x}", fnv1a(id.as_bytes())).into();
     }
     let mut hash = fnv1a(id.as_bytes());
     (0..LENGTH)
