@@ -623,6 +623,8 @@ export interface Usage {
   cache_write_tokens?: number;
   /** How much of the output was reasoning. */
   reasoning_tokens?: number;
+  /** How many of these tokens are an estimate: of an answer that was cut off before its provider counted them. */
+  estimated_tokens?: number;
 }
 
 /** A model has ended its answer. */
@@ -858,6 +860,22 @@ export interface Prices {
   cache_read?: number;
   /** Per token written into the cache. */
   cache_write?: number;
+  /** What the tokens of a call cost that reads more than so many. */
+  long?: LongPrices | null;
+}
+
+/** The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token of such a call. */
+export interface LongPrices {
+  /** A call is long that reads more tokens than this, those of the cache included. */
+  over_tokens: number;
+  /** Per token read at the full price. */
+  input: number;
+  /** Per token written. */
+  output: number;
+  /** Per token read from the cache. */
+  cache_read: number;
+  /** Per token written into the cache. */
+  cache_write: number;
 }
 
 /** What a model may be given beside text. */

@@ -22,6 +22,7 @@ pub fn config() -> AgentConfig {
                 output: 5_000,
                 cache_read: 100,
                 cache_write: 1_250,
+                long: None,
             },
         },
         params: ModelParams::default(),

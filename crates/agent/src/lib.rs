@@ -55,7 +55,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 pub use above::{Above, Census};
-pub use conversation::estimate_text;
+pub use conversation::{estimate_request, estimate_text};
 use course::InputQueue;
 pub use course::{Bill, Input, Pending, Record, Run, StopCause};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};

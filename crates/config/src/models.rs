@@ -177,6 +177,8 @@ fn prices(path: &KeyPath, get: &Getter<'_>, present: Prices) -> Option<PricesCon
             output: output.unwrap_or_else(|| kept(present.output)),
             cache_read: cache(cache_read, present.cache_read),
             cache_write: cache(cache_write, present.cache_write),
+            // A price that a person names holds for calls of every length.
+            long: None,
         }
     })
 }

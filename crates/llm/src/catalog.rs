@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::anthropic;
 use crate::request::WireOptions;
-pub use config::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig};
+pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use nearest::nearest;
 
 /// Who serves models.

@@ -332,3 +332,41 @@ fn openai_at_another_address_is_some_compatible_server() {
         "http://localhost:1/v1/messages"
     );
 }
+
+/// What a call costs in dollars that reads so many thousand tokens, from the cache too, and writes a thousand.
+fn dollars(model: &str, thousands_read: u64, thousands_cached: u64) -> f64 {
+    let spec = Catalog::builtin().resolve(model).expect(model);
+    let usage = Usage {
+        input_tokens: thousands_read * 1_000,
+        cache_read_tokens: thousands_cached * 1_000,
+        output_tokens: 1_000,
+        ..Usage::default()
+    };
+    spec.prices.cost(&usage).as_usd()
+}
+
+#[test]
+fn calls_cost_what_the_price_lists_say() {
+    // https://platform.claude.com/docs/en/about-claude/pricing and /models/haiku-5-5/overview, read 2026-11-22: cache reads cost
+    // 5 % on Opus 5.5 and Sonnet 5.5 and 2.5 % on Fable 5.1; Haiku 5.5 has other prices for prompts over 100,000 tokens, the
+    // cache's included, for each token of the call.
+    for (model, read, cached, expected) in [
+        ("claude-opus-5-5", 0, 1_000, 0.20 + 0.02),
+        ("claude-sonnet-5-5", 0, 1_000, 0.10 + 0.01),
+        ("claude-fable-5-1", 0, 1_000, 0.25 + 0.05),
+        ("claude-haiku-5-5", 100, 0, 0.01 + 0.0005),
+        ("claude-haiku-5-5", 101, 0, 0.0505 + 0.0025),
+        ("claude-haiku-5-5", 1, 100, 0.0005 + 0.005 + 0.0025),
+        // https://developers.openai.com/api/docs/pricing: over 272,000 tokens twice the price of what is read, one and a half
+        // times that of what is written.
+        ("gpt-5.4", 272, 0, 0.68 + 0.015),
+        ("gpt-5.4", 273, 0, 1.365 + 0.0225),
+        ("gpt-5.6-terra", 0, 1_000, 0.4 + 0.018),
+    ] {
+        let cost = dollars(model, read, cached);
+        assert!(
+            (cost - expected).abs() < 1e-9,
+            "{model} {read}k {cached}k: {cost}, not {expected}"
+        );
+    }
+}

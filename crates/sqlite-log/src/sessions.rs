@@ -175,6 +175,7 @@ fn info_of(row: &Row<'_>) -> rusqlite::Result<(SessionInfo, u64)> {
             cache_read_tokens: unsigned(row, 12)?,
             cache_write_tokens: unsigned(row, 13)?,
             reasoning_tokens: unsigned(row, 14)?,
+            ..Usage::default()
         },
         cost: NanoUsd(unsigned(row, 15)?),
         parent: parent.map(|parent| (SessionId::new(parent), at_seq)),

@@ -82,6 +82,7 @@ impl Sum {
             cache_read_tokens: unsigned(row, 6)?,
             cache_write_tokens: unsigned(row, 7)?,
             reasoning_tokens: unsigned(row, 8)?,
+            ..Usage::default()
         };
         self.row.cost += NanoUsd(unsigned(row, 9)?);
         self.last_at = self.last_at.max(row.get(10)?);

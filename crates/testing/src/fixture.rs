@@ -33,6 +33,7 @@ pub fn model(api: Api) -> ModelSpec {
             output: 2,
             cache_read: 0,
             cache_write: 0,
+            long: None,
         },
     }
 }

@@ -69,6 +69,6 @@ pub use schema::{Payloads, protocol_schema};
 pub use shared_set::SharedSet;
 pub use time::Timestamp;
 pub use ui_event::*;
-pub use usage::{NanoUsd, Prices, Usage};
+pub use usage::{LongPrices, NanoUsd, Prices, Usage};
 pub use vocabulary::{UnknownEvent, Vocabulary};
 pub use window::*;

@@ -22,6 +22,9 @@ pub struct Usage {
     /// How much of the output was reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
+    /// How many of these tokens are an estimate: of an answer that was cut off before its provider counted them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub estimated_tokens: u64,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -29,12 +32,21 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Usage {
-    /// All tokens that filled the context window in this call.
-    pub fn context_tokens(&self) -> u64 {
+    /// All tokens that the model read in this call.
+    pub fn read_tokens(&self) -> u64 {
         self.input_tokens
             .saturating_add(self.cache_read_tokens)
             .saturating_add(self.cache_write_tokens)
-            .saturating_add(self.output_tokens)
+    }
+
+    /// Whether any of these tokens are an estimate.
+    pub fn is_estimated(&self) -> bool {
+        self.estimated_tokens > 0
+    }
+
+    /// All tokens that filled the context window in this call.
+    pub fn context_tokens(&self) -> u64 {
+        self.read_tokens().saturating_add(self.output_tokens)
     }
 }
 
@@ -45,6 +57,7 @@ impl AddAssign for Usage {
         self.cache_read_tokens = self.cache_read_tokens.saturating_add(other.cache_read_tokens);
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+        self.estimated_tokens = self.estimated_tokens.saturating_add(other.estimated_tokens);
     }
 }
 
@@ -85,23 +98,48 @@ pub struct Prices {
     pub cache_read: u64,
     /// Per token written into the cache.
     pub cache_write: u64,
+    /// What the tokens of a call cost that reads more than so many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long: Option<LongPrices>,
+}
+
+/// The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token of such a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LongPrices {
+    /// A call is long that reads more tokens than this, those of the cache included.
+    pub over_tokens: u64,
+    /// Per token read at the full price.
+    pub input: u64,
+    /// Per token written.
+    pub output: u64,
+    /// Per token read from the cache.
+    pub cache_read: u64,
+    /// Per token written into the cache.
+    pub cache_write: u64,
 }
 
 impl Prices {
-    /// What a call with this usage costs.
+    /// What one call with this usage costs. (Several are added up one by one: which prices hold is a matter of each.)
     ///
     /// ```
     /// use agentx_types::{NanoUsd, Prices, Usage};
-    /// let prices = Prices { input: 3_000, output: 15_000, cache_read: 300, cache_write: 3_750 };
+    /// let prices = Prices { input: 3_000, output: 15_000, ..Prices::default() };
     /// let usage = Usage { input_tokens: 1_000, output_tokens: 100, ..Usage::default() };
     /// assert_eq!(prices.cost(&usage), NanoUsd(4_500_000)); // 0.0045 dollars
     /// ```
     pub fn cost(&self, usage: &Usage) -> NanoUsd {
+        let [input, output, cache_read, cache_write] = match self.long {
+            Some(long) if usage.read_tokens() > long.over_tokens => {
+                [long.input, long.output, long.cache_read, long.cache_write]
+            }
+            _ => [self.input, self.output, self.cache_read, self.cache_write],
+        };
         let parts = [
-            (usage.input_tokens, self.input),
-            (usage.output_tokens, self.output),
-            (usage.cache_read_tokens, self.cache_read),
-            (usage.cache_write_tokens, self.cache_write),
+            (usage.input_tokens, input),
+            (usage.output_tokens, output),
+            (usage.cache_read_tokens, cache_read),
+            (usage.cache_write_tokens, cache_write),
         ];
         NanoUsd(parts.iter().fold(0u64, |sum, (tokens, price)| {
             sum.saturating_add(tokens.saturating_mul(*price))

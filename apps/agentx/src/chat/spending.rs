@@ -22,7 +22,11 @@ impl Chat<'_> {
         };
         let session = session.clone();
         let state = self.wait_for(async { session.state().await }).await?;
-        let mut text = format!("{} · {}\n", units::usage(&state.usage), units::money(state.cost));
+        let mut text = format!(
+            "{} · {}\n",
+            units::usage(&state.usage),
+            units::cost(state.cost, &state.usage)
+        );
         for by in [UsageBy::Model, UsageBy::Cause] {
             // An older server does not tell how the sum came about; the sum is right all the same.
             let rows = self.spent(by, true).await.unwrap_or_default();

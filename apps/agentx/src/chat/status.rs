@@ -56,7 +56,7 @@ impl Stand {
                 units::count(self.window)
             ),
             "tokens" => units::usage(&self.usage),
-            "cost" => units::money(self.cost),
+            "cost" => units::cost(self.cost, &self.usage),
             "iterations" => units::counted(self.iterations, "round"),
             "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
             "session" => self.session.clone(),

@@ -58,6 +58,7 @@ impl RunResult {
             cache_read_tokens: less(after.usage.cache_read_tokens, before.usage.cache_read_tokens),
             cache_write_tokens: less(after.usage.cache_write_tokens, before.usage.cache_write_tokens),
             reasoning_tokens: less(after.usage.reasoning_tokens, before.usage.reasoning_tokens),
+            estimated_tokens: less(after.usage.estimated_tokens, before.usage.estimated_tokens),
         };
         self.cost = NanoUsd(less(after.cost.0, before.cost.0));
     }

@@ -372,7 +372,7 @@ impl Transcript {
         let Some(turn) = self.turn.take() else { return };
         let words = [
             units::usage(&turn.usage),
-            units::money(turn.cost),
+            units::cost(turn.cost, &turn.usage),
             units::duration(turn.duration_ms),
         ];
         let line = self.style.dim(&words.join(self.style.sign(" · ", ", ")));

@@ -44,6 +44,19 @@ pub(crate) fn money(cost: NanoUsd) -> String {
     }
 }
 
+/// What some calls cost: `~$0.02` if a part of it is estimated.
+pub(crate) fn cost(cost: NanoUsd, usage: &Usage) -> String {
+    format!("{}{}", about(usage), money(cost))
+}
+
+/// The sign before what is estimated.
+fn about(usage: &Usage) -> &'static str {
+    match usage.is_estimated() {
+        true => "~",
+        false => "",
+    }
+}
+
 /// `0.3s`, `12s`, `3m 05s`, `2h 05m`.
 pub(crate) fn duration(millis: u64) -> String {
     let seconds = millis / 1000;
@@ -66,14 +79,19 @@ pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Tokens in words: `12.3k in (9.0k cached), 400 out`.
+/// Tokens in words: `12.3k in (9.0k cached), 400 out`; `~12.3k in, …` if some are estimated.
 pub(crate) fn usage(usage: &Usage) -> String {
     let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
     let cached = match usage.cache_read_tokens {
         0 => String::new(),
         cached => format!(" ({} cached)", count(cached)),
     };
-    format!("{} in{cached}, {} out", count(read), count(usage.output_tokens))
+    format!(
+        "{}{} in{cached}, {} out",
+        about(usage),
+        count(read),
+        count(usage.output_tokens)
+    )
 }
 
 /// The clock of this machine.

@@ -1,6 +1,6 @@
 //! How much a conversation weighs: tokens are estimated, and what a provider counts corrects the estimate.
 
-use agentx_types::{AgentConfig, ContentPart, Message, ToolSpec};
+use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 
 /// A picture or document is counted as so many tokens.
 const MEDIA_TOKENS: u64 = 1_500;
@@ -16,6 +16,14 @@ pub fn estimate_text(text: &str) -> u64 {
         .filter(|byte| !byte.is_ascii() && (byte & 0xC0) != 0x80)
         .count();
     u64::try_from(ascii / 4 + others).unwrap_or(u64::MAX) + 1
+}
+
+/// Tokens of a whole request, estimated.
+pub fn estimate_request(request: &ModelRequest) -> u64 {
+    let system = request.system.iter().map(|text| estimate_text(text));
+    let tools = request.tools.iter().map(estimate_tool);
+    let messages = request.messages.iter().map(|message| estimate_message(message));
+    system.chain(tools).chain(messages).sum()
 }
 
 pub(crate) fn estimate_message(message: &Message) -> u64 {

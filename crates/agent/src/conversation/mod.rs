@@ -20,8 +20,8 @@ use crate::cache::Cache;
 use crate::recall;
 use condense::Condensed;
 pub(crate) use condense::Part;
-pub use estimate::estimate_text;
 use estimate::{estimate_message, estimate_tool, room};
+pub use estimate::{estimate_request, estimate_text};
 use stays::Landmarks;
 
 /// One message with the event that completed it.

@@ -123,7 +123,8 @@ impl ReactAgent {
     }
 
     fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
-        if self.course.pay(usage, &self.config.model, step) {
+        // What is estimated itself tells nothing about estimates.
+        if self.course.pay(usage, &self.config.model, step) && !usage.is_estimated() {
             self.conversation.calibrate(&usage);
         }
     }

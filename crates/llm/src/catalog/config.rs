@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use agentx_types::{Api, InputMedium, ModelSpec, Prices};
+use agentx_types::{Api, InputMedium, LongPrices, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
@@ -96,17 +96,46 @@ pub struct PricesConfig {
     /// Written into the cache; the price of `input` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
+    /// What every token of a call costs that reads a lot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long: Option<LongPricesConfig>,
+}
+
+/// Dollars per million tokens of a call that reads more than so many.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LongPricesConfig {
+    /// So many tokens, those of the cache included.
+    pub over_tokens: u64,
+    /// Read at the full price.
+    pub input: f64,
+    /// Written.
+    pub output: f64,
+    /// Read from the cache.
+    pub cache_read: f64,
+    /// Written into the cache.
+    pub cache_write: f64,
+}
+
+/// A dollar per million tokens is a thousand nano-dollars per token. A cast from a float saturates.
+fn per_token(usd: f64) -> u64 {
+    (usd * 1_000.0).round() as u64
 }
 
 impl PricesConfig {
     fn prices(self) -> Prices {
-        // A dollar per million tokens is a thousand nano-dollars per token. A cast from a float saturates.
-        let per_token = |usd: f64| (usd * 1_000.0).round() as u64;
         Prices {
             input: per_token(self.input),
             output: per_token(self.output),
             cache_read: per_token(self.cache_read.unwrap_or(self.input)),
             cache_write: per_token(self.cache_write.unwrap_or(self.input)),
+            long: self.long.map(|long| LongPrices {
+                over_tokens: long.over_tokens,
+                input: per_token(long.input),
+                output: per_token(long.output),
+                cache_read: per_token(long.cache_read),
+                cache_write: per_token(long.cache_write),
+            }),
         }
     }
 }

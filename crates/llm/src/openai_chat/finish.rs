@@ -71,6 +71,7 @@ pub(super) fn usage(wire: &UsageWire) -> Usage {
         cache_read_tokens,
         cache_write_tokens,
         reasoning_tokens,
+        ..Usage::default()
     }
 }
 

@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_llm::{StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
-use agentx_types::{EnvironmentEvent, MessageId, TakenIds};
+use agentx_types::{EnvironmentEvent, MessageId, StopReason, TakenIds};
 use reqwest::header::HeaderMap;
 use reqwest::{Request, Response};
 use tokio::time::Instant;
 
 use super::call::Call;
 use super::endpoint::Endpoint;
+use super::estimate::Counted;
 use super::failure::Failure;
 use super::flow::Flow;
+use super::say;
 
 /// How much of a refusal's body is read.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -41,6 +43,7 @@ pub(super) struct Attempt<'a> {
     taken: Arc<TakenIds>,
     /// Those that its own answer gives.
     given: TakenIds,
+    counted: Counted,
     began: Instant,
     started: bool,
     ended: bool,
@@ -70,6 +73,7 @@ impl<'a> Attempt<'a> {
             number,
             taken,
             given: TakenIds::default(),
+            counted: Counted::default(),
             began: Instant::now(),
             started: false,
             ended: false,
@@ -89,6 +93,17 @@ impl<'a> Attempt<'a> {
     /// Whether a part of an answer came.
     pub(super) fn has_begun(&self) -> bool {
         self.started
+    }
+
+    /// How an answer ends that is cut off here: with what it has cost, if nobody has counted that.
+    pub(super) fn cut_off(&self, reason: StopReason) -> Vec<EnvironmentEvent> {
+        let cost = self
+            .stream_is_open()
+            .then(|| self.counted.estimate(&self.call.request));
+        cost.flatten()
+            .into_iter()
+            .chain([say::stream_end(reason)])
+            .collect()
     }
 
     /// The ids that its answer gave.
@@ -328,6 +343,7 @@ impl<'a> Attempt<'a> {
             self.started |= matches!(event, EnvironmentEvent::StreamStart(_));
             self.ended |= matches!(event, EnvironmentEvent::StreamEnd(_));
             self.given.note(event);
+            self.counted.note(event);
         }
         let heard = match gathered {
             true => self.call.events.emit_gathered(events).await,

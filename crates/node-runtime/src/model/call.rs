@@ -82,15 +82,15 @@ impl Call {
             let number = tries.attempts() + 1;
             let mut attempt = Attempt::new(self, endpoint, number, taken.clone());
             let outcome = attempt.run(request).await;
-            let broken = attempt.stream_is_open();
+            let broken = match attempt.stream_is_open() {
+                true => attempt.cut_off(StopReason::Broken),
+                false => Vec::new(),
+            };
             let (begun, took) = (attempt.has_begun(), attempt.took());
-            let given = attempt.into_given();
             match outcome {
                 Outcome::Answered | Outcome::NobodyListens => return,
                 Outcome::Interrupted => {
-                    return self
-                        .say_last(vec![say::stream_end(StopReason::Interrupted)])
-                        .await;
+                    return self.say_last(attempt.cut_off(StopReason::Interrupted)).await;
                 }
                 Outcome::Failed(failure) => {
                     let failure = &Failure {
@@ -102,18 +102,20 @@ impl Call {
                     if !self.after_failure(number, failure, broken, next).await {
                         return;
                     }
-                    Arc::make_mut(&mut taken).append(&given);
+                    Arc::make_mut(&mut taken).append(&attempt.into_given());
                 }
             }
         }
     }
 
-    /// Says what failed and waits for the next attempt; `false` where there is none.
-    async fn after_failure(&self, number: u32, failure: &Failure, broken: bool, next: Next) -> bool {
-        let mut said: Vec<EnvironmentEvent> = broken
-            .then(|| say::stream_end(StopReason::Broken))
-            .into_iter()
-            .collect();
+    /// Says what failed, after the end of what had come, and waits for the next attempt; `false` if there is none.
+    async fn after_failure(
+        &self,
+        number: u32,
+        failure: &Failure,
+        mut said: Vec<EnvironmentEvent>,
+        next: Next,
+    ) -> bool {
         match next {
             Next::GiveUp(remark) => {
                 said.extend([

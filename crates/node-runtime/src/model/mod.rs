@@ -7,7 +7,7 @@
 //! ```text
 //! call    = attempt* end
 //! attempt = [ stream ] attempt_failed{retry_in_ms: Some}           // still open: the next attempt follows
-//! stream  = stream_start … [ stream_end{Broken} ]                  // in a failed attempt: the partial answer is kept
+//! stream  = stream_start … [ [usage] stream_end{Broken} ]                  // in a failed attempt: the partial answer is kept
 //! end     = stream_start … stream_end{any reason but Broken}       // answered, or interrupted in the middle
 //!         | stream_end{Interrupted}                                // interrupted before or between streams
 //!         | [ stream ] attempt_failed{retry_in_ms: None} error     // given up
@@ -28,6 +28,9 @@
 //! ([`Effector::retry_now`](agentx_runtime::Effector::retry_now)). An answer that broke off or made no sense may have to be
 //! paid again and is asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
 //!
+//! An answer that is cut off, by whom ever, is booked with what it has cost until then: where the provider has not counted it,
+//! a `usage` before the `stream_end` has an estimate and says so (`estimated_tokens`).
+//!
 //! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one batch. Where the
 //! session is gone (the sink refuses), the call stops without another word.
 //!
@@ -42,6 +45,7 @@ mod blobs;
 mod call;
 mod client;
 mod endpoint;
+mod estimate;
 mod failure;
 mod flow;
 mod policy;

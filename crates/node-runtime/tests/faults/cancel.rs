@@ -46,7 +46,13 @@ async fn in_the_middle_of_the_answer() {
     let said = stop(performance).await;
     assert_eq!(
         story(&said),
-        ["stream_start 1", "usage", "text part", "stream_end interrupted"]
+        [
+            "stream_start 1",
+            "usage",
+            "text part",
+            "usage",
+            "stream_end interrupted"
+        ]
     );
     server.hung_up(1).await;
 }
@@ -75,6 +81,7 @@ async fn between_two_attempts() {
         "stream_start 1",
         "usage",
         "text part",
+        "usage",
         "stream_end broken",
         "attempt_failed 1 stream_broken in 250",
         "stream_end interrupted",

@@ -11,6 +11,7 @@
 
 mod answers;
 mod cancel;
+mod cut_off;
 mod flow;
 mod hours;
 mod network;

@@ -21,9 +21,14 @@ fn begun() -> String {
 
 /// A stream that says `part` and fails, then a good one.
 fn broken_then_answered(code: &str) -> Vec<String> {
-    let mut lines: Vec<String> = ["stream_start 1", "usage", "text part", "stream_end broken"]
-        .map(str::to_owned)
-        .into();
+    let begun = [
+        "stream_start 1",
+        "usage",
+        "text part",
+        "usage",
+        "stream_end broken",
+    ];
+    let mut lines: Vec<String> = begun.map(str::to_owned).into();
     lines.push(format!("attempt_failed 1 {code} in 250"));
     lines.extend(answered(2));
     lines
@@ -110,7 +115,13 @@ async fn a_server_that_stalls_is_left_and_not_asked_again() {
         ..CallLimits::default()
     };
     let gate = Gate::closed();
-    let part = ["stream_start 1", "usage", "text part", "stream_end broken"];
+    let part = [
+        "stream_start 1",
+        "usage",
+        "text part",
+        "usage",
+        "stream_end broken",
+    ];
     let cases = [
         (Reply::status(200).after(&gate), &part[..0]),
         (Reply::stream().then_stall(&gate), &part[..0]),
@@ -198,6 +209,7 @@ async fn a_line_of_100_mb_is_not_swallowed() {
         "stream_start 1",
         "usage",
         "text part",
+        "usage",
         "stream_end broken",
         "attempt_failed 1 bad_response last",
         "error bad_response",
@@ -235,6 +247,7 @@ async fn an_error_event_after_200_is_an_error() {
         "stream_start 1",
         "usage",
         "text part",
+        "usage",
         "stream_end broken",
         "attempt_failed 1 bad_request last",
         "error bad_request",
@@ -264,16 +277,17 @@ async fn openai_chat_breaks_in_the_same_way() {
     .await;
     let lines = story(&Caller::with(&server.url(), Api::OpenaiChat, |_| {}).call().await);
     assert_eq!(
-        lines[..4],
+        lines[..5],
         [
             "stream_start 1",
             "text hel",
+            "usage",
             "stream_end broken",
             "attempt_failed 1 stream_broken in 250"
         ]
     );
     assert_eq!(
-        lines[4..],
+        lines[5..],
         ["stream_start 2", "text hello", "usage", "stream_end end_turn"]
     );
 }

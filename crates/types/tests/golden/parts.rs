@@ -12,6 +12,7 @@ pub(crate) fn usage() -> Usage {
         cache_read_tokens: 30,
         cache_write_tokens: 40,
         reasoning_tokens: 5,
+        estimated_tokens: 3,
     }
 }
 
@@ -139,6 +140,13 @@ pub(crate) fn model() -> ModelSpec {
             output: 15_000,
             cache_read: 300,
             cache_write: 3_750,
+            long: Some(LongPrices {
+                over_tokens: 100_000,
+                input: 6_000,
+                output: 30_000,
+                cache_read: 600,
+                cache_write: 7_500,
+            }),
         },
     }
 }

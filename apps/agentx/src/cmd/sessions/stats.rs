@@ -50,7 +50,7 @@ fn render(stats: &SessionStats, is_one: bool, width: usize) -> String {
     row("messages", stats.messages.to_string());
     row("model calls", stats.model_calls.to_string());
     row("tokens", units::usage(&stats.usage));
-    row("cost", units::money(stats.cost));
+    row("cost", units::cost(stats.cost, &stats.usage));
     if let Some(stored) = &stats.stored {
         row("stored", units::bytes(stored.facts));
         if stored.blobs > 0 {

@@ -102,7 +102,7 @@ fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
         named("run", &run, theme),
         named("model", &visible(&state.config.model.id), theme),
         named("tokens", &units::usage(&state.usage), theme),
-        named("cost", &units::money(state.cost), theme),
+        named("cost", &units::cost(state.cost, &state.usage), theme),
         named(
             "window",
             &format!(

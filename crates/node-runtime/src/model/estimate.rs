@@ -1,0 +1,57 @@
+//! What an answer costs that was cut off before its provider counted it: estimated, so that it is not booked as nothing.
+//!
+//! Vendors bill what was read and written until the connection ended. Anthropic counts what was read when an answer begins;
+//! servers of OpenAI's protocol count everything at its end.
+
+use agentx_agent::{estimate_request, estimate_text};
+use agentx_types::{EnvironmentEvent, ModelRequest, Usage, UsageReport};
+
+/// What is known of the tokens of an answer that is under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    /// As the provider counted last.
+    reported: Usage,
+    /// Words that have come since the last count, as text for an estimate.
+    text: String,
+    /// What the words before them come to.
+    written: u64,
+}
+
+impl Counted {
+    /// Takes the next event of the answer.
+    pub(super) fn note(&mut self, event: &EnvironmentEvent) {
+        match event {
+            EnvironmentEvent::UsageReport(report) => self.reported = report.usage,
+            EnvironmentEvent::TextChunk(chunk) => self.add(&chunk.text),
+            EnvironmentEvent::ThinkingChunk(chunk) => self.add(&chunk.text),
+            EnvironmentEvent::ToolCallChunk(chunk) => self.add(&chunk.json),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        /// How much text is kept before it is counted.
+        const PIECE: usize = 4096;
+        self.text.push_str(text);
+        if self.text.len() >= PIECE {
+            self.written += estimate_text(&std::mem::take(&mut self.text));
+        }
+    }
+
+    /// What the answer to `request` has cost until now, if that is more than was reported.
+    pub(super) fn estimate(&self, request: &ModelRequest) -> Option<EnvironmentEvent> {
+        let mut usage = self.reported;
+        if usage.read_tokens() == 0 {
+            usage.input_tokens = estimate_request(request);
+            usage.estimated_tokens += usage.input_tokens;
+        }
+        let rest = match self.text.is_empty() {
+            true => 0,
+            false => estimate_text(&self.text),
+        };
+        let more = (self.written + rest).saturating_sub(usage.output_tokens);
+        usage.output_tokens += more;
+        usage.estimated_tokens += more;
+        usage.is_estimated().then(|| UsageReport { usage }.into())
+    }
+}

@@ -1,0 +1,65 @@
+//! What an answer costs that was cut off: what had come is booked, and marked as an estimate as far as nobody counted it.
+
+use agentx_testing::{Gate, Reply, TestServer, fixture, start, wire};
+use agentx_types::{Api, EnvironmentEvent as E, Usage};
+
+use crate::Caller;
+
+/// Two thousand characters: about 500 tokens.
+fn words() -> String {
+    "some words ".repeat(182)
+}
+
+/// The usage that was said last.
+fn booked(events: &[E]) -> Usage {
+    let usage = events.iter().rev().find_map(|event| match event {
+        E::UsageReport(report) => Some(report.usage),
+        _ => None,
+    });
+    usage.expect("a usage")
+}
+
+/// What is booked for an answer of this API that a person stops in its middle.
+async fn stopped(api: Api, begun: String) -> Usage {
+    let gate = Gate::closed();
+    let server = TestServer::start([Reply::stream().then(begun).then_stall(&gate)]).await;
+    let caller = Caller::with(&server.url(), api, |_| {});
+    let mut call = start(&caller.effector, fixture::call(caller.request()));
+    assert!(call.until("text_chunk").await);
+    call.cancel();
+    booked(&call.finish().await.events)
+}
+
+#[tokio::test]
+async fn nobody_counts_for_a_server_that_counts_at_the_end() {
+    let whole = wire::chat_text(&[&words(), "the end"]);
+    let begun = whole[..whole.find("the end").unwrap()].to_owned();
+    let usage = stopped(Api::OpenaiChat, begun).await;
+    assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
+    assert!((2..2_000).contains(&usage.input_tokens), "{usage:?}");
+    assert_eq!(usage.estimated_tokens, usage.input_tokens + usage.output_tokens);
+}
+
+#[tokio::test]
+async fn what_the_provider_has_counted_stays() {
+    let begun = wire::anthropic_start() + &wire::anthropic_delta(&words());
+    let usage = stopped(Api::Anthropic, begun).await;
+    assert_eq!(usage.input_tokens, 12, "counted when the answer began");
+    assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
+    assert_eq!(usage.estimated_tokens, usage.output_tokens - 1, "one was counted");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_booked_beside_the_next_one() {
+    let part = wire::anthropic_start() + &wire::anthropic_delta(&words());
+    let good = Reply::stream().then(wire::anthropic_text(&["hel", "lo"]));
+    let server = TestServer::start([Reply::stream().then(part).then_half_close(), good]).await;
+    let said = Caller::at(&server.url()).call().await;
+    let ends = said
+        .events
+        .iter()
+        .position(|event| matches!(event, E::StreamEnd(_)));
+    let broken = booked(&said.events[..ends.unwrap()]);
+    assert!(broken.estimated_tokens > 400, "{broken:?}");
+    assert!(!booked(&said.events).is_estimated(), "a whole answer is counted");
+}
