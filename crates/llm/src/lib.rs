@@ -32,6 +32,7 @@ mod http_date;
 mod json;
 mod lenient;
 pub mod openai_chat;
+mod pictures;
 mod request;
 pub mod sse;
 mod stream;

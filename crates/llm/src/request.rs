@@ -3,6 +3,7 @@
 use agentx_types::{Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec};
 use serde::{Deserialize, Serialize};
 
+use crate::pictures::Pictures;
 use crate::{anthropic, base64, openai_chat};
 
 /// Bytes of content-addressed blobs. The caller has read them before it builds a request: building does no I/O.
@@ -15,12 +16,24 @@ pub trait BlobSource {
     fn shows_pictures(&self) -> bool {
         true
     }
+
+    /// Why this picture is not sent, though the model may be shown others; `None` where it is.
+    fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
+        let _ = part;
+        None
+    }
+
+    /// The media type of a medium: what it claims, or what its bytes say if they are known.
+    fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
+        &part.media_type
+    }
 }
 
 /// Blobs as a model may be shown them.
 struct ForModel<'a> {
     blobs: &'a dyn BlobSource,
     model: &'a ModelSpec,
+    pictures: Pictures<'a>,
 }
 
 impl BlobSource for ForModel<'_> {
@@ -30,6 +43,14 @@ impl BlobSource for ForModel<'_> {
 
     fn shows_pictures(&self) -> bool {
         self.blobs.shows_pictures() && !self.model.refuses(InputMedium::Image)
+    }
+
+    fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
+        self.pictures.left_out(part)
+    }
+
+    fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
+        self.pictures.media_type(part)
     }
 }
 
@@ -86,6 +107,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     let blobs = ForModel {
         blobs,
         model: &request.model,
+        pictures: Pictures::of(request, blobs),
     };
     match request.model.api {
         Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
@@ -116,6 +138,9 @@ impl<'a> Media<'a> {
     pub(crate) fn of(part: &'a MediaPart, blobs: &dyn BlobSource) -> Self {
         if !blobs.shows_pictures() && media_kind(&part.media_type) == MediaKind::Image {
             return Self::Missing("a picture, and this model takes none");
+        }
+        if let Some(why) = blobs.left_out(part) {
+            return Self::Missing(why);
         }
         match &part.source {
             MediaSource::Base64(data) => Self::Base64(data.as_str().into()),

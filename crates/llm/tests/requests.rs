@@ -79,8 +79,12 @@ fn media(media_type: &str, source: MediaSource, name: Option<&str>) -> MediaPart
     }
 }
 
+/// A picture of one pixel.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 fn png() -> ContentPart {
-    ContentPart::Image(media("image/png", MediaSource::Base64("iVBORw".into()), None))
+    ContentPart::Image(media("image/png", MediaSource::Base64(DOT.into()), None))
 }
 
 fn read_tool() -> ToolSpec {
@@ -345,7 +349,7 @@ fn media_go_to_claude_as_it_reads_them() {
     assert_eq!(
         body["messages"][0]["content"],
         json!([
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw"}},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DOT}},
             {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
             {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGVsbG8="}, "title": "a.pdf"},
             {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "hello"}, "title": "a.rs"},
@@ -421,7 +425,7 @@ fn a_chat_with_tools() {
             {"role": "tool", "tool_call_id": "call_1", "content": "seen"},
             {"role": "tool", "tool_call_id": "call_2", "content": "Error: no such file"},
             {"role": "user", "content": [{"type": "text", "text": "(From the tool read:)"},
-                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw"}}]},
+                {"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{DOT}")}}]},
             {"role": "assistant", "content": "done"},
         ])
     );

@@ -119,14 +119,20 @@ async fn other_encodings_are_shown_with_a_note() {
 #[tokio::test]
 async fn images_are_shown_through_the_blob_store() {
     let place = Place::new();
-    let starts: [(&[u8], &str); 4] = [
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (b"\xff\xd8\xff\xe0", "image/jpeg"),
-        (b"GIF89a", "image/gif"),
-        (b"RIFF\x10\0\0\0WEBPVP8 ", "image/webp"),
+    let pictures: [(&[u8], &str); 4] = [
+        (&png(2, 3), "image/png"),
+        (
+            b"\xff\xd8\xff\xc0\0\x0b\x08\0\x05\0\x07\x01\0\0\0\xff\xda\0\x03\x01xyz\xff\xd9",
+            "image/jpeg",
+        ),
+        (b"GIF89a\x02\0\x03\0\0\0\0,;", "image/gif"),
+        (
+            b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x09\0\0\x13\0\0",
+            "image/webp",
+        ),
     ];
-    for (start, media_type) in starts {
-        let bytes = [start, &[0; 20_000]].concat();
+    for (bytes, media_type) in pictures {
+        let bytes = bytes.to_vec();
         place.write("picture", &bytes);
         let outcome = place.call("read", json!({"path": "picture"})).await;
         let ContentPart::Image(image) = &outcome.content[1] else {
@@ -150,18 +156,39 @@ async fn images_are_shown_through_the_blob_store() {
             .await,
         &["make it smaller"],
     );
+    // Vendors refuse these, and each later request of the conversation with them.
+    let cut = png(2, 3);
+    for (bytes, why) in [
+        (&cut[..cut.len() - 4], "broken or cut off"),
+        (&png(2, 8_001), "8000 a side"),
+    ] {
+        place.write("odd.png", bytes);
+        let told = place
+            .says(ToolStatus::Failed, "read", json!({"path": "odd.png"}))
+            .await;
+        has(&told, &[why]);
+    }
+}
+
+/// A PNG of this size without pixels.
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    bytes.extend(width.to_be_bytes());
+    bytes.extend(height.to_be_bytes());
+    bytes.extend(b"\x08\x02\0\0\0crc!\0\0\0\0IEND\xaeB`\x82");
+    bytes
 }
 
 #[tokio::test]
 async fn a_model_that_takes_no_pictures_is_told_so_by_the_result() {
     let mut place = Place::new();
-    place.write("b.png", b"\x89PNG\r\n\x1a\n");
+    place.write("b.png", png(2, 2));
     place.write("a.txt", "words");
     place.of_model(Some(vec![]));
     let told = place
         .says(ToolStatus::Failed, "read", json!({"path": "b.png"}))
         .await;
-    has(&told, &["b.png is a picture (image/png, 8 bytes)", "takes none"]);
+    has(&told, &["b.png is a picture (image/png, 45 bytes)", "takes none"]);
     has(&place.ok("read", json!({"path": "a.txt"})).await, &["words"]);
     for sees in [None, Some(vec![InputMedium::Image])] {
         place.of_model(sees);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentx::runtime::cannot_see;
-use agentx::types::{ContentPart, MediaPart, MediaSource};
+use agentx::types::{ContentPart, MediaPart, MediaSource, NoPicture, Picture};
 use base64::Engine as _;
 
 use super::Chat;
@@ -12,6 +12,8 @@ use super::Chat;
 const LONGEST_TEXT: u64 = 256 * 1024;
 /// The largest picture.
 const LARGEST_PICTURE: u64 = 5 << 20;
+/// The most pixels a side that vendors take: https://platform.claude.com/docs/en/build-with-claude/vision, read 2026-11-22.
+const LONGEST_SIDE: u32 = 8_000;
 
 /// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word.
 /// A blank in a name is written with a backslash.
@@ -114,11 +116,22 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
     if is_picture {
         // A request with something else in a picture's place is refused, and so is every later one of that conversation.
-        let media_type = picture_type(&bytes).ok_or_else(|| {
-            format!("{name} is named like a picture, and holds none that models take (png, jpeg, gif, webp)")
+        let picture = Picture::of(&bytes).map_err(|why| match why {
+            NoPicture::OtherKind => {
+                format!(
+                    "{name} is named like a picture, and holds none that models take (png, jpeg, gif, webp)"
+                )
+            }
+            NoPicture::Broken => format!("{name}: {why}; nothing was sent"),
         })?;
+        if picture.longest_side() > LONGEST_SIDE {
+            return Err(format!(
+                "{name} has {}x{} pixels, and models take at most {LONGEST_SIDE} a side; make it smaller",
+                picture.width, picture.height
+            ));
+        }
         return Ok(ContentPart::Image(MediaPart {
-            media_type: media_type.to_owned(),
+            media_type: picture.media_type.to_owned(),
             source: MediaSource::Base64(base64::engine::general_purpose::STANDARD.encode(bytes)),
             name: Some(name.to_owned()),
         }));
@@ -137,17 +150,6 @@ fn named_as_picture(path: &Path) -> bool {
     extension.is_some_and(|extension| {
         ["png", "jpg", "jpeg", "gif", "webp"].contains(&extension.to_ascii_lowercase().as_str())
     })
-}
-
-/// What a picture is, by how it begins: names are often wrong.
-fn picture_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -176,7 +178,7 @@ mod tests {
     fn files_go_along_once_and_words_stay_words() {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("a.txt"), "one\ntwo\n").unwrap();
-        std::fs::write(place.path().join("b.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+        std::fs::write(place.path().join("b.png"), b"GIF89a\x02\0\x03\0\0\0\0,;").unwrap();
         std::fs::write(place.path().join("c.bin"), [0xff, 0xfe]).unwrap();
         let parts = content("see @a.txt, @b.png and @a.txt of @ada", place.path()).unwrap();
         assert_eq!(parts.len(), 3);
@@ -184,10 +186,20 @@ mod tests {
             parts[1].as_text(),
             Some("\n\n<file path=\"a.txt\">\none\ntwo\n</file>")
         );
-        assert!(matches!(&parts[2], ContentPart::Image(media) if media.media_type == "image/png"));
-        std::fs::write(place.path().join("d.png"), b"\xff\xd8\xff\xe0").unwrap();
+        assert!(matches!(&parts[2], ContentPart::Image(media) if media.media_type == "image/gif"));
+        std::fs::write(
+            place.path().join("d.png"),
+            b"\xff\xd8\xff\xc0\0\x0b\x08\0\x05\0\x07\x01\0\0\0\xff\xda\0\x03\x01xyz\xff\xd9",
+        )
+        .unwrap();
         let parts = content("@d.png", place.path()).unwrap();
         assert!(matches!(&parts[1], ContentPart::Image(media) if media.media_type == "image/jpeg"));
+        std::fs::write(place.path().join("f.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
+        let cut = content("@f.png", place.path());
+        assert!(
+            cut.is_err_and(|why| why.contains("broken or cut off")),
+            "a vendor would refuse it"
+        );
         std::fs::write(place.path().join("e.png"), "no picture").unwrap();
         assert!(
             content("@e.png", place.path())

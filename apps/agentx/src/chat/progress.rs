@@ -52,6 +52,8 @@ pub(crate) struct Progress {
     /// When the model said something last.
     spoke: Instant,
     run_since: Instant,
+    /// The model that answers, while one does; another may have been chosen for the next call, or have stepped in.
+    answers: Option<String>,
     /// When a model that failed is asked again.
     next_attempt: Instant,
     /// Whether a run is under way.
@@ -74,6 +76,7 @@ impl Progress {
             doing: Doing::Nothing,
             since: now,
             spoke: now,
+            answers: None,
             next_attempt: now,
             run_since: now,
             runs: false,
@@ -128,7 +131,12 @@ impl Progress {
                 self.turn_to(Doing::Question, now);
             }
             RuntimeEvent::ToolCallAnswered(answered) => self.decided(&answered.tool_call_id, now),
-            RuntimeEvent::MessageStop(stop) => self.spent(&stop.usage, is_of_another),
+            RuntimeEvent::MessageStop(stop) => {
+                self.spent(&stop.usage, is_of_another);
+                if !is_of_another {
+                    self.answers = None;
+                }
+            }
             RuntimeEvent::ToolExecuting(call) if is_of_another => self.decided(&call.tool_call_id, now),
             _ if is_of_another => {}
             RuntimeEvent::RunStarted(_) => {
@@ -140,7 +148,12 @@ impl Progress {
                 self.turn_to(Doing::Asked, now);
             }
             RuntimeEvent::RunStatusChanged(run) => self.stand.iterations = run.iterations,
-            RuntimeEvent::MessageStart(_) if self.doing == Doing::Waits => self.turn_to(Doing::Asked, now),
+            RuntimeEvent::MessageStart(start) => {
+                self.answers = Some(self.named(&start.model));
+                if self.doing == Doing::Waits {
+                    self.turn_to(Doing::Asked, now);
+                }
+            }
             RuntimeEvent::ThinkingDelta(_) => self.speaks(Doing::Thinks, now),
             RuntimeEvent::TextDelta(_) => self.speaks(Doing::Answers, now),
             RuntimeEvent::ToolPlanned(_) => self.turn_to(Doing::Plans, now),
@@ -160,11 +173,21 @@ impl Progress {
             RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, now),
             RuntimeEvent::RunFinished(_) => {
                 self.runs = false;
+                self.answers = None;
                 self.stale = true;
                 self.worked += now.duration_since(self.run_since);
                 self.turn_to(Doing::Nothing, now);
             }
             _ => {}
+        }
+    }
+
+    /// What a model is called that answers: as it was asked for, if its provider only says more, such as a date.
+    fn named(&self, answers: &str) -> String {
+        let (asked, answers) = (&self.stand.model, visible(answers));
+        match answers.contains(asked.as_str()) || asked.contains(&answers) {
+            true => asked.clone(),
+            false => answers,
         }
     }
 
@@ -250,7 +273,7 @@ impl Progress {
     pub(crate) fn waits_for(&self, now: Instant, more: Option<&str>) -> Option<String> {
         let silence = self.silence(now);
         let seconds = silence.unwrap_or(now.duration_since(self.since)).as_secs();
-        let model = &self.stand.model;
+        let model = self.answers.as_ref().unwrap_or(&self.stand.model);
         let what = match self.doing {
             Doing::Nothing | Doing::Question => return None,
             _ if silence.is_some() => format!("{model} is silent"),

@@ -6,6 +6,7 @@ mod reach;
 mod setup;
 mod stored;
 mod terminal;
+mod window;
 
 use agentx::config::Loaded;
 use agentx_terminal::Line;
@@ -115,6 +116,9 @@ fn of_settings(loaded: &Loaded, offline: bool) -> Result<Vec<Check>, CliError> {
     checks.push(block_on(async {
         Ok(reach::model(provider.as_ref(), offline).await)
     })?);
+    if let Some(provider) = provider.filter(|_| !offline) {
+        checks.extend(block_on(async { Ok(window::check(settings, &provider).await) })?);
+    }
     checks.extend(stored::all(&settings.data_dir));
     Ok(checks)
 }

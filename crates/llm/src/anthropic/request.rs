@@ -321,7 +321,7 @@ fn media<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Json<'a> {
         media @ Media::Base64(_) if media_kind(&part.media_type) == MediaKind::Text => {
             object! {"type": "text", "media_type": "text/plain", "data": media.text().unwrap_or_default()}
         }
-        Media::Base64(data) => object! {"type": "base64", "media_type": &part.media_type, "data": data},
+        Media::Base64(data) => object! {"type": "base64", "media_type": blobs.media_type(part), "data": data},
     };
     let mut block = object! {"type": kind, "source": source};
     if let (Some(name), "document") = (&part.name, kind) {

@@ -33,7 +33,7 @@ pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a
     }
     match (media_kind(&part.media_type), media) {
         (MediaKind::Image, Media::Url(url)) => image(url.into()),
-        (MediaKind::Image, Media::Base64(data)) => image(data_url(part, &data).into()),
+        (MediaKind::Image, Media::Base64(data)) => image(data_url(blobs.media_type(part), &data).into()),
         (MediaKind::Audio, Media::Base64(data)) => match audio_format(&part.media_type) {
             Some(format) => {
                 let sound = object! {"data": data, "format": format};
@@ -43,7 +43,7 @@ pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a
         },
         (MediaKind::Pdf, Media::Base64(data)) => {
             let filename = part.name.as_deref().unwrap_or("document.pdf");
-            let file = object! {"filename": filename, "file_data": data_url(part, &data)};
+            let file = object! {"filename": filename, "file_data": data_url(&part.media_type, &data)};
             Shown::Medium(object! {"type": "file", "file": file})
         }
         (MediaKind::Text, media @ Media::Base64(_)) => {
@@ -59,8 +59,8 @@ fn image(url: Cow<'_, str>) -> Shown<'_> {
     Shown::Medium(object! {"type": "image_url", "image_url": object! {"url": url}})
 }
 
-fn data_url(part: &MediaPart, data: &str) -> String {
-    format!("data:{};base64,{data}", part.media_type)
+fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
 }
 
 fn audio_format(media_type: &str) -> Option<&'static str> {

@@ -88,7 +88,8 @@ async fn a_server_that_does_not_stream_is_understood() {
 #[tokio::test]
 async fn pictures_come_from_the_blob_store() {
     let blobs = Arc::new(MemoryLog::new());
-    let id = blobs.put_blob(b"picture".to_vec()).await.unwrap();
+    let picture = agentx_testing::vendors::png(2, 2);
+    let id = blobs.put_blob(picture.clone()).await.unwrap();
     let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
     let caller = Caller::with(&server.url(), Api::Anthropic, |parts| parts.blobs = blobs.clone());
     let media = MediaPart {
@@ -101,7 +102,10 @@ async fn pictures_come_from_the_blob_store() {
     let request = fixture::request(Api::Anthropic, vec![message.into()]);
     perform(&caller.effector, fixture::call(request)).await;
     assert!(
-        server.requests()[0].json().to_string().contains("cGljdHVyZQ=="),
+        server.requests()[0]
+            .json()
+            .to_string()
+            .contains("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAA"),
         "base64 of the bytes"
     );
 }

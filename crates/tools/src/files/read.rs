@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use agentx_runtime::{BlobStore, ToolContext, ToolOutcome};
-use agentx_types::{Access, BlobId, ContentPart, InputMedium, MediaPart, MediaSource, ToolStatus};
+use agentx_types::{Access, BlobId, ContentPart, InputMedium, MediaPart, MediaSource, Picture, ToolStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -107,9 +107,12 @@ impl Read {
         .await?;
         match found {
             Found::Text(text) => Ok(ToolOutcome::success(text)),
-            Found::Image { media_type, bytes } => match blind(&context) {
-                Some(model) => Err(unseen(&name, media_type, bytes.len(), model)),
-                None => show_image(name, media_type, bytes, &context.blobs).await,
+            Found::Image { media_type, bytes } => match (blind(&context), Picture::of(&bytes)) {
+                (Some(model), _) => Err(unseen(&name, media_type, bytes.len(), model)),
+                (None, Ok(picture)) => show_image(name, picture, bytes, &context.blobs).await,
+                (None, Err(why)) => Err(ToolFailure::failed(format!(
+                    "{name} cannot be shown to you: {why}."
+                ))),
             },
         }
     }
@@ -166,6 +169,9 @@ fn binary(path: &str, what: &str, size: &str) -> ToolFailure {
     ))
 }
 
+/// The most pixels a side that vendors take: https://platform.claude.com/docs/en/build-with-claude/vision, read 2026-11-22.
+const LONGEST_SIDE: u32 = 8_000;
+
 /// The model that asks, where it is known that it takes no pictures.
 fn blind(context: &ToolContext) -> Option<&str> {
     let config = context.journal.caller().config.as_deref()?;
@@ -206,10 +212,17 @@ fn page(start: Vec<u8>, mut file: File, window: Window, stop: &Stop) -> io::Resu
 
 async fn show_image(
     name: String,
-    media_type: &str,
+    picture: Picture,
     bytes: Vec<u8>,
     blobs: &Arc<dyn BlobStore>,
 ) -> Result<ToolOutcome, ToolFailure> {
+    let media_type = picture.media_type;
+    if picture.longest_side() > LONGEST_SIDE {
+        let (width, height) = (picture.width, picture.height);
+        return Err(ToolFailure::failed(format!(
+            "{name} has {width}x{height} pixels, and models take at most {LONGEST_SIDE} a side; make it smaller first."
+        )));
+    }
     let text = format!("{name}: {media_type}, {}", text::size(bytes.len() as u64));
     let details = json!({ "media_type": media_type, "bytes": bytes.len() });
     let blob = blobs

@@ -2,8 +2,8 @@
 
 use super::*;
 use agentx::types::{
-    ApprovalRequested, MessageId, MessageStop, RunFinished, RunId, RunStarted, RunStatus, StopReason,
-    TextDelta, ToolCompleted, ToolExecuting,
+    ApprovalRequested, ErrorRaised, MessageId, MessageStart, MessageStop, RunFinished, RunId, RunStarted,
+    RunStatus, StopReason, TextDelta, ToolCompleted, ToolExecuting,
 };
 
 #[test]
@@ -129,4 +129,46 @@ fn what_was_spent_is_counted_as_it_is() {
     );
     assert_eq!(progress.stand.usage.output_tokens, 1_500);
     assert_eq!(progress.stand.cost.0, 22_500_000);
+}
+
+#[test]
+fn it_names_the_model_that_answers_and_counts_down_to_the_next_attempt() {
+    let begin = Instant::now();
+    let at = |seconds| begin + Duration::from_secs(seconds);
+    let mut progress = Progress::new(&agentx::agent::fixtures::config(), begin);
+    let asked = progress.stand.model.clone();
+    let says = |progress: &Progress, seconds| progress.waits_for(at(seconds), None).unwrap_or_default();
+    let run = RunStarted {
+        run_id: RunId::new("run_1"),
+        message_id: MessageId::new("msg_1"),
+    };
+    progress.event(&run.into(), false, at(0));
+    let failed = ErrorRaised {
+        code: "overloaded".into(),
+        message: "Overloaded".into(),
+        recoverable: true,
+        retry_in_ms: Some(30_000),
+    };
+    progress.event(&failed.into(), false, at(1));
+    assert_eq!(
+        says(&progress, 11),
+        format!("{asked} failed, asked again in 20s · /retry")
+    );
+    let begins = |model: &str| MessageStart {
+        message_id: MessageId::new("msg_2"),
+        model: model.into(),
+        attempt: 2,
+    };
+    for (answers, named) in [
+        (format!("{asked}-20260101"), asked.clone()),
+        ("stand-in-1".to_owned(), "stand-in-1".to_owned()),
+    ] {
+        progress.event(&begins(&answers).into(), false, at(31));
+        progress.event(&TextDelta { text: "It".into() }.into(), false, at(31));
+        assert!(
+            says(&progress, 32).starts_with(&format!("{named} answers")),
+            "{}",
+            says(&progress, 32)
+        );
+    }
 }

@@ -58,7 +58,7 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
 }
 
 /// Host and port of an address.
-fn host_of(url: &str) -> Option<(String, u16)> {
+pub(super) fn host_of(url: &str) -> Option<(String, u16)> {
     let (scheme, rest) = url.split_once("://")?;
     let port = match scheme {
         "https" => 443,

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::model::Part;
 use crate::stage::{Stage, World};
 
-/// The first bytes of a picture, and how they are sent.
-const PICTURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
-const SENT: &str = "iVBORw0KGgo=";
+/// A picture without pixels, and how it is sent.
+const PICTURE: &[u8] = b"GIF89a\x02\0\x03\0\0\0\0,;";
+const SENT: &str = "R0lGODlhAgADAAAAACw7";
 
 #[test]
 fn a_model_that_takes_no_pictures_is_told_of_them_and_so_is_who_chooses_it() {
@@ -34,7 +34,7 @@ fn a_model_that_takes_no_pictures_is_told_of_them_and_so_is_who_chooses_it() {
     chat.wait_for("blind-1 · 2.5k/200.0k");
     chat.wait_for_prompt();
     chat.say("and now?");
-    chat.wait_for_words("pic.png is a picture (image/png, 8 bytes), and blind-1");
+    chat.wait_for_words("pic.png is a picture (image/gif, 15 bytes), and blind-1");
     chat.wait_for("Still not.");
     chat.wait_for_prompt();
     chat.leave();
@@ -47,7 +47,7 @@ fn a_model_that_takes_no_pictures_is_told_of_them_and_so_is_who_chooses_it() {
     for request in [world.asked(1), world.asked(2)] {
         assert!(!request.contains(SENT), "{request}");
         assert!(
-            request.contains("[pic.png (image/png): a picture, and this model takes none]"),
+            request.contains("[pic.png (image/gif): a picture, and this model takes none]"),
             "{request}"
         );
     }

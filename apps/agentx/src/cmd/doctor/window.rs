@@ -1,0 +1,151 @@
+//! How much of a conversation a local Ollama really reads. It cuts what is longer without a word, and what it assumes by default
+//! is small (4,096 tokens with less than 24 GiB of video memory: https://docs.ollama.com/context-length, read 2026-11-22).
+
+use std::time::Duration;
+
+use agentx::config::{ProviderSettings, Settings};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::{Check, reach};
+
+/// Longer nobody waits for an answer here.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// So much of an answer is read.
+const MOST: u64 = 1 << 20;
+/// What Ollama assumes on most machines.
+const DEFAULT: u64 = 4_096;
+
+/// What Ollama says about its window for the model that would be asked; `None` for every other provider.
+pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<Check> {
+    if provider.name != "ollama" || !provider.base_url.starts_with("http://") {
+        return None;
+    }
+    let spec = settings
+        .choose_model(&settings.model_or_default().value, &[])
+        .ok()?;
+    let host = reach::host_of(&provider.base_url)?;
+    let running = ask(&host, "GET /api/ps", None).await?;
+    if let Some(window) = loaded_window(&running, &spec.id) {
+        return Some(compare(&spec.id, window, spec.context_window, "runs"));
+    }
+    let shown = ask(&host, "POST /api/show", Some(json!({ "model": &*spec.id }))).await?;
+    let window = told_window(&shown).unwrap_or(DEFAULT);
+    Some(compare(&spec.id, window, spec.context_window, "would start"))
+}
+
+fn compare(model: &str, window: u64, assumed: u64, does: &str) -> Check {
+    let name = "window";
+    if window >= assumed {
+        return Check::ok(name, format!("Ollama {does} {model} with {window} tokens"));
+    }
+    Check::warn(
+        name,
+        format!(
+            "Ollama {does} {model} with {window} tokens, and {assumed} are assumed: it cuts longer conversations without a word"
+        ),
+        format!(
+            "start it with OLLAMA_CONTEXT_LENGTH={assumed} ollama serve, or set context_window: {window} for {model} in the configuration"
+        ),
+    )
+}
+
+/// The window of a model that is loaded, from `/api/ps`.
+fn loaded_window(running: &Value, model: &str) -> Option<u64> {
+    let models = running["models"].as_array()?;
+    let found = models
+        .iter()
+        .find(|one| is_named(&one["name"], model) || is_named(&one["model"], model))?;
+    found["context_length"].as_u64()
+}
+
+/// Without a tag the latest is meant.
+fn is_named(name: &Value, model: &str) -> bool {
+    let name = name.as_str().unwrap_or_default();
+    name == model || name.strip_suffix(":latest") == Some(model)
+}
+
+/// The window that the file of a model asks for, from `/api/show`: its line `num_ctx 8192`.
+fn told_window(shown: &Value) -> Option<u64> {
+    let parameters = shown["parameters"].as_str()?;
+    parameters.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next() == Some("num_ctx")).then(|| words.next()?.parse().ok())?
+    })
+}
+
+/// The JSON that a server answers; `None` where it does not. HTTP/1.0 has no chunks that would have to be put together.
+async fn ask((host, port): &(String, u16), what: &str, body: Option<Value>) -> Option<Value> {
+    let body = body.map(|body| body.to_string()).unwrap_or_default();
+    let request = format!(
+        "{what} HTTP/1.0\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let exchange = async {
+        let mut stream = TcpStream::connect((host.as_str(), *port)).await.ok()?;
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = Vec::new();
+        stream.take(MOST).read_to_end(&mut answer).await.ok()?;
+        let start = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
+        serde_json::from_slice(answer.get(start + 4..)?).ok()
+    };
+    timeout(PATIENCE, exchange).await.ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_is_what_the_server_says() {
+        let running = json!({ "models": [{ "name": "qwen3:latest", "model": "qwen3:latest", "context_length": 4096 }] });
+        assert_eq!(loaded_window(&running, "qwen3"), Some(4_096));
+        assert_eq!(loaded_window(&running, "qwen3:8b"), None);
+        let shown = json!({ "parameters": "stop \"<|im_end|>\"\nnum_ctx                        8192\n" });
+        assert_eq!(told_window(&shown), Some(8_192));
+        assert_eq!(told_window(&json!({})), None);
+    }
+
+    #[test]
+    fn a_smaller_window_than_assumed_is_a_warning_that_names_both() {
+        let warned = compare("qwen3", 4_096, 32_768, "runs");
+        assert_eq!(warned.level, super::super::Level::Warn);
+        assert!(warned.found.contains("4096") && warned.found.contains("32768"));
+        assert!(
+            warned
+                .advice
+                .is_some_and(|advice| advice.contains("OLLAMA_CONTEXT_LENGTH=32768"))
+        );
+        assert_eq!(
+            compare("qwen3", 65_536, 32_768, "runs").level,
+            super::super::Level::Ok
+        );
+    }
+
+    #[tokio::test]
+    async fn the_server_is_asked_as_it_answers() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut request = [0; 1024];
+            let read = stream.read(&mut request).await.expect("a request");
+            let answer = "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{\"models\":[{\"name\":\"m\",\"context_length\":4096}]}";
+            stream.write_all(answer.as_bytes()).await.expect("sent");
+            String::from_utf8_lossy(&request[..read]).into_owned()
+        });
+        let place = (address.ip().to_string(), address.port());
+        let running = ask(&place, "GET /api/ps", None).await.expect("an answer");
+        assert_eq!(loaded_window(&running, "m"), Some(4_096));
+        assert!(
+            server
+                .await
+                .expect("it ended")
+                .starts_with("GET /api/ps HTTP/1.0\r\n")
+        );
+    }
+}

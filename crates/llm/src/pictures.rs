@@ -1,0 +1,193 @@
+//! Which pictures of a conversation a request may hold. A vendor that refuses one picture refuses the whole request, and with it
+//! each later one of the session; so what would be refused is replaced by words. It follows from the conversation alone: the
+//! same pictures give the same request.
+
+use std::collections::BTreeMap;
+
+use agentx_types::{Api, ContentPart, MediaPart, MediaSource, ModelRequest, Picture};
+
+use crate::base64;
+use crate::request::{BlobSource, MediaKind, media_kind};
+
+/// What a request may hold.
+struct Limits {
+    /// The longest side of any picture in pixels.
+    side: u32,
+    /// Bytes of base64 of one picture.
+    bytes: usize,
+    /// Bytes of base64 of all pictures; the rest of a request is for words.
+    all_bytes: usize,
+    /// How many pictures.
+    count: usize,
+    /// From this number of pictures on, their longest side is [`SIDE_OF_MANY`] at most.
+    many: usize,
+}
+
+/// The longest side of each of many pictures, in pixels.
+const SIDE_OF_MANY: u32 = 2_000;
+
+/// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for windows over 200,000
+/// tokens), 32 MB a request: https://platform.claude.com/docs/en/build-with-claude/vision. 10 MB of base64 a picture, 5 MB on
+/// other platforms: https://platform.claude.com/docs/en/api/overview. Both read 2026-11-22.
+fn anthropic(window: u64) -> Limits {
+    Limits {
+        side: 8_000,
+        bytes: 10 << 20,
+        all_bytes: 20 << 20,
+        count: if window <= 200_000 { 100 } else { 600 },
+        many: 20,
+    }
+}
+
+/// OpenAI: 50 MB and 500 pictures a request (https://platform.openai.com/docs/guides/images-vision); larger pictures are scaled
+/// there. Others that speak the protocol say nothing or less, so the sum is that of Anthropic.
+const CHAT: Limits = Limits {
+    side: u32::MAX,
+    bytes: 20 << 20,
+    all_bytes: 20 << 20,
+    count: 500,
+    many: usize::MAX,
+};
+
+/// A picture of the conversation, with each place where it stands.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    source: &'a str,
+    bytes: usize,
+    side: u32,
+    places: usize,
+}
+
+/// What is known of the pictures of a request, by where their bytes are.
+#[derive(Debug, Default)]
+pub(crate) struct Pictures<'a> {
+    known: BTreeMap<&'a str, Result<&'static str, &'static str>>,
+}
+
+impl<'a> Pictures<'a> {
+    /// Looks at all pictures of a request.
+    pub(crate) fn of(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Self {
+        let limits = match request.model.api {
+            Api::Anthropic => anthropic(request.model.context_window),
+            Api::OpenaiChat | Api::Scripted => CHAT,
+        };
+        let mut pictures = Self::default();
+        let mut kept: Vec<Shown<'a>> = Vec::new();
+        for message in &request.messages {
+            for part in &message.content {
+                pictures.look(part, blobs, &limits, &mut kept);
+            }
+        }
+        pictures
+    }
+
+    /// The media type that this picture has; that it claims, for one whose bytes are elsewhere.
+    pub(crate) fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
+        match source(part).and_then(|source| self.known.get(source)) {
+            Some(Ok(media_type)) => media_type,
+            _ => &part.media_type,
+        }
+    }
+
+    /// Why this picture is not sent.
+    pub(crate) fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
+        self.known.get(source(part)?)?.err()
+    }
+
+    fn look(
+        &mut self,
+        part: &'a ContentPart,
+        blobs: &dyn BlobSource,
+        limits: &Limits,
+        kept: &mut Vec<Shown<'a>>,
+    ) {
+        let part = match part {
+            ContentPart::ToolResult(result) => {
+                let parts = result.content.iter();
+                return parts.for_each(|part| self.look(part, blobs, limits, kept));
+            }
+            ContentPart::Image(part) | ContentPart::File(part)
+                if media_kind(&part.media_type) == MediaKind::Image =>
+            {
+                part
+            }
+            _ => return,
+        };
+        let Some(source) = source(part) else { return };
+        if let Some(before) = kept.iter().position(|shown| shown.source == source) {
+            // Seen again: it is as young as its last place.
+            let mut again = kept.remove(before);
+            again.places += 1;
+            return self.keep(again, limits, kept);
+        }
+        let found = match &part.source {
+            MediaSource::Blob(id) => match blobs.blob(id) {
+                Some(bytes) => check(bytes, limits),
+                None => return,
+            },
+            MediaSource::Base64(data) => match base64::decode(data) {
+                Some(bytes) => check(&bytes, limits),
+                None => Err("the picture is broken"),
+            },
+            MediaSource::Url(_) => return,
+        };
+        self.known
+            .insert(source, found.map(|(media_type, ..)| media_type));
+        if let Ok((_, bytes, side)) = found {
+            let shown = Shown {
+                source,
+                bytes,
+                side,
+                places: 1,
+            };
+            self.keep(shown, limits, kept);
+        }
+    }
+
+    /// Takes one more picture in. Where they are too many then, the older half goes: not one with each new picture, because each
+    /// change of what was sent before costs the provider's cache.
+    fn keep(&mut self, shown: Shown<'a>, limits: &Limits, kept: &mut Vec<Shown<'a>>) {
+        kept.push(shown);
+        while !fit(kept, limits) {
+            let older = kept.len().div_ceil(2);
+            for gone in kept.drain(..older) {
+                self.known.insert(
+                    gone.source,
+                    Err("an older picture: a request holds only so many, or so large ones"),
+                );
+            }
+        }
+    }
+}
+
+fn fit(kept: &[Shown<'_>], limits: &Limits) -> bool {
+    let count: usize = kept.iter().map(|shown| shown.places).sum();
+    let bytes: usize = kept
+        .iter()
+        .map(|shown| shown.bytes.saturating_mul(shown.places))
+        .sum();
+    let large = kept.iter().any(|shown| shown.side > SIDE_OF_MANY);
+    count <= limits.count && bytes <= limits.all_bytes && !(large && count > limits.many)
+}
+
+/// The media type of a picture, the bytes of its base64 and its longest side; or why it cannot be sent.
+fn check(bytes: &[u8], limits: &Limits) -> Result<(&'static str, usize, u32), &'static str> {
+    let picture = Picture::of(bytes).map_err(|_| "the picture is broken")?;
+    let encoded = bytes.len().div_ceil(3) * 4;
+    if picture.longest_side() > limits.side {
+        return Err("a picture of more than 8,000 pixels a side");
+    }
+    if encoded > limits.bytes {
+        return Err("the picture has too many bytes");
+    }
+    Ok((picture.media_type, encoded, picture.longest_side()))
+}
+
+/// What tells pictures apart whose bytes are here.
+fn source(part: &MediaPart) -> Option<&str> {
+    match &part.source {
+        MediaSource::Blob(id) => Some(id.as_str()),
+        MediaSource::Base64(data) => Some(data),
+        MediaSource::Url(_) => None,
+    }
+}

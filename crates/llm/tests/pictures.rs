@@ -1,0 +1,161 @@
+//! Pictures that a vendor would refuse are replaced by words, for each protocol, and the others stay where they are.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use agentx_llm::{Catalog, build};
+use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, Message, ModelParams, ModelRequest, Role};
+
+const CLAUDE: &str = "claude-sonnet-4-5";
+const GPT: &str = "gpt-4.1";
+
+/// A PNG of this size without pixels, and so many bytes more.
+fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    bytes.extend(width.to_be_bytes());
+    bytes.extend(height.to_be_bytes());
+    bytes.extend(b"\x08\x02\0\0\0crc!");
+    bytes.extend(u32::try_from(more).unwrap().to_be_bytes());
+    bytes.extend(b"IDAT");
+    bytes.extend(std::iter::repeat_n(0, more));
+    bytes.extend(b"crc!\0\0\0\0IEND\xaeB`\x82");
+    bytes
+}
+
+/// For each of these pictures, one a message, what stands in its place in a request; nothing where it is sent.
+fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
+    let catalog = Catalog::builtin();
+    let mut blobs = BTreeMap::new();
+    let messages = pictures.iter().enumerate().map(|(number, bytes)| {
+        let id = BlobId::new(format!("b3_{number}"));
+        blobs.insert(id.clone(), bytes.clone());
+        let picture = MediaPart {
+            media_type: "image/png".into(),
+            source: MediaSource::Blob(id),
+            name: None,
+        };
+        let message_id = format!("msg_{number}").as_str().into();
+        let content = vec![ContentPart::Image(picture)];
+        Message {
+            message_id,
+            role: Role::User,
+            content,
+        }
+        .into()
+    });
+    let request = ModelRequest {
+        model: catalog.resolve(model).unwrap(),
+        params: ModelParams::default(),
+        system: Vec::new(),
+        messages: messages.collect(),
+        tools: [].into(),
+        plain: false,
+    };
+    let options = catalog.wire_options(&request.model);
+    let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &blobs)).unwrap();
+    let parts = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|message| match &message["content"] {
+            serde_json::Value::Array(parts) => parts.clone(),
+            words => vec![serde_json::json!({ "type": "text", "text": words })],
+        });
+    let words = |part: serde_json::Value| part["text"].as_str().map(str::to_owned);
+    parts.map(words).collect()
+}
+
+/// The numbers of the pictures that are sent.
+fn sent(model: &str, pictures: &[Vec<u8>]) -> Vec<usize> {
+    let all = in_place(model, pictures);
+    assert_eq!(all.len(), pictures.len(), "{all:?}");
+    let is_sent = |(number, words): (usize, Option<String>)| words.is_none().then_some(number);
+    all.into_iter().enumerate().filter_map(is_sent).collect()
+}
+
+#[test]
+fn a_broken_picture_is_replaced_by_words() {
+    let whole = png(2, 2, 0);
+    let cut = whole[..whole.len() - 6].to_vec();
+    for model in [CLAUDE, GPT] {
+        let said = in_place(model, &[whole.clone(), cut.clone(), b"no picture".to_vec()]);
+        assert_eq!(said[0], None);
+        for words in &said[1..] {
+            assert_eq!(
+                words.as_deref(),
+                Some("[image/png: the picture is broken]"),
+                "{model}"
+            );
+        }
+    }
+}
+
+#[test]
+fn anthropic_is_sent_no_picture_that_is_too_large() {
+    let pictures = [png(8_001, 2, 0), png(8_000, 8_000, 0), png(2, 2, 8 << 20)];
+    assert_eq!(sent(CLAUDE, &pictures), [1]);
+    assert_eq!(sent(GPT, &pictures), [0, 1, 2], "OpenAI scales it down");
+}
+
+#[test]
+fn of_many_pictures_with_a_large_one_the_older_half_goes_at_once() {
+    let small = || png(100, 100, 0);
+    let mut pictures = vec![png(3_000, 100, 0)];
+    pictures.extend((1..20).map(|_| small()));
+    assert_eq!(sent(CLAUDE, &pictures).len(), 20);
+    pictures.push(small());
+    assert_eq!(sent(CLAUDE, &pictures), (11..21).collect::<Vec<_>>());
+    // What was left out stays so, and nothing else goes.
+    pictures.extend((0..50).map(|_| small()));
+    assert_eq!(sent(CLAUDE, &pictures), (11..71).collect::<Vec<_>>());
+    assert_eq!(sent(GPT, &pictures).len(), 71);
+}
+
+#[test]
+fn all_pictures_together_leave_room_in_a_request() {
+    let pictures: Vec<Vec<u8>> = (0..6).map(|_| png(100, 100, 3 << 20)).collect();
+    for model in [CLAUDE, GPT] {
+        assert_eq!(sent(model, &pictures), [3, 4, 5], "4 MB of base64 each, of 20");
+    }
+    let many: Vec<Vec<u8>> = (0..101).map(|_| png(10, 10, 0)).collect();
+    assert_eq!(
+        sent(CLAUDE, &many).len(),
+        50,
+        "a window of 200,000 tokens takes 100"
+    );
+    assert_eq!(sent("claude-opus-5", &many).len(), 101);
+}
+
+#[test]
+fn a_picture_is_named_what_it_is() {
+    let catalog = Catalog::builtin();
+    let id = BlobId::new("b3_gif");
+    let picture = MediaPart {
+        media_type: "image/png".into(),
+        source: MediaSource::Blob(id.clone()),
+        name: None,
+    };
+    let message = Message {
+        message_id: "msg_1".into(),
+        role: Role::User,
+        content: vec![ContentPart::Image(picture)],
+    };
+    for model in [CLAUDE, GPT] {
+        let request = ModelRequest {
+            model: catalog.resolve(model).unwrap(),
+            params: ModelParams::default(),
+            system: Vec::new(),
+            messages: vec![message.clone().into()],
+            tools: [].into(),
+            plain: false,
+        };
+        let blobs = BTreeMap::from([(id.clone(), b"GIF89a\x02\0\x03\0\0\0\0,;".to_vec())]);
+        let body = build(&request, &catalog.wire_options(&request.model), &blobs);
+        let body = String::from_utf8(body).unwrap();
+        assert!(
+            body.contains("image/gif") && !body.contains("image/png"),
+            "{body}"
+        );
+    }
+}
