@@ -143,14 +143,19 @@ fn a_wait_of_hours_is_not_waited() {
     goes_on(&world, &model, &result);
 }
 
+/// A server that is away is waited for as long as a test may take.
+const BRIEFLY: &str = "calls:\n  retry_for: 2s\n";
+
 #[test]
 fn a_server_that_fails_and_fails_is_given_up() {
     let no = || says_no("500 Internal Server Error", &[], "api_error", "out of order");
-    let model = Model::start((0..10).map(|_| no()));
+    let model = Model::start((0..100).map(|_| no()));
     let world = World::new(&model.url());
+    world.config(BRIEFLY);
     let ran = ask(&world);
     let result = failed(&world, &ran, 5, "server_error");
-    assert_eq!(model.requests().len(), 5);
+    assert!(model.requests().len() > 2, "it was tried again");
+    assert!(ran.err.contains("trying again in"), "a person sees when: {ran}");
     assert!(ran.err.contains("out of order"), "{ran}");
     goes_on(&world, &model, &result);
 }
@@ -159,6 +164,7 @@ fn a_server_that_fails_and_fails_is_given_up() {
 fn nobody_listens() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let world = World::new(&format!("http://{address}"));
+    world.config(BRIEFLY);
     let ran = ask(&world);
     failed(&world, &ran, 5, "connection_failed");
     assert!(ran.err.contains("connection refused"), "{ran}");

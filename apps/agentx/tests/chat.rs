@@ -345,7 +345,7 @@ fn a_picture_for_a_model_that_takes_none_is_not_sent() {
         "providers:\n  near:\n    base_url: http://127.0.0.1:9/v1\n    auth: none\nmodels:\n  \
          blind: { provider: near, images: false }\n  eye: { provider: near, images: true }\n",
     );
-    sandbox.write("ws/pic.png", [0x89, 0x50, 0x4e, 0x47]);
+    sandbox.write("ws/pic.png", b"GIF89a\x02\0\x03\0\0\0\0,;");
     let ran = sandbox.run_with_input(&["chat", "--model", "blind"], "look at @pic.png\n");
     assert_eq!(ran.code, Some(0), "{ran}");
     let told = "nothing was sent: blind takes no pictures; eye would; /model chooses another";
