@@ -28,6 +28,7 @@ pub struct Anthropic {
     enforces_prefixes: bool,
     window: Option<u64>,
     names: BTreeMap<String, String>,
+    others: Option<String>,
     cache: Cache,
     answers: u64,
 }
@@ -60,6 +61,7 @@ impl Anthropic {
             enforces_prefixes: true,
             window: None,
             names: BTreeMap::new(),
+            others: None,
             cache: Cache::default(),
             answers: 0,
         }
@@ -86,6 +88,13 @@ impl Anthropic {
         self
     }
 
+    /// Models that do not exist behave like `like`, instead of being refused.
+    #[must_use]
+    pub fn knowing_all_as(mut self, like: &str) -> Self {
+        self.others = Some(like.to_owned());
+        self
+    }
+
     /// Looks at the body of a request and the value of its header `anthropic-beta`.
     ///
     /// # Errors
@@ -107,7 +116,8 @@ impl Anthropic {
         }
         let name = body["model"].as_str().unwrap_or_default();
         let like = self.names.get(name).map_or(name, String::as_str);
-        let Some(mut model) = Model::named(name, like) else {
+        let other = || Model::named(name, self.others.as_deref()?);
+        let Some(mut model) = Model::named(name, like).or_else(other) else {
             return Err(Refusal::anthropic(rules::MODEL, 404, format!("model: {name}")));
         };
         model.window = self.window.unwrap_or(model.window);
