@@ -63,7 +63,6 @@ fn may(trust: Trust) -> &'static str {
         Trust::Free => "may set it",
         Trust::Tighten => "may make it stricter",
         Trust::Trusted => "may not",
-        Trust::InsideOnly => "may name a file inside",
     }
 }
 

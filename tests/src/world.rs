@@ -80,6 +80,8 @@ impl World {
             .env("ANTHROPIC_BASE_URL", &self.url)
             .env("ANTHROPIC_API_KEY", KEY)
             .env("AGENTX_DATA", self.data())
+            // Its files are of the test's own making.
+            .env("AGENTX_TRUST_FOLDER", "1")
             .current_dir(self.workspace());
         command
     }

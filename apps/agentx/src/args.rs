@@ -268,6 +268,23 @@ pub(crate) struct ContextArgs {
 }
 
 /// `agentx config`
+/// How far a folder is trusted.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct TrustArgs {
+    /// Show what the folder brings and what changed, and keep nothing
+    #[arg(long, conflicts_with_all = ["read_only", "restricted", "revoke"])]
+    pub(crate) show: bool,
+    /// Load its instructions, and let nothing be changed or run
+    #[arg(long, conflicts_with_all = ["restricted", "revoke"])]
+    pub(crate) read_only: bool,
+    /// Load nothing of it, and do not ask again
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) restricted: bool,
+    /// Forget what was said about it
+    #[arg(long)]
+    pub(crate) revoke: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Show every setting and where it comes from
@@ -276,12 +293,8 @@ pub(crate) enum ConfigCommand {
     Path,
     /// Read the configuration and report mistakes
     Check,
-    /// Let this workspace's file widen what an agent may do
-    Trust {
-        /// Take it back
-        #[arg(long)]
-        revoke: bool,
-    },
+    /// Trust this folder as it is now: its instructions, settings, agents and tools
+    Trust(TrustArgs),
     /// Set a key in your file; what else stands there stays as it is
     Set {
         /// Which, as `agentx config show` names it

@@ -11,6 +11,7 @@ use crate::args::{AgentArgs, Global};
 use crate::compose::{Place, build_node};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::folder;
 use crate::seat::{self, Target};
 use crate::start::{lookup, notes, settings};
 use crate::told;
@@ -49,6 +50,7 @@ pub(crate) async fn place_of(
             *loaded = settings(&there, agent)?;
             loaded.warnings.retain(|warning| !said.contains(warning));
             console.say(&notes(loaded));
+            console.say(&folder::note(loaded));
             loaded.settings.data_dir = data_dir;
             Place::here(build_node(&loaded.settings)?)
         }

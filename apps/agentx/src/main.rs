@@ -15,6 +15,7 @@ mod elsewhere;
 mod error;
 mod exit;
 mod failure;
+mod folder;
 mod follow;
 mod in_question;
 mod keys;

@@ -82,7 +82,7 @@ pub(crate) fn notes(loaded: &Loaded) -> String {
                 ignored.key, ignored.why, ignored.origin
             ));
         }
-        text.push_str("hint: read the file, then `agentx config trust` takes all of it\n");
+        text.push_str("hint: `agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it\n");
     }
     text
 }

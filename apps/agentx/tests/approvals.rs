@@ -14,7 +14,7 @@ fn all(sandbox: &Sandbox, lines: &[&[&str]]) -> String {
 
 #[test]
 fn rules_are_listed_and_tested() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().of_a_stranger();
     sandbox.config(CONFIG);
     sandbox.write(
         "ws/.agentx/config.yaml",

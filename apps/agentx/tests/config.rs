@@ -8,6 +8,7 @@ use common::{Sandbox, squeezed};
 #[test]
 fn every_value_says_where_it_comes_from() {
     let sandbox = Sandbox::new()
+        .of_a_stranger()
         .env("AGENTX_MAX_COST", "0.5")
         .env("ANTHROPIC_API_KEY", "sk-secret");
     sandbox.config(
@@ -64,7 +65,7 @@ fn a_variable_that_nothing_reads_and_a_proxy_that_is_none_are_said_once() {
 
 #[test]
 fn trust_is_given_taken_back_and_lost_by_a_change() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().of_a_stranger();
     sandbox.write("ws/.agentx/config.yaml", "approval: auto\n");
     let mut all = Vec::new();
     let made = || sandbox.path("ws/made").exists();

@@ -159,7 +159,7 @@ impl<'a> Subject<'a> {
         match self.tool.access {
             Access::Internal => Some("it touches nothing"),
             Access::Read if !self.is_outside() => Some("reading inside the workspace is allowed"),
-            Access::Read | Access::Change | Access::Run => None,
+            Access::Read | Access::Change | Access::Run | Access::Network => None,
         }
     }
 
@@ -168,6 +168,7 @@ impl<'a> Subject<'a> {
             (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
             (_, Access::Change) => "changing files is asked for".to_owned(),
             (_, Access::Run) => "running programs is asked for".to_owned(),
+            (_, Access::Network) => "reaching the network is asked for".to_owned(),
             (_, Access::Read | Access::Internal) => "it is asked for".to_owned(),
         }
     }

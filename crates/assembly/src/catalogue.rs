@@ -10,6 +10,7 @@ use agentx_flows::Known;
 use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, RuntimeError};
 use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
+use crate::brings::key_variables;
 use crate::{Assembly, AssemblyError, Variables};
 
 /// How many names are proposed for one that is not known.
@@ -72,9 +73,15 @@ impl Catalogue {
             library: &self.library,
             base,
             model: &|name| self.choose(name),
-            lookup: &*self.variables,
+            lookup: &|name| self.variable(name),
         };
         assembly.agent(name)
+    }
+
+    /// What an agent's instructions may take in: any variable but the keys that this program runs on, which no model needs to see.
+    fn variable(&self, name: &str) -> Option<String> {
+        let is_key = key_variables(&self.settings).contains(name);
+        (!is_key).then(|| (self.variables)(name)).flatten()
     }
 
     /// The model that is wanted, else that of the settings.

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_agent_files::definition::ToolBody;
-use agentx_agent_files::{Disk, Library, Mistake, Options, Origin, Root, ScriptCheck, ScriptMistake};
+use agentx_agent_files::{Disk, Files, Library, Mistake, Options, Origin, Root, ScriptCheck, ScriptMistake};
 use agentx_config::{Settings, WORKSPACE_FOLDER};
 use agentx_flows::{FlowParts, Flows, Schemas};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
-use agentx_runtime::{LogError, Tool};
+use agentx_runtime::LogError;
 use agentx_types::ToolSpec;
 
+use crate::admitted::Admitted;
+use crate::brings::key_variables;
 use crate::catalogue::Catalogue;
 use crate::file_tools;
 use crate::tools::FileTool;
@@ -30,13 +32,30 @@ pub fn user_folder(settings: &Settings) -> PathBuf {
     file.parent().map_or_else(|| file.clone(), ToOwned::to_owned)
 }
 
-/// All files of the workspace and of the person; `tools` are those that the program has itself.
+/// The files of the person, and those of the workspace that the person accepted as they are; `tools` are those that the program
+/// has itself.
 pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
+    let below = workspace_folder(settings);
+    let admitted = Admitted {
+        below: &below,
+        folder: &settings.folder,
+    };
+    load_library(settings, tools, &admitted)
+}
+
+/// All files of the workspace and of the person, accepted or not: to find mistakes in them, not to use them.
+pub fn whole_library(settings: &Settings, tools: &[ToolSpec]) -> Library {
+    load_library(settings, tools, &Disk)
+}
+
+pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn Files) -> Library {
+    let (workspace, user) = (workspace_folder(settings), user_folder(settings));
     let root = |path, origin| Root { path, origin };
-    let roots = [
-        root(workspace_folder(settings), Origin::Workspace),
-        root(user_folder(settings), Origin::User),
-    ];
+    let mut roots = vec![root(user.clone(), Origin::User)];
+    // Where the person's own folder is that of the workspace, it is theirs.
+    if std::fs::canonicalize(&workspace).ok() != std::fs::canonicalize(&user).ok() || !user.exists() {
+        roots.insert(0, root(workspace, Origin::Workspace));
+    }
     let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let options = Options {
         scripts: Some(&Scripts),
@@ -44,7 +63,7 @@ pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
         tools: &tools,
         agents: &[],
     };
-    Library::load(&roots, &Disk, options)
+    Library::load(&roots, files, options)
 }
 
 struct Scripts;
@@ -103,7 +122,8 @@ pub fn runtime_with_files(
             if !settings.tools.offers(&name) {
                 continue;
             }
-            let made: Result<Arc<dyn Tool>, String> = flows.tool(&tool.definition).map_err(|why| why.problem);
+            let made = not_our_keys(settings, &tool)
+                .and_then(|()| flows.tool(&tool.definition).map_err(|why| why.problem));
             let added = made.and_then(|made| {
                 parts
                     .tools
@@ -123,6 +143,19 @@ pub fn runtime_with_files(
         library,
         mistakes,
     })
+}
+
+/// A folder's file never gets the keys that this program runs on.
+fn not_our_keys(settings: &Settings, tool: &FileTool) -> Result<(), String> {
+    let keys = key_variables(settings);
+    let wanted = tool.definition.variables();
+    let wanted = wanted.into_iter().find(|name| keys.contains(name));
+    match wanted.filter(|_| tool.origin == Origin::Workspace) {
+        Some(name) => Err(format!(
+            "it asks for {name}, a key that this program runs on; only a file of your own folder may have that"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Whether a mistake is one of the tool's file, or of the script that it names.

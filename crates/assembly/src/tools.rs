@@ -35,7 +35,10 @@ fn add(tools: &mut BTreeMap<String, FileTool>, definition: &ToolDefinition, orig
         return;
     }
     tools.entry(definition.name.clone()).or_insert_with(|| FileTool {
-        definition: definition.clone(),
+        definition: ToolDefinition {
+            of_folder: origin == Origin::Workspace,
+            ..definition.clone()
+        },
         origin,
         file: file.to_owned(),
     });

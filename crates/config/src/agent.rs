@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, AgentKind, Instructions, ModelSpec, ToolSpec};
+use agentx_types::{Access, AgentConfig, AgentKind, Instructions, ModelSpec, Rule, RuleEffect, ToolSpec};
 
-use crate::{Origin, Settings, Sourced, nearest};
+use crate::{FolderTrust, Origin, Settings, Sourced, nearest};
 
 /// The name of the model that is no model: the offline demo.
 pub const SCRIPTED_MODEL: &str = "scripted";
@@ -89,6 +89,10 @@ impl Settings {
             .into_iter()
             .filter(|tool| self.tools.offers(&tool.name))
             .collect();
+        let mut rules = self.rules.clone();
+        if self.folder.trust == FolderTrust::ReadOnly {
+            rules.extend(only_reading(&tools));
+        }
         AgentConfig {
             kind: AgentKind::React,
             name: "agentx".into(),
@@ -98,11 +102,11 @@ impl Settings {
                 .system_prompt
                 .clone()
                 .unwrap_or_else(|| Arc::from(DEFAULT_SYSTEM_PROMPT.trim_end())),
-            instructions: read_instructions(&self.workspace_root, &self.workspace),
+            instructions: self.instructions(),
             workspace: self.workspace.to_string_lossy().into_owned(),
             tools: Arc::from(tools),
             approval: self.approval,
-            rules: self.rules.clone(),
+            rules,
             limits: self.limits,
             agents: Vec::new(),
             routing: None,
@@ -111,20 +115,54 @@ impl Settings {
     }
 }
 
-/// AGENTS.md of the project root and of every directory from there to the working directory, in this order. A file
-/// that leads out of the project by a symbolic link is not read.
-fn read_instructions(root: &Path, workspace: &Path) -> Vec<Instructions> {
-    let mut directories: Vec<&Path> = workspace
-        .ancestors()
-        .take_while(|dir| dir.starts_with(root))
-        .collect();
-    directories.reverse();
-    let files = directories.into_iter().map(|dir| dir.join(INSTRUCTIONS_FILE));
-    files.filter_map(|path| read_bounded(root, path)).collect()
+impl Settings {
+    /// AGENTS.md of the project root and of every directory from there to the working directory, in this order, as far as the
+    /// person lets this folder instruct the model.
+    fn instructions(&self) -> Vec<Instructions> {
+        let files = self.instruction_files().into_iter();
+        let admitted = files.filter(|(path, text)| {
+            let path = path.strip_prefix(&self.workspace_root).unwrap_or(path);
+            self.folder.admits_instructions(path, text.as_bytes())
+        });
+        admitted
+            .map(|(path, text)| Instructions {
+                path: path.to_string_lossy().into_owned(),
+                text: Arc::from(text),
+            })
+            .collect()
+    }
+
+    /// The files of instructions that the folder has, whether they count or not: absolute paths and texts. A file that leads
+    /// out of the project by a symbolic link is not read, nor is one that is too large.
+    pub fn instruction_files(&self) -> Vec<(PathBuf, String)> {
+        let root = &self.workspace_root;
+        let mut directories: Vec<&Path> = self
+            .workspace
+            .ancestors()
+            .take_while(|dir| dir.starts_with(root))
+            .collect();
+        directories.reverse();
+        let files = directories.into_iter().map(|dir| dir.join(INSTRUCTIONS_FILE));
+        files
+            .filter_map(|path| Some((read_bounded(root, &path)?, path)))
+            .map(|(text, path)| (path, text))
+            .collect()
+    }
 }
 
-fn read_bounded(root: &Path, path: PathBuf) -> Option<Instructions> {
-    let real = std::fs::canonicalize(&path).ok()?;
+/// What a folder that is only to be read refuses: every tool that does more.
+fn only_reading(tools: &[ToolSpec]) -> impl Iterator<Item = Rule> {
+    let acting = tools.iter().filter(|tool| tool.access > Access::Read);
+    acting.map(|tool| Rule {
+        effect: RuleEffect::Deny,
+        tool: tool.name.clone(),
+        argument: None,
+        path: None,
+    })
+}
+
+fn read_bounded(root: &Path, path: &Path) -> Option<String> {
+    let real = std::fs::canonicalize(path).ok()?;
     let size = std::fs::metadata(&real)
         .ok()
         .filter(|found| found.is_file())?
@@ -133,8 +171,5 @@ fn read_bounded(root: &Path, path: PathBuf) -> Option<Instructions> {
         return None;
     }
     let text = String::from_utf8_lossy(&std::fs::read(&real).ok()?).into_owned();
-    (!text.trim().is_empty()).then(|| Instructions {
-        path: path.to_string_lossy().into_owned(),
-        text: Arc::from(text),
-    })
+    (!text.trim().is_empty()).then_some(text)
 }

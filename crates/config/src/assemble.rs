@@ -13,7 +13,7 @@ use crate::layers::Merged;
 use crate::models;
 use crate::settings::{CallSettings, Durability, Settings, ToolSettings};
 use crate::value::Value;
-use crate::{At, Mistake, Origin, Places, Sourced};
+use crate::{At, Folder, Mistake, Origin, Places, Sourced};
 
 /// The largest text that is read from a file beside the configuration.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -62,6 +62,8 @@ pub(crate) fn settings(
         log: get.text("log").unwrap_or_else(|| "off".into()),
         workspace: places.cwd.clone(),
         workspace_root: places.workspace_root.clone(),
+        folder: Folder::default(),
+        trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
     }
 }

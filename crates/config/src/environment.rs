@@ -7,9 +7,10 @@ use crate::{At, Mistake, nearest};
 
 /// What the names of our variables begin with.
 const PREFIX: &str = "AGENTX_";
-/// Ours too, and no setting: where the user's file is; the mark of a tool's call; what tests and measurements set.
-const OTHERS: [&str; 4] = [
+/// Ours too, and no setting: where the user's file is; trust in the folder of this start; the mark of a tool's call; what tests and measurements set.
+const OTHERS: [&str; 5] = [
     "AGENTX_CONFIG",
+    crate::folder::VARIABLE,
     "AGENTX_CALL",
     "AGENTX_BIN",
     "AGENTX_FAULTS_PROXY_CHILD",
@@ -41,7 +42,10 @@ pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) 
         if PROXIES.contains(&name) {
             found.extend(wrong_proxy(value).map(|what| (name, what, None)));
         } else if is_stray(name) {
-            let known = VARIABLES.iter().map(|(name, _)| *name).chain(["AGENTX_CONFIG"]);
+            let known = VARIABLES
+                .iter()
+                .map(|(name, _)| *name)
+                .chain(["AGENTX_CONFIG", crate::folder::VARIABLE]);
             let near = nearest(name, known, 1).first().map(|near| (*near).to_owned());
             found.insert((name, "nothing reads this variable".to_owned(), near));
         }

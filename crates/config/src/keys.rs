@@ -27,8 +27,6 @@ pub enum Trust {
     Tighten,
     /// Nothing.
     Trusted,
-    /// Only name a file inside the workspace.
-    InsideOnly,
 }
 
 const fn key(
@@ -77,25 +75,25 @@ pub const STATUS_NAMES: &[&str] = &[
     "workspace",
 ];
 
-use Trust::{Free, InsideOnly, Tighten, Trusted};
+use Trust::{Free, Tighten, Trusted};
 
 /// Every key, in the order in which they are shown.
 #[rustfmt::skip]
 pub const KEYS: &[KeySpec] = &[
-    key("model", Kind::Text, Free, None, "the model to ask: an id, an alias, or `provider/id`"),
-    key("system_prompt", Kind::Text, Free, None, "standing instructions, in place of the built-in ones"),
-    key("system_prompt_file", Kind::Path, InsideOnly, None, "a file that holds them, relative to the file that names it"),
-    key("scripted_answers", Kind::Path, InsideOnly, None, "a file of answers for the scripted environment, relative to the file that names it"),
-    key("params.temperature", Kind::Temperature, Free, None, "how freely the model chooses its words"),
-    key("params.max_output_tokens", Kind::Count, Free, None, "the longest answer in tokens"),
-    key("params.thinking_tokens", Kind::Count, Free, None, "how many tokens the model may spend on reasoning"),
+    key("model", Kind::Text, Trusted, None, "the model to ask: an id, an alias, or `provider/id`"),
+    key("system_prompt", Kind::Text, Trusted, None, "standing instructions, in place of the built-in ones"),
+    key("system_prompt_file", Kind::Path, Trusted, None, "a file that holds them, relative to the file that names it"),
+    key("scripted_answers", Kind::Path, Trusted, None, "a file of answers for the scripted environment, relative to the file that names it"),
+    key("params.temperature", Kind::Temperature, Trusted, None, "how freely the model chooses its words"),
+    key("params.max_output_tokens", Kind::Count, Trusted, None, "the longest answer in tokens"),
+    key("params.thinking_tokens", Kind::Count, Trusted, None, "how many tokens the model may spend on reasoning"),
     key("limits.max_iterations", Kind::OrNone(&Kind::Count), Tighten, Some("50"), "how many times in one run the model may be answered with tool results"),
     key("limits.max_tokens", Kind::OrNone(&Kind::Count), Tighten, None, "tokens in one run, read and written"),
     key("limits.max_cost", Kind::OrNone(&Kind::Money), Tighten, None, "US dollars in one run"),
     key("limits.timeout", Kind::OrNone(&Kind::Duration), Tighten, None, "time from the start of a run to its end"),
-    key("condense.at", Kind::OrNone(&Kind::Count), Free, Some("80"), "how full the model's window is, in percent, when the older part of a conversation is condensed; `none` for only when it is wanted"),
-    key("condense.keep", Kind::Count, Free, Some("8"), "how many of the latest exchanges stay as they are, as long as they fit into a quarter of the window"),
-    key("condense.model", Kind::Text, Free, None, "the model that writes the summaries; the session's own where it is not set"),
+    key("condense.at", Kind::OrNone(&Kind::Count), Trusted, Some("80"), "how full the model's window is, in percent, when the older part of a conversation is condensed; `none` for only when it is wanted"),
+    key("condense.keep", Kind::Count, Trusted, Some("8"), "how many of the latest exchanges stay as they are, as long as they fit into a quarter of the window"),
+    key("condense.model", Kind::Text, Trusted, None, "the model that writes the summaries; the session's own where it is not set"),
     key("approval", Kind::Choice(APPROVALS), Tighten, Some("ask"), "who decides about a call that no rule decides"),
     key("rules", Kind::Rules, Tighten, None, "approval rules; deny beats ask beats allow; those of all layers count"),
     key("tools.enabled", Kind::Names, Tighten, None, "the only tools on offer; all of them where it is not set"),
@@ -128,7 +126,7 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.prices.output", Kind::Price, Trusted, None, "US dollars for a million tokens written"),
     key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),
     key("models.*.prices.cache_write", Kind::Price, Trusted, None, "US dollars for a million tokens written to the cache"),
-    key("chat.status", Kind::Template(STATUS_NAMES), Free, Some("{model} · {context} · {cost}"), "the row that says how a chat stands; it may name `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`"),
+    key("chat.status", Kind::Template(STATUS_NAMES), Trusted, Some("{model} · {context} · {cost}"), "the row that says how a chat stands; it may name `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`"),
     key("chat.status_command", Kind::Text, Trusted, None, "a command line whose first line of output is that row instead; it gets how the chat stands as JSON on its standard input"),
     key("chat.status_every", Kind::Duration, Trusted, Some("10s"), "how often that command is run at most"),
     key("chat.thinking", Kind::Choice(THINKING), Free, Some("folded"), "how a model's reasoning is shown: as it comes, as a line with its length, or not at all"),
@@ -141,7 +139,7 @@ pub const KEYS: &[KeySpec] = &[
     key("connect", Kind::Server, Trusted, None, "the server that commands work on; `local` for this machine"),
     key("data_dir", Kind::Path, Trusted, None, "where sessions are kept"),
     key("durability", Kind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: the death of the process, or of the machine too (slower)"),
-    key("log", Kind::Choice(LEVELS), Free, Some("off"), "how much the program says about itself"),
+    key("log", Kind::Choice(LEVELS), Trusted, Some("off"), "how much the program says about itself"),
     key("log_file", Kind::Path, Trusted, None, "where it says that; standard error, in a chat `agentx.log` in data_dir"),
 ];
 

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use agentx_llm::Catalog;
 
 use crate::assemble;
+use crate::folder;
 use crate::layers::Merged;
 use crate::origin::FileLayer;
 use crate::read::{self, Flag, Layer};
 use crate::trust::{self, Ignored};
 use crate::yaml::MAX_BYTES;
-use crate::{At, ConfigError, Mistake, Place, Places, Settings};
+use crate::{At, ConfigError, Folder, FolderTrust, Mistake, Place, Places, Settings};
 
 /// What is needed to make settings.
 pub struct Request<'a> {
@@ -89,14 +90,16 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
     let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let files = files(&places, user.is_some(), workspace.is_some());
-    let (layer, ignored) = admitted(workspace, &trust_dir, &merged, &places);
+    let folder = folder(&trust_dir, &places, lookup);
+    let (layer, ignored) = admitted(workspace, (&trust_dir, &folder), &merged, &places);
     for layer in [layer, environment, flags] {
         merged.lay(layer);
     }
-    let settings = assemble::settings(catalog, &merged, &places, lookup, &mut found.mistakes);
+    let mut settings = assemble::settings(catalog, &merged, &places, lookup, &mut found.mistakes);
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
     }
+    (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     Ok(Loaded {
         settings,
         merged,
@@ -111,17 +114,31 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
 /// What of the workspace's file counts: all of it where the person trusts it as it is.
 fn admitted(
     workspace: Option<ReadFile>,
-    trust_dir: &Path,
+    (trust_dir, folder): (&Path, &Folder),
     below: &Merged,
     places: &Places,
 ) -> (Layer, Vec<Ignored>) {
     match workspace {
         None => (Layer::default(), Vec::new()),
-        Some(file) if trust::is_trusted(trust_dir, &places.workspace_file, &file.bytes) => {
-            (file.layer, Vec::new())
-        }
-        Some(file) => trust::restrict(file.layer, below, places),
+        Some(file) if is_accepted(&file.bytes, trust_dir, folder, places) => (file.layer, Vec::new()),
+        Some(file) => trust::restrict(file.layer, below),
     }
+}
+
+/// What the person said about this folder. The environment is theirs too: it may say that all of the folder counts this time.
+fn folder(trust_dir: &Path, places: &Places, lookup: &dyn Fn(&str) -> Option<String>) -> Folder {
+    match lookup(folder::VARIABLE).as_deref().map(str::trim) {
+        Some("1" | "true" | "yes") => Folder::trusted_whole(),
+        _ => Folder::of(trust_dir, &places.workspace_root),
+    }
+}
+
+/// Whether the workspace's file counts as it is. Older programs kept that for the file alone.
+fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &Places) -> bool {
+    let file = places.workspace_file.strip_prefix(&places.workspace_root);
+    file.is_ok_and(|file| folder.admits(file, bytes))
+        || (folder.trust == FolderTrust::Unknown
+            && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
 }
 
 fn files(places: &Places, user: bool, workspace: bool) -> Vec<FileStatus> {

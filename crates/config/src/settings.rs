@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
 
-use crate::{ChatSettings, ScriptedAnswer, Secret, Sourced};
+use crate::{ChatSettings, Folder, ScriptedAnswer, Secret, Sourced};
 
 /// Everything that a program of AgentX can be told.
 #[derive(Clone, Debug)]
@@ -51,6 +51,10 @@ pub struct Settings {
     pub workspace: PathBuf,
     /// The project root above it.
     pub workspace_root: PathBuf,
+    /// What the person said about that root: what of its files counts.
+    pub folder: Folder,
+    /// Where what the person said about folders is kept: their data directory, whatever a workspace says.
+    pub trust_dir: PathBuf,
     /// The user's file, for messages that say where to put something.
     pub user_file: PathBuf,
 }

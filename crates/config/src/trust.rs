@@ -13,7 +13,7 @@ use crate::keys::{KeyPath, Trust};
 use crate::layers::Merged;
 use crate::read::Layer;
 use crate::value::Value;
-use crate::{ConfigError, Origin, Places, Sourced};
+use crate::{ConfigError, Origin, Sourced};
 
 const STORE: &str = "trusted.json";
 
@@ -81,7 +81,7 @@ fn key_of(file: &Path) -> String {
         .into_owned()
 }
 
-fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
@@ -119,21 +119,13 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ConfigError>
 }
 
 /// Leaves in a workspace's layer only what an untrusted one may set; `below` is what the layers below it say.
-pub(crate) fn restrict(layer: Layer, below: &Merged, places: &Places) -> (Layer, Vec<Ignored>) {
+pub(crate) fn restrict(layer: Layer, below: &Merged) -> (Layer, Vec<Ignored>) {
     let mut kept = Layer::default();
     let mut ignored = Vec::new();
     for (path, sourced) in layer.entries {
-        let trust = match (&sourced.value, path.spec()) {
-            (Value::File(_), _) => Trust::InsideOnly,
-            (_, Some(spec)) => spec.trust,
-            (_, None) => Trust::Trusted,
-        };
+        let trust = path.spec().map_or(Trust::Trusted, |spec| spec.trust);
         match trust {
             Trust::Free => kept.entries.push((path, sourced)),
-            Trust::InsideOnly => match why_outside(&sourced, places) {
-                None => kept.entries.push((path, sourced)),
-                Some(why) => ignored.push(note(&path, &sourced, why)),
-            },
             Trust::Trusted => ignored.push(note(&path, &sourced, "only a trusted workspace may set it")),
             Trust::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
         }
@@ -146,22 +138,6 @@ fn note(path: &KeyPath, sourced: &Sourced<Value>, why: &'static str) -> Ignored 
         key: path.to_string(),
         origin: sourced.origin.clone(),
         why,
-    }
-}
-
-/// Why a file that a value names is not known to be inside of the workspace; `None` where it is.
-fn why_outside(sourced: &Sourced<Value>, places: &Places) -> Option<&'static str> {
-    const OUTSIDE: &str = "it names a file outside of the workspace";
-    let (Value::File(written) | Value::Text(written), Origin::Workspace(place)) =
-        (&sourced.value, &sourced.origin)
-    else {
-        return Some(OUTSIDE);
-    };
-    let base = place.file.parent().unwrap_or(&places.workspace_root);
-    match std::fs::canonicalize(Places::resolve(base, written)) {
-        Ok(file) if file.starts_with(&places.workspace_root) => None,
-        Ok(_) => Some(OUTSIDE),
-        Err(_) => Some("it names a file that is not there (names are relative to the folder of this one)"),
     }
 }
 

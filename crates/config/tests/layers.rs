@@ -113,6 +113,7 @@ fn later_layers_win_and_every_value_knows_its_origin() {
     let desk = Desk::new()
         .user("model: from-user\nlimits:\n  max_iterations: 9\n  timeout: 10m\n")
         .workspace("model: from-workspace\nparams: {temperature: 0.5}\n")
+        .env("AGENTX_TRUST_FOLDER", "1")
         .env("AGENTX_MAX_COST", "0.25")
         .flag("--max-iterations", "limits.max_iterations", "7");
     let loaded = desk.load().unwrap();
@@ -228,8 +229,8 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
     assert_eq!(settings.limits.max_iterations, Some(50));
     assert_eq!(settings.data_dir, desk.path("data"));
     assert_eq!(settings.system_prompt, None);
-    // What makes things stricter, and what is harmless, counts.
-    assert_eq!(settings.model.as_ref().unwrap().value, "opus");
+    // What makes things stricter counts; a model costs money, and says who reads what is sent.
+    assert!(settings.model.is_none());
     assert_eq!(settings.limits.max_wall_ms, Some(300_000));
     assert!(!settings.tools.offers("bash"));
     let ignored: Vec<&str> = loaded
@@ -240,6 +241,7 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
     assert_eq!(
         ignored,
         [
+            "model",
             "approval",
             "rules",
             "providers.anthropic.base_url",
@@ -466,7 +468,7 @@ fn the_catalog_is_added_to_and_changed() {
 
 #[test]
 fn instructions_are_read_from_the_root_down_and_never_from_outside() {
-    let desk = Desk::new();
+    let desk = Desk::new().env("AGENTX_TRUST_FOLDER", "1");
     std::fs::write(desk.path("ws/AGENTS.md"), "root").unwrap();
     std::fs::write(desk.path("secret"), "secret").unwrap();
     #[cfg(unix)]
@@ -536,24 +538,6 @@ fn what_the_reader_of_yaml_says_of_itself_is_said_in_words() {
     );
 }
 
-#[test]
-fn a_file_of_a_workspace_that_is_not_there_is_named_as_such() {
-    let loaded = Desk::new()
-        .workspace("system_prompt_file: prompt.md\n")
-        .load()
-        .unwrap();
-    assert!(
-        loaded.ignored[0].why.contains("not there"),
-        "{:?}",
-        loaded.ignored
-    );
-    let loaded = Desk::new()
-        .workspace("system_prompt_file: /etc/hostname\n")
-        .load()
-        .unwrap();
-    assert!(loaded.ignored[0].why.contains("outside"), "{:?}", loaded.ignored);
-}
-
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_a_workspace_brings_along_is_not_waited_for() {
@@ -573,6 +557,9 @@ fn a_pipe_that_a_workspace_brings_along_is_not_waited_for() {
         .arg(desk.path("ws/.agentx/pipe"))
         .status()
         .unwrap();
-    let said = desk.workspace("system_prompt_file: pipe\n").said();
+    let said = desk
+        .workspace("system_prompt_file: pipe\n")
+        .env("AGENTX_TRUST_FOLDER", "1")
+        .said();
     assert!(said[0].ends_with("it is not a regular file"), "{said:?}");
 }

@@ -103,6 +103,8 @@ pub enum Access {
     Change,
     /// Runs programs.
     Run,
+    /// Leaves the machine.
+    Network,
 }
 
 /// A tool as the model and the approval rules see it.

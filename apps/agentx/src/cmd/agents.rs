@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agentx::agent_files::{Library, Mistake, Scaffold, scaffold};
-use agentx::assembly::{user_folder, workspace_folder};
+use agentx::assembly::{file_tools, user_folder, whole_library, workspace_folder};
 use agentx::config::Settings;
 use agentx::luau_tools;
 use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
@@ -36,7 +36,7 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
         let settings = &loaded.settings;
         match command {
             AgentsCommand::List => list(place, json, console).await,
-            AgentsCommand::Check => check(place, json, console).await,
+            AgentsCommand::Check => check(place, &loaded.settings, json, console).await,
             AgentsCommand::Show { name } => {
                 let agent = AgentArgs {
                     agent: Some(name),
@@ -96,11 +96,28 @@ pub(crate) fn warn_of_mistakes(mistakes: &[Mistake], console: &mut Console) {
 }
 
 /// Reports every mistake of all files.
-pub(crate) async fn check(place: &Place, json: bool, console: &mut Console) -> Result<Exit, CliError> {
-    let Some(library) = place.library() else {
+pub(crate) async fn check(
+    place: &Place,
+    settings: &Settings,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let Some(loaded) = place.library() else {
         return Ok(Exit::Ok);
     };
-    let mistakes = place.mistakes();
+    // To look for mistakes in files one need not trust them.
+    let described = file_tools(loaded);
+    let mut own = place.runtime().tools();
+    own.retain(|tool| !described.contains_key(&tool.name));
+    let whole = (!settings.folder.whole).then(|| whole_library(settings, &own));
+    let library = whole.as_ref().unwrap_or(loaded);
+    let mut mistakes = place.mistakes().to_vec();
+    if let Some(whole) = &whole {
+        mistakes.retain(|mistake| !loaded.check().contains(mistake));
+        mistakes.extend_from_slice(whole.check());
+        mistakes.sort();
+    }
+    let mistakes = &mistakes[..];
     if json {
         console.out_pretty(&mistakes)?;
     } else {

@@ -19,6 +19,7 @@ use crate::console::Console;
 use crate::elsewhere::place_of;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::folder::{self, Answer};
 use crate::logging;
 use crate::new_agent::NewAgent;
 use crate::picker::{self, Picked};
@@ -35,7 +36,14 @@ pub(crate) fn run(
     fork: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let mut loaded = start::settings_aloud(global, agent, console)?;
+    let mut loaded = start::settings(global, agent)?;
+    match folder::ask(&loaded, console)? {
+        Answer::NotAsked => {}
+        Answer::Said => loaded = start::settings(global, agent)?,
+        Answer::Leave => return Ok(Exit::Ok),
+    }
+    console.say(&start::notes(&loaded));
+    console.say(&folder::note(&loaded));
     logging::start(&loaded.settings, console.terminal.output)?;
     standing::settle(&loaded.settings.chat, console);
     let (again, exit) = block_on(async {

@@ -2,13 +2,18 @@
 
 mod change;
 
-use agentx::config::{FileStatus, Loaded, Origin, ProviderKey, Row, distrust, trust, workspace_bytes};
+use agentx::assembly::brings;
+use agentx::config::{
+    FileStatus, FolderTrust, Loaded, Origin, ProviderKey, Row, distrust, forget_folder, trust_folder,
+    workspace_bytes,
+};
 use serde_json::{Value, json};
 
-use crate::args::{AgentArgs, ConfigCommand, Global};
+use crate::args::{AgentArgs, ConfigCommand, Global, TrustArgs};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::folder;
 use crate::render::clean::visible;
 use crate::render::fitted::fitted;
 use crate::render::table::table;
@@ -26,7 +31,7 @@ pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Consol
             workspace,
         } => change::set(global, key, value, *workspace, console)?,
         ConfigCommand::Edit { workspace } => change::edit(global, *workspace, console)?,
-        ConfigCommand::Trust { revoke } => trust_workspace(global, *revoke, console)?,
+        ConfigCommand::Trust(args) => trust_workspace(global, *args, console)?,
     }
     Ok(Exit::Ok)
 }
@@ -202,33 +207,50 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     console.out(&format!("the configuration is right: {files}\n"))
 }
 
-fn trust_workspace(global: &Global, revoke: bool, console: &mut Console) -> Result<(), CliError> {
+fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), CliError> {
     let loaded = load(global)?;
-    let file = &loaded.places.workspace_file;
-    if revoke {
-        let was = distrust(&loaded.trust_dir, file)?;
+    let root = &loaded.places.workspace_root;
+    let shown = root.display();
+    if args.revoke {
+        let was = forget_folder(&loaded.trust_dir, root)?;
+        let was = distrust(&loaded.trust_dir, &loaded.places.workspace_file)? || was;
         let word = if was {
             "is no longer trusted"
         } else {
             "was not trusted"
         };
-        return console.out(&format!("{} {word}\n", file.display()));
+        return console.out(&format!("{shown} {word}\n"));
     }
-    if !file.exists() {
-        let message = format!("there is no {} that could be trusted", file.display());
-        return Err(CliError::usage(
-            message,
-            "`agentx config path` shows which files are read",
+    let brings = brings(&loaded.settings);
+    if args.show {
+        let (style, width) = (console.out_style(), console.out_width());
+        return console.out(&format!(
+            "{}  ({})\n{}\n{}",
+            folder::what_it_is(&loaded).trim_start(),
+            loaded.settings.folder.trust.word(),
+            folder::what_it_brings(&loaded, &brings, width),
+            folder::changes(&loaded, &brings, style)
         ));
     }
-    let bytes = workspace_bytes(&loaded.places)?;
-    trust(&loaded.trust_dir, file, &bytes)?;
-    console.out(&format!(
-        "{} is trusted as it is now; when it changes, it has to be trusted again\n",
-        file.display()
-    ))?;
-    for ignored in &loaded.ignored {
-        console.out(&format!("now counts: {} ({})\n", ignored.key, ignored.origin))?;
+    let (trust, accepted) = match (args.read_only, args.restricted) {
+        (true, _) => (FolderTrust::ReadOnly, brings.instructions()),
+        (_, true) => (FolderTrust::Restricted, Vec::new()),
+        _ => (FolderTrust::Trusted, brings.accepted()),
+    };
+    if trust == FolderTrust::Trusted && loaded.places.workspace_file.exists() {
+        // Whoever trusts a file with mistakes would have to trust it again when they are mended.
+        workspace_bytes(&loaded.places)?;
+    }
+    trust_folder(&loaded.trust_dir, root, trust, &accepted)?;
+    let word = trust.word();
+    console.out(&match trust {
+        FolderTrust::Trusted => {
+            format!("{shown} is trusted as it is now; what changes in it has to be trusted again\n")
+        }
+        _ => format!("{shown} is {word} from now on\n"),
+    })?;
+    if trust == FolderTrust::Trusted {
+        console.out(&folder::what_it_brings(&loaded, &brings, console.out_width()))?;
     }
     Ok(())
 }

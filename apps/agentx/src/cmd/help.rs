@@ -104,7 +104,7 @@ fn settings() -> String {
         let trust = match spec.trust {
             Trust::Free => "",
             Trust::Tighten => " †",
-            Trust::Trusted | Trust::InsideOnly => " ‡",
+            Trust::Trusted => " ‡",
         };
         let takes = spec.kind.expects();
         let takes = takes.split(" such as ").next().unwrap_or_default().to_owned();

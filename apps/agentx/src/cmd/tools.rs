@@ -42,7 +42,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 list(&tools, json, console)
             }
             ToolsCommand::Show { name } => show(find_here(place, &tools, &name)?, json, console),
-            ToolsCommand::Check => agents::check(place, json, console).await,
+            ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,
             ToolsCommand::Run { name, arguments } => {
                 find_here(place, &tools, &name)?;
                 let input = arguments_of(&arguments)?;
@@ -78,6 +78,7 @@ fn touches(tool: &ToolSpec) -> &'static str {
         Access::Read => "reads",
         Access::Change => "changes",
         Access::Run => "runs programs",
+        Access::Network => "the network",
     }
 }
 

@@ -14,6 +14,8 @@ use std::process::{Command, Output, Stdio};
 pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
     env: Vec<(String, String)>,
+    /// Whether the workspace's files count as they are.
+    trusts: bool,
 }
 
 impl Sandbox {
@@ -31,7 +33,17 @@ impl Sandbox {
         for folder in ["home", "ws"] {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        Self { dir, env: Vec::new() }
+        Self {
+            dir,
+            env: Vec::new(),
+            trusts: true,
+        }
+    }
+
+    /// Without trust in the workspace: what its files say counts as that of a stranger.
+    pub(crate) fn of_a_stranger(mut self) -> Self {
+        self.trusts = false;
+        self
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -63,6 +75,9 @@ impl Sandbox {
             .env("HOME", self.path("home"))
             .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("LANG", "C.UTF-8");
+        if self.trusts {
+            command.env("AGENTX_TRUST_FOLDER", "1");
+        }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
             .stdin(Stdio::null())

@@ -2,6 +2,7 @@
 //! the same definition.
 
 mod agent;
+mod reach;
 mod rule;
 mod state;
 mod tool;

@@ -28,6 +28,9 @@ pub struct ToolDefinition {
     /// Whether a successful call ends the agent that has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quit: bool,
+    /// Whether the file is a folder's: then what it says about itself makes it stricter, never freer. No file says so.
+    #[serde(skip)]
+    pub of_folder: bool,
     /// What it does.
     #[serde(flatten)]
     pub body: ToolBody,
@@ -39,17 +42,6 @@ impl ToolDefinition {
         self.params
             .clone()
             .unwrap_or_else(|| serde_json::json!({"type": "object"}))
-    }
-
-    /// What using it touches: what the file says, else what its kind can do. Nobody knows of a `built-in`.
-    pub fn access(&self) -> Option<Access> {
-        self.access.or(match &self.body {
-            ToolBody::BuiltIn => None,
-            ToolBody::Http(http) if matches!(http.method.as_str(), "GET" | "HEAD") => Some(Access::Read),
-            ToolBody::Http(_) => Some(Access::Change),
-            ToolBody::Generator(_) | ToolBody::TextProcessor(_) => Some(Access::Internal),
-            ToolBody::Luau(_) | ToolBody::Composite(_) => Some(Access::Run),
-        })
     }
 }
 

@@ -43,6 +43,7 @@ pub fn luau(name: &str, script: &str, capabilities: Value) -> ToolDefinition {
         access: None,
         idempotent: false,
         quit: false,
+        of_folder: false,
         body: ToolBody::Luau(body),
     }
 }

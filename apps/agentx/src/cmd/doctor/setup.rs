@@ -28,7 +28,7 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
                 "`{}` of this workspace is left out: {} ({})",
                 ignored.key, ignored.why, ignored.origin
             ),
-            "read the file, then `agentx config trust` takes all of it",
+            "`agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it",
         );
     }
     let files: Vec<String> = loaded

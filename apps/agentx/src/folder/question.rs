@@ -1,0 +1,127 @@
+//! The question at the first start in a folder, and where what was accepted has changed. It is asked before anything of the folder
+//! is loaded, in plain lines, so that every terminal can do it.
+
+use std::io::BufRead as _;
+
+use agentx::assembly::{Brings, Role, brings};
+use agentx::config::{FolderTrust, Loaded, trust_folder};
+
+use super::screen::{changes, what_it_brings, what_it_is};
+use crate::console::Console;
+use crate::error::CliError;
+
+/// What came of the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// There was nothing to ask.
+    NotAsked,
+    /// Something is on record that was not: settings have to be read again.
+    Said,
+    /// The person wants to leave.
+    Leave,
+}
+
+/// Asks how far the folder is trusted, where nobody said so yet or where it has changed since, and a person is there.
+pub(crate) fn ask(loaded: &Loaded, console: &mut Console) -> Result<Answer, CliError> {
+    let is_there = console.terminal.input && console.terminal.output;
+    if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.whole {
+        return Ok(Answer::NotAsked);
+    }
+    let brings = brings(&loaded.settings);
+    match loaded.settings.folder.trust {
+        FolderTrust::Unknown => first(loaded, &brings, console),
+        FolderTrust::Trusted if has_changed(&brings) => again(loaded, &brings, console),
+        FolderTrust::Trusted | FolderTrust::Restricted | FolderTrust::ReadOnly => Ok(Answer::NotAsked),
+    }
+}
+
+/// Instructions may change in a folder that is trusted; what runs may not.
+fn has_changed(brings: &Brings) -> bool {
+    brings.not_accepted().any(|file| file.role != Role::Instructions)
+}
+
+fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
+    let width = console.terminal.width;
+    let screen = format!(
+        "This folder is new to AgentX:\n{}\n{}\n\
+         1  trust it    load this; changes and programs are still asked about\n\
+         2  read only   load its instructions; nothing is changed or run\n\
+         3  restricted  load nothing of it\n",
+        what_it_is(loaded),
+        what_it_brings(loaded, brings, width),
+    );
+    console.out(&screen)?;
+    let question = match brings.is_empty() {
+        true => "How far do you trust it? [1, 2, 3, q to leave] ",
+        false => "How far do you trust it? [1, 2, 3, s to show its files, q to leave] ",
+    };
+    loop {
+        let trust = match answer(question, console)?.as_str() {
+            "1" => FolderTrust::Trusted,
+            "2" => FolderTrust::ReadOnly,
+            "3" => FolderTrust::Restricted,
+            "s" => {
+                console.out(&changes(loaded, brings, console.out_style()))?;
+                continue;
+            }
+            "q" => return Ok(Answer::Leave),
+            _ => continue,
+        };
+        let accepted = match trust {
+            FolderTrust::Trusted => brings.accepted(),
+            FolderTrust::ReadOnly => brings.instructions(),
+            FolderTrust::Restricted if wants_instructions(loaded, brings, console)? => brings.instructions(),
+            FolderTrust::Restricted | FolderTrust::Unknown => Vec::new(),
+        };
+        trust_folder(&loaded.trust_dir, &loaded.places.workspace_root, trust, &accepted)?;
+        return Ok(Answer::Said);
+    }
+}
+
+/// Shows the instructions of a restricted folder, and asks whether they are given to the model.
+fn wants_instructions(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<bool, CliError> {
+    let mut alone = Brings::default();
+    let files = brings.files.iter().filter(|file| file.role == Role::Instructions);
+    alone.files.extend(files.cloned());
+    if alone.is_empty() {
+        return Ok(false);
+    }
+    console.out(&changes(loaded, &alone, console.out_style()))?;
+    Ok(answer("Give these instructions to the model? [y, n] ", console)? == "y")
+}
+
+fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
+    console.out(&format!(
+        "Changed since you trusted this folder:\n\n{}\n\
+         1  take it     load it as it is now\n\
+         2  go without  what changed is not loaded\n",
+        changes(loaded, brings, console.out_style())
+    ))?;
+    loop {
+        match answer("What about it? [1, 2, q to leave] ", console)?.as_str() {
+            "1" => {
+                let (dir, root) = (&loaded.trust_dir, &loaded.places.workspace_root);
+                trust_folder(dir, root, FolderTrust::Trusted, &brings.accepted())?;
+                return Ok(Answer::Said);
+            }
+            "2" => return Ok(Answer::NotAsked),
+            "q" => return Ok(Answer::Leave),
+            _ => {}
+        }
+    }
+}
+
+/// One line that the person types, in small letters; `q` where there will be no more.
+fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
+    console.out(question)?;
+    console.flush()?;
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    let read = read.map_err(|error| CliError::Input {
+        what: error.to_string(),
+    })?;
+    Ok(match read {
+        0 => "q".to_owned(),
+        _ => line.trim().to_lowercase(),
+    })
+}

@@ -1,0 +1,161 @@
+//! What a person sees of a folder before they say how far they trust it: which folder it is, and what it would bring. Every word of
+//! the folder is a claim, so it is cleaned of what drives terminals.
+
+use std::path::Path;
+
+use agentx::agent_files::definition::{ToolBody, ToolDefinition};
+use agentx::assembly::{Brings, Brought, Role, key_variables};
+use agentx::config::{Loaded, Standing, accepted_text, trusted_below};
+use agentx::types::Access;
+
+use crate::render::clean::visible;
+use crate::render::diff;
+use crate::render::style::Style;
+use crate::render::table::cut;
+use crate::render::units::counted;
+
+/// Lines of one kind that are listed; a screen has 24 rows.
+const MOST: usize = 4;
+/// Lines of one difference.
+const MOST_DIFF: usize = 40;
+
+/// Which folder it is, and what else a person should know about the place.
+pub(crate) fn what_it_is(loaded: &Loaded) -> String {
+    let root = &loaded.places.workspace_root;
+    let mut text = format!("  {}\n", visible(&root.to_string_lossy()));
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
+    if root.parent().is_none() {
+        text.push_str("  This is the whole machine: every file of it is inside.\n");
+    } else if home.as_deref() == Some(root) {
+        text.push_str("  This is your home directory: all that you have is inside, keys and letters too.\n");
+    } else if home.is_some_and(|home| home.starts_with(root)) {
+        text.push_str("  Your home directory is inside of it.\n");
+    }
+    let below = trusted_below(&loaded.trust_dir, root).len();
+    if below > 0 {
+        text.push_str(&format!(
+            "  It lies above {} that you trust.\n",
+            counted(below, "folder")
+        ));
+    }
+    text
+}
+
+/// What the folder brings, one row for each thing.
+pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings, width: usize) -> String {
+    if brings.is_empty() {
+        return "  It brings no instructions, settings or tools.\n".to_owned();
+    }
+    let mut rows = Vec::new();
+    rows.extend(some(files(brings, Role::Instructions).map(instructions)));
+    if files(brings, Role::Settings).next().is_some() {
+        rows.push(settings(loaded));
+    }
+    let keys = key_variables(&loaded.settings);
+    rows.extend(some(brings.tools.iter().map(|tool| {
+        let asks_for_key = tool.definition.variables().iter().any(|name| keys.contains(name));
+        row(&tool.definition, asks_for_key)
+    })));
+    rows.extend(some(brings.agents.iter().map(|(name, variables)| {
+        let with: Vec<&str> = variables.iter().map(String::as_str).collect();
+        match with.is_empty() {
+            true => format!("agent {name}"),
+            false => format!("agent {name}: its model is told {}", with.join(", ")),
+        }
+    })));
+    let others = files(brings, Role::Definition).count();
+    if others > brings.tools.len() + brings.agents.len() {
+        rows.push(format!("{} below .agentx in all", counted(others, "file")));
+    }
+    rows.iter()
+        .map(|row| format!("  {}\n", cut(&visible(row), width.saturating_sub(2))))
+        .collect()
+}
+
+fn files(brings: &Brings, role: Role) -> impl Iterator<Item = &Brought> {
+    brings.files.iter().filter(move |file| file.role == role)
+}
+
+/// The first few, and how many more there are.
+fn some(rows: impl Iterator<Item = String>) -> Vec<String> {
+    let mut rows: Vec<String> = rows.collect();
+    if rows.len() > MOST {
+        let more = rows.len() - MOST + 1;
+        rows.truncate(MOST - 1);
+        rows.push(format!("… {more} more"));
+    }
+    rows
+}
+
+fn instructions(file: &Brought) -> String {
+    let lines = String::from_utf8_lossy(&file.bytes).lines().count();
+    format!(
+        "{}: {} of instructions",
+        file.path.display(),
+        counted(lines, "line")
+    )
+}
+
+fn settings(loaded: &Loaded) -> String {
+    let mut keys: Vec<&str> = loaded
+        .ignored
+        .iter()
+        .map(|ignored| ignored.key.as_str())
+        .collect();
+    keys.dedup();
+    match keys.is_empty() {
+        true => ".agentx/config.yaml: settings that make things stricter".to_owned(),
+        false => format!(".agentx/config.yaml: sets {}", keys.join(", ")),
+    }
+}
+
+/// One tool: what it reaches, which variables it gets, whether it asks.
+fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
+    let mut says = vec![match &tool.body {
+        ToolBody::Luau(_) => "a script".to_owned(),
+        ToolBody::Http(_) => "a request".to_owned(),
+        ToolBody::Composite(_) => "tools in a row".to_owned(),
+        ToolBody::Generator(_) | ToolBody::TextProcessor(_) => "asks a model".to_owned(),
+        ToolBody::BuiltIn => "built in".to_owned(),
+    }];
+    let (hosts, variables, calls) = (tool.hosts(), tool.variables(), tool.calls());
+    if !hosts.is_empty() {
+        says.push(format!("to {}", hosts.join(", ")));
+    }
+    if !variables.is_empty() {
+        says.push(format!("with {}", variables.join(", ")));
+    }
+    if !calls.is_empty() {
+        says.push(format!("uses {}", calls.join(", ")));
+    }
+    if matches!(tool.access(), Some(Access::Internal | Access::Read)) {
+        says.push("runs without a question".to_owned());
+    }
+    if asks_for_key {
+        says.push("never gets the key that it asks for".to_owned());
+    }
+    format!("tool {}: {}", tool.name, says.join("; "))
+}
+
+/// The files that are not as they were accepted: new ones whole, others as a difference.
+pub(crate) fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String {
+    let mut text = String::new();
+    for file in brings.not_accepted() {
+        let name = visible(&file.path.to_string_lossy());
+        let word = match file.standing {
+            Standing::Changed => "changed",
+            Standing::New | Standing::Accepted => "new",
+        };
+        text.push_str(&format!("{name} ({word})\n"));
+        for line in difference(loaded, &file.path, &file.bytes, style) {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    text
+}
+
+fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: Style) -> Vec<String> {
+    let old = accepted_text(&loaded.trust_dir, &loaded.settings.folder, file).unwrap_or_default();
+    diff::unified(&old, &String::from_utf8_lossy(bytes), MOST_DIFF, style)
+}

@@ -1,0 +1,100 @@
+//! What a tool from a file can reach: its kind and what its file grants it say so, not what the file says about itself.
+
+use agentx_types::Access;
+
+use super::{Capabilities, Composite, GeneratorTool, Layer, ToolBody, ToolDefinition, ToolUse};
+
+impl ToolDefinition {
+    /// What using it touches: what the file says, else what its kind can do. Of a folder's file the stricter of what it says and
+    /// what it can reach counts. Nobody knows of a `built-in`.
+    pub fn access(&self) -> Option<Access> {
+        let reach = self.reach();
+        match self.access {
+            Some(said) if self.of_folder => Some(reach.map_or(said, |floor| said.max(floor))),
+            Some(said) => Some(said),
+            None if matches!(self.body, ToolBody::Luau(_)) => Some(reach.unwrap_or(Access::Run)),
+            None => reach,
+        }
+    }
+
+    /// What a tool of its kind can touch with what its file grants it, whatever its file says about that.
+    fn reach(&self) -> Option<Access> {
+        match &self.body {
+            ToolBody::BuiltIn => None,
+            ToolBody::Http(_) => Some(Access::Network),
+            ToolBody::Generator(generator) if generator.reads_variables() => Some(Access::Network),
+            // What it is told goes to the model, which is asked anyway.
+            ToolBody::Generator(_) | ToolBody::TextProcessor(_) => Some(Access::Internal),
+            ToolBody::Luau(luau) if !luau.capabilities.http.is_empty() => Some(Access::Network),
+            // A script without grants computes, and no more.
+            ToolBody::Luau(luau) if !luau.capabilities.acts() => None,
+            ToolBody::Luau(_) | ToolBody::Composite(_) => Some(Access::Run),
+        }
+    }
+
+    /// Names of the environment variables that it can read, each once; those of tools that are written inside it too.
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names = match &self.body {
+            ToolBody::Http(http) => http.variables(),
+            ToolBody::Luau(luau) => luau.capabilities.env.iter().map(String::as_str).collect(),
+            ToolBody::Generator(generator) => generator.variables().collect(),
+            ToolBody::Composite(row) => row.inline().flat_map(Self::variables).collect(),
+            ToolBody::TextProcessor(_) | ToolBody::BuiltIn => Vec::new(),
+        };
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Where it can send something, as its file names it: hosts and addresses; those of tools that are written inside it too.
+    pub fn hosts(&self) -> Vec<&str> {
+        let mut hosts = match &self.body {
+            ToolBody::Http(http) => vec![http.endpoint.as_str()],
+            ToolBody::Luau(luau) => luau.capabilities.http.iter().map(String::as_str).collect(),
+            ToolBody::Composite(row) => row.inline().flat_map(Self::hosts).collect(),
+            ToolBody::Generator(_) | ToolBody::TextProcessor(_) | ToolBody::BuiltIn => Vec::new(),
+        };
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+
+    /// Names of other tools that it calls without anybody being asked; `*` for all.
+    pub fn calls(&self) -> Vec<&str> {
+        match &self.body {
+            ToolBody::Luau(luau) => luau.capabilities.tools.iter().map(String::as_str).collect(),
+            ToolBody::Composite(row) => row.steps.iter().map(|step| step.tool.name()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Capabilities {
+    /// Whether it reads the environment, or makes tools and agents do something.
+    fn acts(&self) -> bool {
+        !(self.env.is_empty() && self.tools.is_empty() && self.agents.is_empty())
+    }
+}
+
+impl GeneratorTool {
+    fn variables(&self) -> impl Iterator<Item = &str> {
+        self.context_layers.iter().filter_map(|layer| match layer {
+            Layer::Env(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    fn reads_variables(&self) -> bool {
+        self.variables().next().is_some()
+    }
+}
+
+impl Composite {
+    /// The tools that are written inside it.
+    fn inline(&self) -> impl Iterator<Item = &ToolDefinition> {
+        self.steps.iter().filter_map(|step| match &step.tool {
+            ToolUse::Inline(tool) => Some(&**tool),
+            ToolUse::Ref { .. } => None,
+        })
+    }
+}

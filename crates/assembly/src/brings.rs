@@ -1,0 +1,172 @@
+//! What a folder brings: everything of it that would count if a person trusted it, with the bytes that they are shown.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use agentx_agent_files::definition::{AgentDefinition, AgentUse, Layer};
+use agentx_agent_files::{Library, Origin};
+use agentx_config::{ProviderKey, Settings, Standing, WORKSPACE_FOLDER};
+
+use crate::admitted::Recorded;
+use crate::runtime::{load_library, workspace_folder};
+use crate::tools::{FileTool, file_tools};
+
+/// The largest configuration that is looked at.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// What a folder brings.
+#[derive(Clone, Debug, Default)]
+pub struct Brings {
+    /// Every file, by its path below the folder.
+    pub files: Vec<Brought>,
+    /// The tools that its files describe.
+    pub tools: Vec<FileTool>,
+    /// Its agents, by name, and the environment variables that their instructions take in.
+    pub agents: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// One file of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brought {
+    /// Its path below the folder.
+    pub path: PathBuf,
+    /// What was read of it.
+    pub bytes: Vec<u8>,
+    /// What it is for.
+    pub role: Role,
+    /// How it stands to what the person accepted.
+    pub standing: Standing,
+}
+
+/// What a file of a folder is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Settings: `.agentx/config.yaml`.
+    Settings,
+    /// Instructions to the model: `AGENTS.md`.
+    Instructions,
+    /// Agents, tools, rules, texts and scripts.
+    Definition,
+}
+
+impl Brings {
+    /// Whether there is nothing that could be trusted.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What was accepted with other bytes, or not at all.
+    pub fn not_accepted(&self) -> impl Iterator<Item = &Brought> {
+        self.files
+            .iter()
+            .filter(|file| file.standing != Standing::Accepted)
+    }
+
+    /// All files, as they are to be accepted.
+    pub fn accepted(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        self.files
+            .iter()
+            .map(|file| (file.path.clone(), file.bytes.clone()))
+            .collect()
+    }
+
+    /// The files of instructions alone, as they are to be accepted.
+    pub fn instructions(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let files = self.files.iter().filter(|file| file.role == Role::Instructions);
+        files
+            .map(|file| (file.path.clone(), file.bytes.clone()))
+            .collect()
+    }
+
+    /// Every environment variable that a tool or an agent of the folder names.
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let of_tools = self.tools.iter().flat_map(|tool| tool.definition.variables());
+        let of_agents = self.agents.values().flatten().map(String::as_str);
+        of_tools.chain(of_agents).collect()
+    }
+}
+
+/// What the folder of these settings brings.
+pub fn brings(settings: &Settings) -> Brings {
+    let below = workspace_folder(settings);
+    let recorded = Recorded {
+        below: &below,
+        read: RefCell::default(),
+    };
+    let library = load_library(settings, &[], &recorded);
+    let mut brings = Brings::default();
+    let mut add = |path: PathBuf, bytes: Vec<u8>, role| {
+        let standing = settings.folder.standing(&path, &bytes);
+        brings.files.push(Brought {
+            path,
+            bytes,
+            role,
+            standing,
+        });
+    };
+    for (path, text) in settings.instruction_files() {
+        let path = path.strip_prefix(&settings.workspace_root).unwrap_or(&path);
+        add(path.to_owned(), text.into_bytes(), Role::Instructions);
+    }
+    if let Some(bytes) = config_of(settings, &below) {
+        add(
+            Path::new(WORKSPACE_FOLDER).join("config.yaml"),
+            bytes,
+            Role::Settings,
+        );
+    }
+    for (path, bytes) in recorded.read.into_inner() {
+        add(Path::new(WORKSPACE_FOLDER).join(path), bytes, Role::Definition);
+    }
+    let tools = file_tools(&library).into_values();
+    brings.tools = tools.filter(|tool| tool.origin == Origin::Workspace).collect();
+    brings.agents = agents(&library);
+    brings
+}
+
+/// The bytes of the folder's own configuration, where it is a file of its own.
+fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
+    let file = below.join("config.yaml");
+    let found = std::fs::metadata(&file).ok()?;
+    let is_ours = settings.user_file != file && found.is_file() && found.len() <= MAX_CONFIG_BYTES;
+    is_ours.then(|| std::fs::read(&file).ok()).flatten()
+}
+
+fn agents(library: &Library) -> BTreeMap<String, BTreeSet<String>> {
+    let of_folder = library
+        .agents()
+        .iter()
+        .filter(|(_, loaded)| loaded.origin == Origin::Workspace);
+    of_folder
+        .map(|(name, loaded)| (name.clone(), variables_of(&loaded.definition)))
+        .collect()
+}
+
+/// The environment variables that the instructions of an agent take in, and those of agents that are written inside it.
+pub(crate) fn variables_of(agent: &AgentDefinition) -> BTreeSet<String> {
+    let own = agent.context_layers.iter().filter_map(|layer| match layer {
+        Layer::Env(name) => Some(name.clone()),
+        _ => None,
+    });
+    let routed = agent.route.iter().map(|route| &route.agent);
+    let others = agent.agents.iter().chain(routed).chain(agent.default.as_deref());
+    let inside = others.filter_map(|used| match used {
+        AgentUse::Inline(inline) => Some(variables_of(inline)),
+        AgentUse::Ref(_) => None,
+    });
+    own.chain(inside.flatten().collect::<BTreeSet<_>>()).collect()
+}
+
+/// The variables that hold what this program pays with: no file of a folder gets them, whoever trusts it.
+pub fn key_variables(settings: &Settings) -> BTreeSet<&str> {
+    let keys = settings.providers.iter().flat_map(|provider| {
+        let headers = provider.headers.iter().map(|header| &header.value);
+        std::iter::once(&provider.key).chain(headers)
+    });
+    keys.filter_map(|key| match key {
+        ProviderKey::Env { name, .. } => Some(name.as_str()),
+        ProviderKey::None | ProviderKey::Literal(_) => None,
+    })
+    .collect()
+}

@@ -1,0 +1,240 @@
+//! Trust in folders: what a person said about a folder and its files, kept outside of it.
+//!
+//! A folder is known by its real path. What was accepted of it is kept by the hash of its bytes, so a file that changes has to be
+//! accepted again; the text that was accepted is kept too, to show the difference.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ConfigError;
+use crate::trust::{digest, replace_file};
+
+/// The file of the data directory that holds what a person said about folders.
+const STORE: &str = "folders.json";
+/// The folder of the data directory that holds the texts that were accepted, by their hashes.
+const TEXTS: &str = "accepted";
+/// Trusts the folder of this start as it is, where a person cannot be asked: in a container, in CI.
+pub(crate) const VARIABLE: &str = "AGENTX_TRUST_FOLDER";
+
+/// How far a person trusts a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FolderTrust {
+    /// Nobody said anything yet: nothing of the folder is loaded.
+    #[default]
+    Unknown,
+    /// Nothing of the folder is loaded but the instructions that a person accepted.
+    Restricted,
+    /// Instructions are loaded; tools that change files, run programs or reach the network are refused.
+    ReadOnly,
+    /// What a person accepted is loaded.
+    Trusted,
+}
+
+impl FolderTrust {
+    /// One word for tables: `unknown`, `restricted`, `read-only`, `trusted`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Restricted => "restricted",
+            Self::ReadOnly => "read-only",
+            Self::Trusted => "trusted",
+        }
+    }
+}
+
+/// What a person said about one folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folder {
+    /// How far it is trusted.
+    pub trust: FolderTrust,
+    /// The files that were accepted: paths below the folder with `/`, and the BLAKE3 hash of their bytes.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Whether everything counts as it is now, because the environment of this start says so.
+    #[serde(skip)]
+    pub whole: bool,
+}
+
+/// How a file stands to what was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It is as it was accepted.
+    Accepted,
+    /// It was accepted with other bytes.
+    Changed,
+    /// Nobody accepted it.
+    New,
+}
+
+impl Folder {
+    /// What a person said about the folder `root`, a real path; nothing where the record cannot be read.
+    pub fn of(data_dir: &Path, root: &Path) -> Self {
+        let known = key_of(root)
+            .ok()
+            .and_then(|key| read(data_dir).ok()?.remove(&key));
+        known.unwrap_or_default()
+    }
+
+    /// One that counts as it is now, without any record.
+    pub fn trusted_whole() -> Self {
+        Self {
+            trust: FolderTrust::Trusted,
+            whole: true,
+            ..Self::default()
+        }
+    }
+
+    /// How these bytes of a file stand to what was accepted; `file` is its path below the folder.
+    pub fn standing(&self, file: &Path, bytes: &[u8]) -> Standing {
+        if self.whole {
+            return Standing::Accepted;
+        }
+        match file.to_str().and_then(|file| self.files.get(file)) {
+            Some(hash) if *hash == digest(bytes) => Standing::Accepted,
+            Some(_) => Standing::Changed,
+            None => Standing::New,
+        }
+    }
+
+    /// Whether definitions, scripts and settings with these bytes count.
+    pub fn admits(&self, file: &Path, bytes: &[u8]) -> bool {
+        self.trust == FolderTrust::Trusted && self.standing(file, bytes) == Standing::Accepted
+    }
+
+    /// Whether instructions with these bytes are given to the model. In a folder that is trusted they may change.
+    pub fn admits_instructions(&self, file: &Path, bytes: &[u8]) -> bool {
+        match self.trust {
+            FolderTrust::Trusted | FolderTrust::ReadOnly => true,
+            FolderTrust::Restricted => self.standing(file, bytes) == Standing::Accepted,
+            FolderTrust::Unknown => false,
+        }
+    }
+}
+
+/// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded before is forgotten.
+///
+/// # Errors
+/// Where the data directory cannot be written, or the folder's path is no text.
+pub fn trust_folder(
+    data_dir: &Path,
+    root: &Path,
+    trust: FolderTrust,
+    accepted: &[(PathBuf, Vec<u8>)],
+) -> Result<Folder, ConfigError> {
+    let key = key_of(root)?;
+    let mut folders = read(data_dir)?;
+    let texts = data_dir.join(TEXTS);
+    std::fs::create_dir_all(&texts).map_err(|error| ConfigError::file(&texts, error))?;
+    let mut files = BTreeMap::new();
+    for (file, bytes) in accepted {
+        let name = file.to_str().ok_or_else(|| ConfigError::file(file, NO_TEXT))?;
+        let hash = digest(bytes);
+        replace_file(&texts.join(&hash), bytes)?;
+        files.insert(name.to_owned(), hash);
+    }
+    let folder = Folder {
+        trust,
+        files,
+        whole: false,
+    };
+    folders.insert(key, folder.clone());
+    write(data_dir, &folders).map(|()| folder)
+}
+
+/// Forgets what was said about a folder. Returns whether anything was.
+///
+/// # Errors
+/// Where the data directory cannot be read or written.
+pub fn forget_folder(data_dir: &Path, root: &Path) -> Result<bool, ConfigError> {
+    let mut folders = read(data_dir)?;
+    if folders.remove(&key_of(root)?).is_none() {
+        return Ok(false);
+    }
+    write(data_dir, &folders).map(|()| true)
+}
+
+/// The text of a file as it was accepted, to show what has changed; `None` where it was not, or is gone.
+pub fn accepted_text(data_dir: &Path, folder: &Folder, file: &Path) -> Option<String> {
+    let hash = folder.files.get(file.to_str()?)?;
+    let bytes = std::fs::read(data_dir.join(TEXTS).join(hash)).ok()?;
+    (digest(&bytes) == *hash).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The folders below `root` that a person trusts: whoever trusts `root` trusts what is above them.
+pub fn trusted_below(data_dir: &Path, root: &Path) -> Vec<PathBuf> {
+    let known = read(data_dir).unwrap_or_default().into_iter();
+    known
+        .filter(|(_, folder)| folder.trust == FolderTrust::Trusted)
+        .map(|(path, _)| PathBuf::from(path))
+        .filter(|path| path != root && path.starts_with(root))
+        .collect()
+}
+
+const NO_TEXT: &str = "its path is not UTF-8, so what is said about it cannot be kept";
+
+/// Two folders whose names are not UTF-8 could look the same, so none of them is ever known.
+fn key_of(root: &Path) -> Result<String, ConfigError> {
+    let text = root.to_str().map(str::to_owned);
+    text.ok_or_else(|| ConfigError::file(root, NO_TEXT))
+}
+
+fn read(data_dir: &Path) -> Result<BTreeMap<String, Folder>, ConfigError> {
+    let path = data_dir.join(STORE);
+    match std::fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::file(&path, error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+        Err(error) => Err(ConfigError::file(&path, error)),
+    }
+}
+
+fn write(data_dir: &Path, folders: &BTreeMap<String, Folder>) -> Result<(), ConfigError> {
+    let path = data_dir.join(STORE);
+    let text = serde_json::to_vec_pretty(folders).map_err(|error| ConfigError::file(&path, error))?;
+    std::fs::create_dir_all(data_dir).map_err(|error| ConfigError::file(data_dir, error))?;
+    replace_file(&path, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_accepted_counts_until_it_changes() {
+        let data = tempfile::tempdir().expect("a folder");
+        let (root, file) = (Path::new("/made/up"), PathBuf::from(".agentx/tools/a.yaml"));
+        assert_eq!(Folder::of(data.path(), root).trust, FolderTrust::Unknown);
+        let accepted = [(file.clone(), b"one".to_vec())];
+        trust_folder(data.path(), root, FolderTrust::Trusted, &accepted).expect("it is kept");
+        let folder = Folder::of(data.path(), root);
+        assert!(folder.admits(&file, b"one") && !folder.admits(&file, b"two"));
+        assert_eq!(folder.standing(&file, b"two"), Standing::Changed);
+        assert_eq!(folder.standing(Path::new("other"), b"one"), Standing::New);
+        assert_eq!(accepted_text(data.path(), &folder, &file).as_deref(), Some("one"));
+        assert_eq!(trusted_below(data.path(), Path::new("/made")), [root]);
+        assert!(trusted_below(data.path(), root).is_empty());
+        assert_eq!(
+            Folder::of(data.path(), Path::new("/made/up/below")),
+            Folder::default()
+        );
+        trust_folder(data.path(), root, FolderTrust::Restricted, &accepted).expect("it is kept");
+        let folder = Folder::of(data.path(), root);
+        assert!(!folder.admits(&file, b"one") && folder.admits_instructions(&file, b"one"));
+        assert!(!folder.admits_instructions(&file, b"two"));
+        assert!(forget_folder(data.path(), root).expect("it is read"));
+        assert!(!forget_folder(data.path(), root).expect("it is read"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_whose_name_is_no_text_is_never_known() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let data = tempfile::tempdir().expect("a folder");
+        let root = Path::new(std::ffi::OsStr::from_bytes(b"/made/\xff"));
+        let refused = trust_folder(data.path(), root, FolderTrust::Trusted, &[]);
+        assert!(refused.is_err_and(|error| error.to_string().contains("not UTF-8")));
+        assert_eq!(Folder::of(data.path(), root), Folder::default());
+    }
+}
