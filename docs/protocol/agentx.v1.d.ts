@@ -34,9 +34,9 @@ export interface UserInputFrame {
   mode?: InputMode;
   /** A second message with the same key is the same message. */
   idempotency_key?: string | null;
-  /** When it was said, by the client's clock: ISO 8601, UTC. */
+  /** When it was said, by the client's clock: ISO 8601, UTC. The model is told. */
   client_timestamp_utc?: string | null;
-  /** The client's time zone: minutes east of UTC. */
+  /** The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it. */
   client_timezone_offset?: number | null;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;

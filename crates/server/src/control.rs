@@ -10,6 +10,7 @@ use agentx_runtime::{ApprovalInput, ContextWish, LogError, Runtime as _, Runtime
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId, SessionRole};
 
+use crate::client_time;
 use crate::hand::Hand;
 use crate::options::{KEY_CHARS, TITLE_CHARS};
 use crate::state::{Caller, ServerState};
@@ -87,12 +88,19 @@ impl ServerState {
             let what = "a message of a person has texts, pictures, sounds and files";
             return Err(remote("bad_request", what));
         }
+        let sent = client_time::note(
+            frame.client_timestamp_utc.as_deref(),
+            frame.client_timezone_offset,
+        );
+        let sent = sent.map_err(|what| remote("bad_request", &what))?;
+        let mut content = frame.content;
+        content.extend(sent.map(ContentPart::text));
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
             let key = frame.idempotency_key.clone();
             let input = UserInput {
-                content: frame.content,
+                content,
                 mode: frame.mode,
                 idempotency_key: frame.idempotency_key,
             };

@@ -12,6 +12,7 @@ pub mod rooms;
 pub mod wheel;
 pub mod ws;
 
+mod client_time;
 mod commands;
 mod control;
 mod counts;

@@ -132,10 +132,10 @@ payloads! {
         /// A second message with the same key is the same message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
-        /// When it was said, by the client's clock: ISO 8601, UTC.
+        /// When it was said, by the client's clock: ISO 8601, UTC. The model is told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timestamp_utc: Option<String>,
-        /// The client's time zone: minutes east of UTC.
+        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timezone_offset: Option<i32>,
         /// The wheel that the client believes it holds.

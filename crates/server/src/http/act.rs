@@ -39,10 +39,10 @@ pub(crate) struct MessageRequest {
     #[serde(default)]
     #[schemars(length(min = 1, max = KEY_CHARS))]
     idempotency_key: Option<String>,
-    /// When it was said, by the client's clock: ISO 8601, UTC.
+    /// When it was said, by the client's clock: ISO 8601, UTC. The model is told.
     #[serde(default)]
     client_timestamp_utc: Option<String>,
-    /// The client's time zone: minutes east of UTC.
+    /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it.
     #[serde(default)]
     client_timezone_offset: Option<i32>,
     /// The wheel that the client believes it holds.
