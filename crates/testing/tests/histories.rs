@@ -49,7 +49,7 @@ pub(crate) enum Odd {
 
 /// What histories leave out for now, because requests are still refused after it. Remove an entry once its defect is fixed;
 /// `AGENTX_STRICT_ALL=1` plays everything.
-const NOT_YET: &[Odd] = &[Odd::BrokenPictures, Odd::FailuresWithoutText, Odd::ThinkingBudget];
+const NOT_YET: &[Odd] = &[Odd::FailuresWithoutText, Odd::ThinkingBudget];
 
 impl Odd {
     /// Whether it happens in the histories that are played.
