@@ -55,7 +55,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "node-runtime",
         ],
     ),
-    ("testing", &["types", "runtime"]),
+    ("testing", &["types", "agent", "llm", "runtime"]),
     ("agentx", LIBRARIES),
     ("cli", &["agentx", "server", "terminal"]),
 ];
