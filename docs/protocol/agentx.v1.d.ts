@@ -499,6 +499,11 @@ export type MessageId = string;
 export interface InterruptRequested {
   /** Why, if it was said. */
   reason?: string | null;
+  /**
+   * Whether inputs that wait go on waiting: none of them begins a run until a person says something, or wants one of
+   * them heard. Set where the session is being closed.
+   */
+  hold?: boolean;
 }
 
 /** A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was. */
@@ -1045,6 +1050,8 @@ export interface SessionForked {
   parent: SessionId;
   /** The last event that both have. */
   at_seq: number;
+  /** Whether inputs that wait go on waiting until a person says something, as with `interrupt_requested`. */
+  hold?: boolean;
 }
 
 /** The session has a title. */

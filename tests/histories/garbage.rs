@@ -192,7 +192,11 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             mode: (!a.is_multiple_of(3)).then_some(mode),
         }
         .into(),
-        1 => InterruptRequested { reason: None }.into(),
+        1 => InterruptRequested {
+            reason: None,
+            hold: false,
+        }
+        .into(),
         2 => Approval {
             tool_call_id: call_id(b),
             decision,
@@ -274,6 +278,7 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
         2 => SessionForked {
             parent: "ses_1".into(),
             at_seq: high,
+            hold: true,
         }
         .into(),
         3 => SessionTitled { title: text(a) }.into(),

@@ -186,7 +186,10 @@ impl Session {
         match what % 16 {
             0 if b >= 192 => self.revise(a, b),
             0 | 1 => self.input(a),
-            2 => self.say(InterruptRequested { reason: None }),
+            2 => self.say(InterruptRequested {
+                reason: None,
+                hold: a.is_multiple_of(3),
+            }),
             3..=8 => self.model_goes_on(a, b),
             9..=11 => self.tool_goes_on(a, b),
             12 => self.decide(a),
@@ -463,6 +466,7 @@ impl Session {
                 SessionForked {
                     parent: "ses_0".into(),
                     at_seq,
+                    hold: true,
                 },
             ));
         }

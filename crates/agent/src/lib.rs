@@ -212,6 +212,11 @@ impl Agent {
         self.inputs().joining()
     }
 
+    /// Whether inputs that wait are held back until a person says something: the session was closed while they waited.
+    pub fn is_held(&self) -> bool {
+        self.inputs().is_held() && self.inputs().iter().next().is_some()
+    }
+
     fn inputs(&self) -> &InputQueue {
         match self {
             Self::React(agent) => agent.inputs(),

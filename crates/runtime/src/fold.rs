@@ -315,6 +315,7 @@ impl SessionFold {
                 .map(|input| (input.message.message_id.clone(), input.message.text()))
                 .collect(),
             joining: agent.joining(),
+            held: agent.is_held(),
             usage,
             cost,
             context_tokens,

@@ -154,7 +154,13 @@ impl Session for LocalSession {
     }
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.append(InterruptRequested { reason }, Check::Busy))
+        let hold = false;
+        Box::pin(self.append(InterruptRequested { reason, hold }, Check::Busy))
+    }
+
+    fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let hold = true;
+        Box::pin(self.append(InterruptRequested { reason, hold }, Check::Busy))
     }
 
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {

@@ -12,7 +12,8 @@ use agentx_runtime::{
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, ContentPart,
-    EnvironmentEvent, OwnerId, RunStatus, RuntimeEvent, SessionId, ToolResult, ToolStatus, Vocabulary as _,
+    EnvironmentEvent, InputMode, OwnerId, RunStatus, RuntimeEvent, SessionId, ToolResult, ToolStatus,
+    Vocabulary as _,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -338,6 +339,43 @@ async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_
     };
     session.approve(decision).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_lets_nothing_begin_that_waits() {
+    let gate = Gate::closed();
+    let world = World::new([
+        Answer::text("half ").then_stall(&gate),
+        Answer::text("again"),
+        Answer::text("and b"),
+    ]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "go").await;
+    loop {
+        if let Delivery::Runtime(event) = events.next().await.unwrap()
+            && matches!(event.event, RuntimeEvent::TextDelta(_))
+        {
+            break;
+        }
+    }
+    say(&session, "b").await;
+    session.close().await;
+    assert_eq!(world.model.requests().len(), 1, "only what ran was asked");
+
+    let resume = || OpenRequest::Resume(session.id().clone(), vec![]);
+    let again = world.open(resume()).await.unwrap();
+    let state = again.state().await.unwrap();
+    assert_eq!(state.run.map(|run| run.status), Some(RunStatus::Interrupted));
+    let waits: Vec<&str> = state.queued.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!((waits, state.held), (vec!["b"], true));
+
+    let (first, _) = state.queued[0].clone();
+    again.revise(first, Some(InputMode::Steer)).await.unwrap();
+    let state = again.state().await.unwrap();
+    assert!(state.queued.is_empty() && !state.held);
+    again.close().await;
+    assert_eq!(world.model.requests().len(), 2);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //!
 //! A checkpoint waits for the disk, tens of milliseconds where appends take tens of microseconds; so it runs on a thread of
 //! its own, while appends go on. For the same reason a process that ends leaves a short write-ahead log behind instead of
-//! emptying it: whoever opens the database next reads it.
+//! emptying it: whoever opens the database next reads it. A longer one is emptied and cut.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,11 +22,9 @@ const PAGES: i32 = 2000;
 /// With so many pages, 128 MiB, appends wait until the log can begin anew: under a load that never pauses, there are
 /// always some that a checkpoint beside them did not get. One is made right before, so that they wait for little.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
-/// What may stay behind when the log is closed: 1 MiB, which the next one reads in a millisecond.
-const PAGES_LEFT: i32 = 250;
-/// A log that was longer than this once is cut when it is closed: not before, since that holds appends up. A shorter one
-/// keeps its length, since it is cheaper to write over than to write anew.
-const BYTES_LEFT: u64 = 16 << 20;
+/// A write-ahead log of this length may stay behind when the database is closed: the next process reads it in a millisecond. A
+/// longer one is emptied and cut, also where all of it was moved before: people take its length for data.
+const BYTES_LEFT: u64 = 1 << 20;
 
 /// How long closing waits for readers of other processes.
 const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);
@@ -144,15 +142,14 @@ impl Checkpoints {
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the checkpoint thread of the session log panicked");
         }
-        if is_long {
-            // Another process may read for long; then the log stays.
-            if let Err(error) = connection.busy_timeout(PATIENCE_AT_THE_END) {
-                tracing::debug!(%error, "the time to wait was not set");
-            }
-            checkpoint(connection, "TRUNCATE");
-        } else if self.pages.load(Ordering::Relaxed) > PAGES_LEFT && checkpoint(connection, "PASSIVE") {
-            begin_again(connection);
+        if !is_long {
+            return;
         }
+        // Another process may read for long, or write; then the log stays for that one to cut.
+        if let Err(error) = connection.busy_timeout(PATIENCE_AT_THE_END) {
+            tracing::debug!(%error, "the time to wait was not set");
+        }
+        checkpoint(connection, "TRUNCATE");
     }
 }
 

@@ -126,6 +126,10 @@ payloads! {
         /// Why, if it was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// Whether inputs that wait go on waiting: none of them begins a run until a person says something, or wants one of
+        /// them heard. Set where the session is being closed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        hold: bool,
     }
     /// A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was.
     InputRevised {
@@ -325,6 +329,9 @@ payloads! {
         parent: SessionId,
         /// The last event that both have.
         at_seq: u64,
+        /// Whether inputs that wait go on waiting until a person says something, as with `interrupt_requested`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        hold: bool,
     }
     /// The session has a title.
     SessionTitled {

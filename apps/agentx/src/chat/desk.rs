@@ -26,6 +26,8 @@ pub(crate) struct Desk {
     sent: VecDeque<Sent>,
     /// Texts that waited already when the session was opened.
     inherited: usize,
+    /// What waits begins nothing before the person wants it: the session was closed while it waited.
+    held: bool,
     /// What waits, for people.
     pub(crate) queue: Queue,
     /// What the chat itself asks, about going back.
@@ -49,7 +51,8 @@ impl Desk {
         Self {
             running: run.map(|run| run.run_id.clone()),
             questions: state.pending_approvals.iter().map(approval::open).collect(),
-            inherited: state.queued.len(),
+            inherited: if state.held { 0 } else { state.queued.len() },
+            held: state.held,
             queue: Queue::of(state),
             ..Self::default()
         }
@@ -65,6 +68,26 @@ impl Desk {
         !self.sent.is_empty() || self.inherited > 0
     }
 
+    /// Whether what waits is held back until the person wants it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held && !self.queue.is_empty()
+    }
+
+    /// What was held back is heard from now on, one after the other.
+    fn release(&mut self) {
+        if std::mem::take(&mut self.held) {
+            self.inherited = self.queue.iter().count();
+        }
+    }
+
+    /// The session says what waits, and whether it is held back.
+    pub(crate) fn stands(&mut self, state: &SessionState) {
+        self.queue.stands(state);
+        if state.held {
+            (self.held, self.inherited) = (true, 0);
+        }
+    }
+
     /// What the person is asked now.
     pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
         self.questions.front()
@@ -72,6 +95,7 @@ impl Desk {
 
     /// A text goes to the agent, with this beside it; returns whether it has to wait.
     pub(crate) fn sending(&mut self, text: &str, shared: Vec<ContentPart>) -> bool {
+        self.release();
         let waits = self.running.is_some() || self.waits_for_a_run();
         if waits {
             self.queue.put(Waiting::own(text, shared, false));
@@ -96,13 +120,20 @@ impl Desk {
     pub(crate) fn unsent(&mut self) {
         self.sent.pop_back();
         self.queue.failed();
+        if self.is_in_doubt() && self.sent.is_empty() {
+            (self.held, self.inherited) = (true, 0);
+        }
     }
 
     /// An input that waited was taken back, or waits otherwise: it begins no run of its own any more. Returns it as it was, where
     /// that is news.
     pub(crate) fn revised(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<Waiting> {
+        let begins = self.is_held() && mode.is_some_and(|mode| mode != InputMode::Queue);
+        if begins {
+            self.release();
+        }
         let waiting = self.queue.revised(id, mode)?;
-        if mode != Some(InputMode::Queue) {
+        if mode != Some(InputMode::Queue) && !begins && !self.held {
             let run_id = waiting.run_id();
             let before = self.sent.len();
             self.sent
@@ -178,6 +209,16 @@ impl Desk {
 
     fn run_started(&mut self, run_id: &RunId) -> Option<String> {
         self.running = Some(run_id.clone());
+        if self.held {
+            // Somebody else wanted it.
+            self.held = false;
+            let others = self
+                .queue
+                .iter()
+                .filter(|waiting| waiting.run_id().as_ref() != Some(run_id));
+            self.inherited = others.count();
+            return None;
+        }
         let Some(at) = self
             .sent
             .iter()

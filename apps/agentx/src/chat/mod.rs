@@ -16,7 +16,7 @@ pub(crate) mod editor;
 pub(crate) mod history;
 mod line;
 mod own_editor;
-mod painting;
+pub(crate) mod painting;
 pub(crate) mod past;
 pub(crate) mod pastes;
 pub(crate) mod patience;
@@ -216,6 +216,11 @@ impl<'a> Chat<'a> {
         self.seat = Seat::Open { session, events };
         // What was said last is on the screen before anything is asked.
         self.show_past(&past).await;
+        if self.desk.is_held() && matches!(self.face, Face::Lines { .. }) {
+            let note = conversation::is_queued(self.desk.queue.iter().count());
+            let note = format!("{note} (/queue lists them)");
+            self.transcript.note(&self.console.out_style().dim(&note));
+        }
         if let Some(delivery) = came {
             self.delivery(&delivery).await;
         }

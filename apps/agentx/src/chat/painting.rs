@@ -4,6 +4,7 @@ use agentx::config::Thinking;
 use agentx::types::SessionRole;
 use tokio::time::{Duration, Instant};
 
+use super::queue::Heard;
 use super::rewinding::Asking;
 use super::screen::Line;
 use super::{COMMANDED, Chat, Face, PROMPT, Seat};
@@ -13,6 +14,14 @@ use crate::render::cast::Cast;
 use crate::render::transcript::Transcript;
 use crate::render::{approval, units};
 use crate::seat;
+
+/// A session that a chat has left.
+pub(crate) struct Left {
+    /// Its id.
+    pub(crate) session: String,
+    /// How many messages wait in it until the person comes back. One of a server goes on without the person.
+    pub(crate) queued: usize,
+}
 
 /// Who tells what the agents say: on a screen that has room for what runs, as the person wants it.
 pub(super) fn voices(console: &Console, face: &Face, thinking: Thinking) -> (Transcript, Cast) {
@@ -159,6 +168,11 @@ impl Chat<'_> {
         let asked = self.desk.question().is_some()
             && !self.attention.waits()
             && self.company.may(SessionRole::Approve);
+        let heard = match self.desk.is_held() {
+            true => Heard::WhenWanted,
+            false if asked => Heard::AfterTheQuestion,
+            false => Heard::AfterTheRun,
+        };
         let (line, beside) = (self.written(asked), self.beside());
         let Face::Editor { screen, .. } = &mut self.face else {
             return Ok(());
@@ -169,7 +183,7 @@ impl Chat<'_> {
             screen.set_status(status);
         }
         let (width, style) = (self.console.terminal.width, self.console.out_style());
-        screen.set_queue(self.desk.queue.rows(width, style, asked));
+        screen.set_queue(self.desk.queue.rows(width, style, heard));
         screen.set_beside(beside);
         let bytes = screen.take();
         let painted = self.console.out(&bytes);
@@ -226,7 +240,7 @@ impl Chat<'_> {
     }
 
     /// Gives the terminal and the session back.
-    pub(crate) async fn close(mut self) -> Result<Option<String>, CliError> {
+    pub(crate) async fn close(mut self) -> Result<Option<Left>, CliError> {
         self.transcript.end_calls();
         self.transcript.end_line();
         self.editor.clear();
@@ -238,7 +252,15 @@ impl Chat<'_> {
         let id = match &self.seat {
             Seat::Open { session, .. } => {
                 seat::leave(self.place, session.as_ref()).await;
-                Some(session.id().to_string())
+                let is_here = self.place.remote().is_none();
+                Some(Left {
+                    session: session.id().to_string(),
+                    queued: if is_here {
+                        self.desk.queue.iter().count()
+                    } else {
+                        0
+                    },
+                })
             }
             Seat::New(_) => None,
         };

@@ -38,6 +38,17 @@ pub(crate) struct Waiting {
     pub(crate) own: bool,
 }
 
+/// When what waits is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// When the run has ended.
+    AfterTheRun,
+    /// When the question is answered and the run has ended.
+    AfterTheQuestion,
+    /// When the person wants it: the session was closed while it waited.
+    WhenWanted,
+}
+
 impl Waiting {
     /// Something that is said here, and waits.
     pub(crate) fn own(text: &str, shared: Vec<ContentPart>, joins: bool) -> Self {
@@ -171,7 +182,7 @@ impl Queue {
     }
 
     /// What is shown of it, a row each.
-    pub(crate) fn rows(&self, width: usize, style: Style, asked: bool) -> Vec<String> {
+    pub(crate) fn rows(&self, width: usize, style: Style, heard: Heard) -> Vec<String> {
         if self.waits.is_empty() {
             return Vec::new();
         }
@@ -183,16 +194,19 @@ impl Queue {
         for (i, waiting) in self.waits.iter().enumerate().skip(first) {
             rows.push(style.dim(&waiting.row(i + 1, width)));
         }
-        let when: &[&str] = if asked {
-            &[
+        let when: &[&str] = match heard {
+            Heard::AfterTheQuestion => &[
                 "said once the question is answered and the run has ended",
                 "said when the run has ended",
-            ]
-        } else {
-            &[
+            ],
+            Heard::AfterTheRun => &[
                 "Alt-↑ edits the last · Ctrl-S has it heard now · /queue",
                 "Alt-↑ edits · Ctrl-S: now · /queue",
-            ]
+            ],
+            Heard::WhenWanted => &[
+                "still queued from before · Enter sends it · Alt-↑ edits the last · /queue",
+                "Enter sends · Alt-↑ edits · /queue",
+            ],
         };
         let fits = |when: &&&str| when.width() + 4 <= width;
         let when = when
@@ -263,7 +277,7 @@ mod tests {
             queue.committed(seq as u64 + 3);
         }
         assert_eq!(
-            queue.rows(60, Style::default(), false),
+            queue.rows(60, Style::default(), Heard::AfterTheRun),
             [
                 "  1 » now · heard next",
                 "  2 › one",
@@ -274,8 +288,28 @@ mod tests {
         assert_eq!(queue.event(&heard("msg_5")).as_deref(), Some("now"));
         assert_eq!(queue.event(&heard("msg_3")), None, "the run says it");
         assert_eq!(texts(&queue), ["two\nrows\nmore"]);
-        assert_eq!(queue.rows(20, Style::default(), false)[0], "  1 › two (+2 lines)");
-        assert_eq!(queue.rows(19, Style::default(), false)[0], "  1 › t… (+2 lines)");
+        assert_eq!(
+            queue.rows(20, Style::default(), Heard::AfterTheRun)[0],
+            "  1 › two (+2 lines)"
+        );
+        assert_eq!(
+            queue.rows(19, Style::default(), Heard::AfterTheRun)[0],
+            "  1 › t… (+2 lines)"
+        );
+    }
+
+    #[test]
+    fn what_is_held_back_says_how_it_is_sent() {
+        let mut queue = Queue::default();
+        queue.put(Waiting::own("one", Vec::new(), false));
+        queue.committed(3);
+        assert_eq!(
+            queue.rows(80, Style::default(), Heard::WhenWanted),
+            [
+                "  1 › one",
+                "    still queued from before · Enter sends it · Alt-↑ edits the last · /queue",
+            ]
+        );
     }
 
     #[test]

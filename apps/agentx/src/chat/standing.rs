@@ -37,7 +37,7 @@ impl Chat<'_> {
             Err(error) => return Err(error),
         };
         self.progress.stands(&state);
-        self.desk.queue.stands(&state);
+        self.desk.stands(&state);
         if !self.desk.is_in_doubt() {
             return Ok(());
         }

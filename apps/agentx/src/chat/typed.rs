@@ -19,6 +19,11 @@ use crate::render::conversation;
 /// What is said to a key that came too late to stop anything.
 const ENDED: &str = "it has just ended by itself; the same key again leaves";
 
+/// Whether a line that is a word alone is no message: who types `exit` wants to leave, as in a shell.
+fn leaves(line: &str) -> Option<Flow> {
+    matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!").then_some(Flow::Leave(Exit::Ok))
+}
+
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
     pub(super) async fn inputs(&mut self, first: Input) -> Result<Flow, CliError> {
@@ -169,7 +174,11 @@ impl Chat<'_> {
             return Ok(flow);
         }
         if line.trim().is_empty() {
+            self.send_held().await;
             return Ok(Flow::On);
+        }
+        if let Some(flow) = leaves(line) {
+            return Ok(flow);
         }
         self.editor.remember(line);
         match slash::parse(line) {

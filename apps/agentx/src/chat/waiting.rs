@@ -78,6 +78,23 @@ impl Chat<'_> {
         }
     }
 
+    /// Sends what was held back since the session was closed: the first begins, the others follow.
+    pub(super) async fn send_held(&mut self) {
+        let wanted = !matches!(self.face, Face::Lines { eager: false });
+        let first = self
+            .desk
+            .queue
+            .iter()
+            .next()
+            .and_then(|waiting| waiting.id.clone());
+        let first = first.filter(|_| wanted && self.desk.is_held());
+        if let Some(first) = first
+            && let Err(error) = self.revise(&first, Some(InputMode::Steer)).await
+        {
+            self.complain(&error);
+        }
+    }
+
     /// Makes something else of an input that waits. Returns it as it was; nothing where it waits no more.
     async fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Result<Option<Waiting>, CliError> {
         let Seat::Open { session, .. } = &self.seat else {

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use crate::args::{AgentArgs, Global};
 use crate::chat::editor::Editor;
 use crate::chat::history::History;
+use crate::chat::painting::Left;
 use crate::chat::patience::Inputs;
 use crate::chat::screen::Screen;
 use crate::chat::standing;
@@ -60,12 +61,15 @@ pub(crate) fn run(
         };
         let place = place_of(global, agent, &mut loaded, &target, console).await?;
         let ends = (target, typed);
-        let (id, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
-        let again = id.map(|id| place.command(&format!("resume {id}")));
+        let (left, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
+        let again = left.map(|left| (place.command(&format!("resume {}", left.session)), left.queued));
         Ok((again, exit))
     })?;
-    if let Some(again) = again {
+    if let Some((again, queued)) = again {
         let (style, columns) = (console.err_style(), console.terminal.width);
+        if queued > 0 {
+            console.say(&style.dim(&conversation::stays_queued(queued)));
+        }
         console.say(&style.dim(&conversation::go_on_with(&again, columns)));
     }
     Ok(exit)
@@ -90,7 +94,7 @@ async fn chat(
     (target, typed): (Target, Option<mpsc::Receiver<Input>>),
     fork: bool,
     console: &mut Console,
-) -> Result<(Option<String>, Exit), CliError> {
+) -> Result<(Option<Left>, Exit), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     let session = match seat::find(place, settings, &target).await? {

@@ -49,6 +49,25 @@ pub(crate) fn go_on_with(command: &str, columns: usize) -> String {
     format!("{WORDS}{between}{command}\n")
 }
 
+/// What is said on leaving about messages that were queued.
+pub(crate) fn stays_queued(count: usize) -> String {
+    match count {
+        1 => "1 message stays queued; it is not sent before you come back\n".to_owned(),
+        count => format!("{count} messages stay queued; they are not sent before you come back\n"),
+    }
+}
+
+/// What is said on coming back to messages that were queued, where they cannot be seen.
+pub(crate) fn is_queued(count: usize) -> String {
+    let (are, they) = if count == 1 {
+        ("is", "it is")
+    } else {
+        ("are", "they are")
+    };
+    let messages = units::counted(count, "message");
+    format!("{messages} {are} still queued from before; {they} sent before what you say now")
+}
+
 /// What a person said, without the files and the output of commands that went along.
 pub(crate) fn words(message: &Message) -> String {
     let texts = message.content.iter().filter_map(ContentPart::as_text);

@@ -64,7 +64,11 @@ impl Course {
         };
         let input = Input::new(message, step);
         if self.is_free() {
-            return Taken::Opens(input);
+            // What is said sets free what was held back. It keeps its place behind that, unless it is wanted sooner.
+            self.inputs.held = false;
+            if said.mode != InputMode::Queue || self.inputs.waiting.is_empty() {
+                return Taken::Opens(input);
+            }
         }
         match said.mode {
             InputMode::Queue => {
@@ -73,17 +77,25 @@ impl Course {
                     message_id: said.message_id.clone(),
                     position,
                 });
-                Taken::Waits
+                let free = self.is_free();
+                let next = free.then(|| self.inputs.next()).flatten();
+                next.map_or(Taken::Waits, Taken::Opens)
             }
             InputMode::Steer => self.join(input, Taken::Joins),
             InputMode::Interrupt => self.join(input, Taken::Interrupts),
         }
     }
 
-    /// A person makes something else of an input that waits. `None` where it waits no more, or is taken back.
+    /// A person makes something else of an input that waits. `None` where it waits no more, or is taken back. One that was held
+    /// back and is wanted at once opens a run, and sets the others free.
     pub(crate) fn revise(&mut self, revised: &InputRevised) -> Option<Taken> {
         let input = self.inputs.remove(&revised.message_id)?;
-        Some(match revised.mode? {
+        let mode = revised.mode?;
+        if mode != InputMode::Queue && self.is_free() {
+            self.inputs.held = false;
+            return Some(Taken::Opens(input));
+        }
+        Some(match mode {
             InputMode::Queue => {
                 self.inputs.queue(input);
                 Taken::Waits
@@ -116,6 +128,9 @@ pub(crate) struct InputQueue {
     kept: Vec<Arc<Message>>,
     /// Why no run will be opened any more.
     closed: Option<String>,
+    /// Whether none of those that wait opens a run before a person says something: the session was being closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
 }
 
 impl InputQueue {
@@ -170,13 +185,26 @@ impl InputQueue {
         (!self.steering.is_empty()).then(|| self.steering.remove(0))
     }
 
-    /// The next input that opens a run. Steering inputs that no model call came for come first: a person's words are never
-    /// lost, and the first of them takes the others along.
+    /// The next input that opens a run; `None` while they are held back. Steering inputs that no model call came for come first:
+    /// a person's words are never lost, and the first of them takes the others along.
     pub(crate) fn next(&mut self) -> Option<Input> {
+        if self.held {
+            return None;
+        }
         if !self.steering.is_empty() {
             return Some(self.steering.remove(0));
         }
         self.waiting.pop_front()
+    }
+
+    /// None of those that wait opens a run until a person says something.
+    pub(crate) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Whether those that wait are held back.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
     }
 
     /// No run is opened any more. `false` where that was so before.

@@ -31,6 +31,9 @@ impl Course {
         match &fact.event {
             EnvironmentEvent::InterruptRequested(request) => {
                 let reason = request.reason.as_deref().unwrap_or("stopped by the user");
+                if request.hold {
+                    self.inputs.hold();
+                }
                 // An agent stops another one: where a limit that both share is why, that is how the run ends.
                 let limit = step.out.above.stops().filter(|_| fact.source == Source::Agent);
                 Follows::Stop(limit.unwrap_or_else(|| StopCause::interrupt(reason)))
@@ -115,7 +118,10 @@ impl Course {
 
     /// The session goes on as a fork, without what its parent had under way: the run ends as interrupted. Whether a model call
     /// was under way; `None` where no run was.
-    pub(crate) fn forked(&mut self) -> Option<bool> {
+    pub(crate) fn forked(&mut self, hold: bool) -> Option<bool> {
+        if hold {
+            self.inputs.hold();
+        }
         let run = self.active()?;
         run.pending.stop.get_or_insert(StopCause::interrupt("forked"));
         Some(run.pending.model_call.is_some())

@@ -355,7 +355,7 @@ impl ReactAgent {
         let was_stopped = status == RunStatus::Interrupted || self.ended_at_the_same_limit(status, step);
         if was_stopped && !goes_on {
             self.course.inputs.keep(input.message);
-        } else if self.course.is_free() {
+        } else if self.course.is_free() && !self.course.inputs.is_held() {
             self.start_run(input, step);
         } else {
             self.course.inputs.steer(input);

@@ -148,7 +148,7 @@ impl ReactAgent {
             E::EffectEnded(ended) => self.on_effect_ended(fact, ended, &mut step),
             E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
-            E::SessionForked(_) => self.on_forked(&mut step),
+            E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
             E::CondenseRequested(wish) => self.on_condense_requested(wish.instructions.clone(), &mut step),
@@ -251,6 +251,8 @@ impl ReactAgent {
             self.leave(reason, step);
         } else if let Some(input) = self.course.inputs.next() {
             self.start_run(input, step);
+        } else if self.course.inputs.is_held() {
+            self.cancel_condensing(step);
         } else {
             self.condense_as_wanted(step);
         }

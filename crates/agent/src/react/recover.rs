@@ -13,9 +13,9 @@ const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, becau
 impl ReactAgent {
     /// A fork goes on from here without what its parent had under way: the run ends as interrupted once a writer has
     /// settled its calls.
-    pub(super) fn on_forked(&mut self, step: &mut Step<'_>) {
+    pub(super) fn on_forked(&mut self, hold: bool, step: &mut Step<'_>) {
         self.forget_condensing();
-        let Some(asked_model) = self.course.forked() else {
+        let Some(asked_model) = self.course.forked(hold) else {
             return;
         };
         if asked_model {

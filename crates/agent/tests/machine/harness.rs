@@ -181,7 +181,18 @@ impl Session {
     }
 
     pub(crate) fn interrupt(&mut self) {
-        self.happens(InterruptRequested { reason: None });
+        self.happens(InterruptRequested {
+            reason: None,
+            hold: false,
+        });
+    }
+
+    /// The program is about to leave.
+    pub(crate) fn halt(&mut self) {
+        self.happens(InterruptRequested {
+            reason: None,
+            hold: true,
+        });
     }
 
     pub(crate) fn decide(&mut self, id: &str, decision: ApprovalDecision) {
@@ -323,6 +334,7 @@ impl Session {
         self.happens(SessionForked {
             parent: "ses_0".into(),
             at_seq: self.log.len() as u64,
+            hold: false,
         });
         self.restart();
     }

@@ -272,6 +272,7 @@ fn happen(session: &mut Session, op: Op) {
             let mode = pick(&[InputMode::Queue, InputMode::Steer, InputMode::Interrupt], a);
             session.say_as(&format!("said {}", session.log.len()), mode);
         }
+        3 if a.is_multiple_of(4) => session.halt(),
         3 => session.interrupt(),
         4..=9 => model(session, (kind - 4, a, b, c)),
         10..=12 => model(session, (5, a, b, c)),
@@ -415,7 +416,7 @@ fn check_inputs(session: &Session) {
     said.sort();
     assert_eq!(heard, said);
     let closed = session.log.iter().any(|fact| fact.event.tag() == "agent_closed");
-    assert!(closed || session.react().waiting().next().is_none());
+    assert!(closed || session.agent.is_held() || session.react().waiting().next().is_none());
 }
 
 fn check_history(ops: &[Op]) {

@@ -189,3 +189,83 @@ fn steering_when_a_quit_tool_ends_the_run_opens_another() {
     assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
     assert_eq!(session.sent().last().unwrap(), "user: wait");
 }
+
+#[test]
+fn what_is_queued_is_held_back_where_the_session_is_closed() {
+    in_each_state(|session, state| {
+        session.say("b");
+        session.say("c");
+        session.halt();
+        run_out(session);
+        assert_eq!(users(session), ["user: go"], "{state}");
+        session.restart();
+        assert!(
+            session.asked().is_none(),
+            "{state}: another program begins nothing either"
+        );
+        assert!(session.agent.is_held(), "{state}");
+        session.say("d");
+        run_out(session);
+        assert_eq!(
+            users(session),
+            ["user: go", "user: b", "user: c", "user: d"],
+            "{state}"
+        );
+        assert!(!session.agent.is_held(), "{state}");
+    });
+}
+
+#[test]
+fn a_program_that_dies_while_it_closes_a_session_holds_the_queue_back_too() {
+    in_each_state(|session, state| {
+        session.say("b");
+        session.halt();
+        session.restart();
+        run_out(session);
+        assert_eq!(users(session), ["user: go"], "{state}");
+        assert_eq!(session.ends_of_runs()[0].0, RunStatus::Interrupted, "{state}");
+    });
+}
+
+#[test]
+fn what_is_held_back_begins_when_a_person_wants_it_or_says_something_urgent() {
+    let held = || {
+        let mut session = Session::started(|_| {});
+        session.say("b");
+        session.say("c");
+        session.halt();
+        run_out(&mut session);
+        session
+    };
+    let wait = |session: &Session| {
+        let ids = session
+            .react()
+            .waiting()
+            .map(|input| input.message.message_id.clone());
+        ids.collect::<Vec<_>>()
+    };
+
+    let mut hastened = held();
+    let last = wait(&hastened)[1].clone();
+    let revise = |session: &mut Session, message_id: &MessageId, mode| {
+        let message_id = message_id.clone();
+        session.happens(InputRevised { message_id, mode });
+    };
+    revise(&mut hastened, &last, Some(InputMode::Steer));
+    run_out(&mut hastened);
+    assert_eq!(users(&hastened), ["user: go", "user: c", "user: b"]);
+
+    let mut urgent = held();
+    urgent.say_as("d", InputMode::Steer);
+    run_out(&mut urgent);
+    assert_eq!(users(&urgent), ["user: go", "user: d", "user: b", "user: c"]);
+
+    let mut taken_back = held();
+    for id in wait(&taken_back) {
+        revise(&mut taken_back, &id, None);
+    }
+    assert!(!taken_back.agent.is_held(), "nothing is left to hold back");
+    taken_back.say("d");
+    run_out(&mut taken_back);
+    assert_eq!(users(&taken_back), ["user: go", "user: d"]);
+}

@@ -199,7 +199,14 @@ impl Family {
     }
 
     pub(crate) fn interrupt(&mut self, agent: &AgentStateId) {
-        self.fact(Some(agent.clone()), None, InterruptRequested { reason: None });
+        self.fact(
+            Some(agent.clone()),
+            None,
+            InterruptRequested {
+                reason: None,
+                hold: false,
+            },
+        );
     }
 
     // The world.
@@ -315,6 +322,7 @@ impl Family {
             SessionForked {
                 parent: "ses_0".into(),
                 at_seq,
+                hold: false,
             },
         );
         self.restart();

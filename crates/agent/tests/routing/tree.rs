@@ -173,7 +173,7 @@ pub(crate) fn consequence(action: &Action) -> Option<Draft<Event>> {
         ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
         ActionBody::InterruptAgent(interrupt) => {
             let reason = interrupt.reason.clone();
-            (&interrupt.to, InterruptRequested { reason }.into())
+            (&interrupt.to, InterruptRequested { reason, hold: false }.into())
         }
         ActionBody::CloseAgent(close) => {
             let closed = AgentClosed {

@@ -187,7 +187,12 @@ pub(crate) async fn collect(call: &Call, asked: &Value) -> Outcome {
 pub(crate) async fn interrupt(call: &Call, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let reason = Some("stopped by the tool that made it".to_owned());
-    say(&call.context.journal, &child.id, InterruptRequested { reason }).await?;
+    say(
+        &call.context.journal,
+        &child.id,
+        InterruptRequested { reason, hold: false },
+    )
+    .await?;
     Ok(Value::Null)
 }
 
@@ -213,7 +218,12 @@ pub(crate) async fn end_all(call: &Call, stopped: bool) {
     for child in left {
         if stopped {
             let reason = Some("the call that made it was stopped".to_owned());
-            let _ = say(&call.context.journal, &child.id, InterruptRequested { reason }).await;
+            let _ = say(
+                &call.context.journal,
+                &child.id,
+                InterruptRequested { reason, hold: false },
+            )
+            .await;
         }
         // Where the session is gone, so are they.
         let _ = say_closed(&call.context.journal, &child.id).await;

@@ -26,6 +26,9 @@ pub struct SessionState {
     /// How many of `queued`, from the first, join the run that is under way; each of the others begins its own.
     #[serde(default)]
     pub joining: usize,
+    /// Whether `queued` is held back until a person says something: the session was closed while they waited.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// Tokens of all model calls.
     pub usage: Usage,
     /// Money of all model calls.

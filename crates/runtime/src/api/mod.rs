@@ -293,6 +293,15 @@ pub trait Session: Send + Sync {
         ))))
     }
 
+    /// Stops what runs, and lets nothing begin that waits: for whoever is about to leave. In a session of a server others may
+    /// wait for theirs, so there it is the same as [`Session::interrupt`].
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        self.interrupt(reason)
+    }
+
     /// Decides about a tool call.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
         ActionBody::InterruptAgent(interrupt) => {
             let reason = interrupt.reason.clone();
-            (&interrupt.to, InterruptRequested { reason }.into())
+            (&interrupt.to, InterruptRequested { reason, hold: false }.into())
         }
         ActionBody::CloseAgent(close) => {
             let closed = AgentClosed {

@@ -269,14 +269,15 @@ impl Driver {
         Ok(())
     }
 
-    /// Interrupts what runs and waits, within a bound, until it has ended.
+    /// Interrupts what runs and waits, within a bound, until it has ended. Nothing begins any more: what waits is held back, also
+    /// where this process dies on the way.
     async fn stop_all(&mut self) -> Result<(), LogError> {
         if self.fold.is_busy() {
             let reason = Some("the session was closed".to_owned());
             let draft = Draft::new(
                 Source::System,
                 self.fold.root().cloned(),
-                InterruptRequested { reason },
+                InterruptRequested { reason, hold: true },
             );
             self.take_in(vec![Item::fact(draft)]).await?;
         }

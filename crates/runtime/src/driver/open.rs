@@ -150,7 +150,15 @@ async fn load(
     let mut drafts = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
-        drafts.push(Draft::new(Source::System, None, SessionForked { parent, at_seq }));
+        drafts.push(Draft::new(
+            Source::System,
+            None,
+            SessionForked {
+                parent,
+                at_seq,
+                hold: true,
+            },
+        ));
     }
     let root = fold.root().cloned();
     let tools = changed_tools(&fold, &parts.tools).map(ConfigChange::Tools);

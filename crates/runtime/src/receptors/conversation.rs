@@ -31,6 +31,9 @@ struct Talk {
     quit_tools: BTreeSet<String>,
     /// Whether the agent is gone: what is said to it waits for ever.
     closed: bool,
+    /// Whether what waits is held back until a person says something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
 }
 
 /// Something that a person said, and the run that it opens if it opens one.
@@ -110,7 +113,12 @@ impl Talk {
             {
                 self.ask_model(run_id, fact.cause.as_ref(), out);
             }
-            (_, run_id) => {
+            (event, run_id) => {
+                self.held |= match event {
+                    EnvironmentEvent::InterruptRequested(stop) => stop.hold,
+                    EnvironmentEvent::SessionForked(forked) => forked.hold,
+                    _ => false,
+                };
                 let is_of = |active: &Active| run_id.as_ref().is_none_or(|run_id| *run_id == active.run_id);
                 if self.active.as_ref().is_some_and(is_of) {
                     self.advance(fact, out);
@@ -135,7 +143,12 @@ impl Talk {
             mode,
         };
         if self.active.is_none() && !self.closed {
-            return self.start(input, out);
+            let keeps_its_place = std::mem::take(&mut self.held)
+                && mode == InputMode::Queue
+                && self.waiting.iter().any(|input| input.mode == InputMode::Queue);
+            if !keeps_its_place {
+                return self.start(input, out);
+            }
         }
         self.waiting.push(input);
         match mode {
@@ -515,7 +528,10 @@ mod tests {
 
     #[test]
     fn what_is_being_stopped_ends_with_the_report() {
-        let stop = InterruptRequested { reason: None };
+        let stop = InterruptRequested {
+            reason: None,
+            hold: false,
+        };
         check(vec![
             (None, interrupted("nothing runs"), vec![]),
             (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
@@ -531,6 +547,25 @@ mod tests {
             (Some(3), stream_end(StopReason::EndTurn), vec![]),
             (Some(2), interrupted("of another run"), vec![]),
             (Some(3), interrupted("user"), vec![stopped("user")]),
+        ]);
+    }
+
+    #[test]
+    fn what_is_held_back_keeps_its_place_before_what_is_said_next() {
+        let leave = InterruptRequested {
+            reason: None,
+            hold: true,
+        };
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (None, user("msg_b", InputMode::Queue), vec![queued("msg_b", 1)]),
+            (None, leave.into(), vec![]),
+            (Some(1), interrupted("closed"), vec![stopped("closed")]),
+            (None, attached(), vec![]),
+            (None, user("msg_c", InputMode::Queue), vec![queued("msg_c", 2)]),
+            (Some(2), model_asked(), vec![start("msg_b"), thinking()]),
+            (Some(2), stream_end(StopReason::EndTurn), vec![end("end_turn")]),
+            (Some(6), model_asked(), vec![start("msg_c"), thinking()]),
         ]);
     }
 
@@ -621,7 +656,17 @@ mod tests {
         let mut out = Vec::new();
         receptor.receive(&envelope(0, user("msg_a", InputMode::Queue)), &mut out);
         receptor.receive(&caused_by("act_1", model_asked()), &mut out);
-        receptor.receive(&envelope(6, InterruptRequested { reason: None }.into()), &mut out);
+        receptor.receive(
+            &envelope(
+                6,
+                InterruptRequested {
+                    reason: None,
+                    hold: false,
+                }
+                .into(),
+            ),
+            &mut out,
+        );
         out.clear();
         receptor.receive(&caused_by("act_1", error("reset")), &mut out);
         assert_eq!(out, []);
@@ -634,6 +679,7 @@ mod tests {
         let forked = SessionForked {
             parent: SessionId::new("ses_0"),
             at_seq: 2,
+            hold: false,
         };
         check(vec![
             (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),

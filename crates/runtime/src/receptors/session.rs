@@ -105,6 +105,7 @@ mod tests {
         SessionForked {
             parent: SessionId::new("ses_0"),
             at_seq: 9,
+            hold: false,
         }
     }
 

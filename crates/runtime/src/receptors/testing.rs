@@ -255,6 +255,7 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         SessionForked {
             parent: SessionId::new("ses_0"),
             at_seq: 30,
+            hold: false,
         }
         .into(),
         AgentClosed {

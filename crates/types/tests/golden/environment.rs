@@ -41,6 +41,7 @@ fn people() -> Vec<EnvironmentEvent> {
         said.into(),
         InterruptRequested {
             reason: Some("enough".into()),
+            hold: true,
         }
         .into(),
         InputRevised {
@@ -225,6 +226,7 @@ fn system() -> Vec<EnvironmentEvent> {
         SessionForked {
             parent: "ses_0".into(),
             at_seq: 41,
+            hold: true,
         }
         .into(),
         SessionTitled {
@@ -386,7 +388,11 @@ fn small_forms() -> Vec<EnvironmentEvent> {
     };
     vec![
         said.into(),
-        InterruptRequested { reason: None }.into(),
+        InterruptRequested {
+            reason: None,
+            hold: false,
+        }
+        .into(),
         InputRevised {
             message_id: "msg_3".into(),
             mode: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{ContentPart, RunId};
+use agentx::types::{ContentPart, InputMode, RunId};
 
 use crate::error::CliError;
 
@@ -23,13 +23,22 @@ pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u6
     (after.min(shown_from), shown_from)
 }
 
-/// Says the prompt; the run that it opens. Without one, the run that was there.
+/// Says the prompt; the run that it opens. Without one, the run of what was still queued when the session was closed, else the one
+/// that was there.
 pub(super) async fn run(
     session: &Arc<dyn Session>,
     prompt: Option<String>,
     before: &SessionState,
 ) -> Result<RunId, CliError> {
     let Some(prompt) = prompt else {
+        if let Some((first, _)) = before.queued.first().filter(|_| before.held) {
+            session.revise(first.clone(), Some(InputMode::Steer)).await?;
+            let opened = first
+                .as_str()
+                .strip_prefix("msg_")
+                .and_then(|seq| seq.parse().ok());
+            return Ok(RunId::of_input(opened.unwrap_or_default()));
+        }
         let run = before.run.as_ref().map(|run| run.run_id.clone());
         return run.ok_or_else(|| {
             CliError::usage(

@@ -26,6 +26,7 @@ use crate::logging;
 use crate::render::approval;
 use crate::render::cast::Cast;
 use crate::render::clean::clean;
+use crate::render::conversation;
 use crate::render::result::RunResult;
 use crate::render::transcript::{Lane, Transcript};
 use crate::seat::{self, Target};
@@ -119,7 +120,12 @@ pub(crate) async fn with_session(
     if let Some(note) = seat::note_of_cost(&before.config) {
         console.say(&note);
     }
-    let (after, shown_from) = beginning::places(&before, prompt.is_some(), there);
+    if before.held && prompt.is_some() {
+        let note = conversation::is_queued(before.queued.len());
+        console.say(&console.err_style().dim(&format!("note: {note}\n")));
+    }
+    let begins = prompt.is_some() || before.held;
+    let (after, shown_from) = beginning::places(&before, begins, there);
     let events = Follower::new(session.clone(), after, View::Runtime).await?;
     let facts = match (args.output_format, args.view) {
         (OutputFormat::StreamJson, ViewArg::Environment) => {
@@ -250,9 +256,7 @@ impl Headless {
     }
 
     async fn stop(&self) -> Result<(), CliError> {
-        self.session
-            .interrupt(Some("the person stopped it".into()))
-            .await?;
+        self.session.halt(Some("the person stopped it".into())).await?;
         Ok(())
     }
 

@@ -122,7 +122,7 @@ impl MatchAgent {
             }
             E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
-            E::SessionForked(_) => self.on_forked(&mut step),
+            E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
             E::ConfigChanged(changed) => {
                 self.course
                     .change(Arc::make_mut(&mut self.config), &changed.change, &mut step)

@@ -9,7 +9,7 @@ use crate::course::Step;
 impl MatchAgent {
     /// A fork goes on from here without what its parent had under way: the run ends as interrupted, and a child whose work
     /// stayed behind is left with it. Its run ends first, where it has one; a fork may cut before it began.
-    pub(super) fn on_forked(&mut self, step: &mut Step<'_>) {
+    pub(super) fn on_forked(&mut self, hold: bool, step: &mut Step<'_>) {
         if let Some(mut work) = self.at_work.take() {
             work.leaving = true;
             self.left_behind.push(work.child.clone());
@@ -20,7 +20,7 @@ impl MatchAgent {
             self.at_work = runs.then_some(work);
         }
         self.plan.clear();
-        let Some(asked_model) = self.course.forked() else {
+        let Some(asked_model) = self.course.forked(hold) else {
             return;
         };
         if asked_model {
