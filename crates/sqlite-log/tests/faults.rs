@@ -117,6 +117,33 @@ fn dropping_the_log_writes_what_was_queued() {
     });
 }
 
+#[test]
+fn a_long_write_ahead_log_is_cut_when_its_writer_ends() {
+    let home = Home::new();
+    let wal = home.path().with_file_name("log.db-wal");
+    let length = || wal.metadata().map_or(0, |wal| wal.len());
+    run(async {
+        let log = home.open();
+        let writer = begin(&log).await;
+        // One commit each: the same few pages again and again.
+        append_each(&log, &writer, &facts(1, (0..2_000).map(|_| text("a word")))).await;
+        assert!(length() > 2 << 20, "{}", length());
+        let reader = home.open();
+        assert_eq!(all(&reader, "ses_1").await.len(), 2_000);
+        drop((log, writer));
+        assert_eq!(length(), 0);
+        assert_eq!(
+            all(&reader, "ses_1").await.len(),
+            2_000,
+            "whoever has it open reads on"
+        );
+        let log = home.open();
+        let writer = log.attach(&session()).await.unwrap();
+        append_each(&log, &writer, &facts(2_001, [text("on")])).await;
+        assert_good(&log, "ses_1").await;
+    });
+}
+
 #[cfg(unix)]
 #[test]
 fn nobody_else_can_read_what_is_made() {

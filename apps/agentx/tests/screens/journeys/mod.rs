@@ -7,6 +7,7 @@ mod diff;
 mod first;
 mod interrupts;
 mod killed;
+mod leaving;
 mod parallel;
 mod paste;
 mod pictures;

@@ -1,0 +1,55 @@
+//! Leaving while the agent works and messages are queued, and coming back to them.
+
+use serde_json::json;
+
+use crate::model::Part;
+use crate::stage::{Stage, World};
+use crate::{Shots, in_every_width};
+
+#[test]
+fn leave_with_a_queue_and_come_back() {
+    in_every_width("leave_with_a_queue", |width| {
+        let world = World::of_model(vec![
+            vec![
+                Part::Say("I wait for the tide.".into()),
+                Part::Call(
+                    "bash",
+                    json!({ "command": "until [ -e tide ]; do sleep 0.02; done; echo high" }),
+                ),
+            ],
+            vec![Part::Say("The ropes are checked, all 40 of them.".into())],
+            vec![Part::Say("The mast is painted.".into())],
+        ]);
+        let mut shots = Shots::new(width);
+        let mut chat = Stage::chat(&world, &["--yes"], width);
+        chat.say("sail with the tide");
+        chat.wait_for("● bash");
+        chat.say("then check the ropes");
+        chat.wait_for("  1 › then check the ropes");
+        chat.say("and paint the mast");
+        chat.wait_for("  2 › and paint the mast");
+        chat.leave();
+        chat.wait_for_words("2 messages stay queued; they are not sent before you come back");
+        shots.now("left with two messages in the queue", &chat);
+
+        let mut chat = Stage::start(&world, &["--yes", "resume", "--last"], width);
+        chat.wait_for("  1 › then check the ropes");
+        chat.wait_for("  2 › and paint the mast");
+        chat.wait_for_prompt();
+        shots.now("back again: nothing has begun", &chat);
+        chat.keys("\r");
+        chat.wait_for_words("all 40 of them.");
+        chat.wait_for_words("The mast is painted.");
+        chat.wait_for_prompt();
+        // Who types the word alone leaves, as in a shell.
+        chat.say("exit");
+        assert_eq!(chat.end(), Some(0));
+        chat.each_once([
+            "› then check the ropes",
+            "all 40",
+            "› and paint the mast",
+            "The mast is",
+        ]);
+        shots.all(&mut chat)
+    });
+}
