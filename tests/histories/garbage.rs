@@ -273,6 +273,7 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             epoch: low,
             program: text(a),
             process: 0,
+            ended: Vec::new(),
         }
         .into(),
         2 => SessionForked {

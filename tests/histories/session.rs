@@ -475,6 +475,7 @@ impl Session {
             epoch: self.epoch,
             program: "test".into(),
             process: 1,
+            ended: Vec::new(),
         };
         self.commit(Draft::new(Source::System, None, attached));
     }

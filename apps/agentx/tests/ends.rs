@@ -277,6 +277,70 @@ fn a_terminal_that_is_closed_while_a_tool_runs_takes_the_tool_with_it() {
     is_whole(&sandbox, &latest(&sandbox));
 }
 
+/// A process of this test that is ended with it.
+struct Bystander(std::process::Child);
+
+impl Bystander {
+    /// One that carries this mark.
+    fn marked(mark: &str, seconds: &str) -> Self {
+        let mut sleep = Command::new("sleep");
+        Self(sleep.arg(seconds).env("AGENTX_CALL", mark).spawn().unwrap())
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The command of a call, and one that it started in the background and in a session of its own, outlive a killed program. Whoever
+/// goes on with the session ends them, and nothing else.
+#[test]
+fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
+    let sandbox = Sandbox::new();
+    // No other process sleeps for so long.
+    let own = 2_000_000 + 10 * u64::from(std::process::id());
+    let [long, apart, other, live] = [own, own + 1, own + 2, own + 3].map(|seconds| seconds.to_string());
+    let mut chat = Terminal::start(&sandbox, &["chat", "--yes"]);
+    chat.wait_for("›");
+    chat.keys(&format!("run setsid sleep {apart} & sleep {long}\r"));
+    let until = Instant::now() + PATIENCE;
+    while !(runs(&long) && runs(&apart)) {
+        assert!(Instant::now() < until, "the command never ran");
+        chat.wait_for("›");
+        std::thread::yield_now();
+    }
+    chat.child.kill().unwrap();
+    chat.child.wait().unwrap();
+    assert!(runs(&long) && runs(&apart), "they outlive the program");
+    let id = latest(&sandbox);
+    // Of another session; and of this one, by a program that lives.
+    let _other = Bystander::marked("ses_other/call_1/1.1.1.0", &other);
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let started = stat[stat.rfind(')').unwrap() + 2..]
+        .split(' ')
+        .nth(19)
+        .unwrap()
+        .to_owned();
+    let _live = Bystander::marked(
+        &format!("{id}/call_1/{}.{started}.1.0", std::process::id()),
+        &live,
+    );
+
+    let ran = sandbox.run(&["run", "--session", &id]);
+    assert!(!runs(&long) && !runs(&apart), "{ran}");
+    assert!(runs(&other) && runs(&live), "{ran}");
+    assert!(
+        ran.stderr.contains("still running from before, and ended now"),
+        "{ran}"
+    );
+    let shown = sandbox.run(&["sessions", "show", &id]);
+    assert!(shown.stdout.contains("has been ended now"), "{shown}");
+    is_whole(&sandbox, &id);
+}
+
 /// Files of at most so many blocks of 512 bytes: what is more cannot be written, as on a full disk, without being root.
 fn with_small_files(sandbox: &Sandbox, blocks: u32, args: &[&str]) -> std::process::Output {
     let inner = sandbox.command(args);

@@ -9,7 +9,9 @@ use agentx_runtime::{
     SystemBus, ToolContext, ToolOutcome, ToolOutputSink,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};
+use agentx_types::{
+    Action, ActionBody, CallTool, LeftRunning, SessionId, ToolCallId, ToolResult, ToolStatus,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Runs tools, many at once, each as its own task. Clones are the same.
@@ -117,6 +119,15 @@ impl Effector for ToolEffector {
             };
             events.emit(result).await;
         })
+    }
+
+    fn session_taken_over(
+        &self,
+        session: &SessionId,
+        open: Vec<ToolCallId>,
+    ) -> BoxFuture<'static, Vec<LeftRunning>> {
+        let (tools, session) = (self.tools.clone(), session.clone());
+        Box::pin(async move { tools.end_left_running(&session, &open).await })
     }
 
     fn session_closed(&self, session: &SessionId) -> BoxFuture<'static, ()> {

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, RunId, SessionId, Source,
+    Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, LeftRunning, RunId, SessionId,
+    Source, ToolCallId,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,17 @@ pub trait Effector: Send + Sync {
     /// A person does not want to wait for the next attempt: what pauses between two attempts in this session tries again now.
     fn retry_now(&self, session: &SessionId) {
         let _ = session;
+    }
+
+    /// This process goes on with the session after another one, which may have been killed: ends what that one had left running.
+    /// `open` are the calls that were cut off. Called before anything is performed for the session.
+    fn session_taken_over(
+        &self,
+        session: &SessionId,
+        open: Vec<ToolCallId>,
+    ) -> BoxFuture<'static, Vec<LeftRunning>> {
+        let _ = (session, open);
+        Box::pin(std::future::ready(Vec::new()))
     }
 
     /// The session is closed: what was left running for it in the background has ended when the future does.

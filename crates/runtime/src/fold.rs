@@ -232,6 +232,13 @@ impl SessionFold {
         self.agents.root().and_then(|root| self.agents.get(root))
     }
 
+    /// Calls that a tool was asked for and that have no result.
+    pub(crate) fn calls_under_way(&self) -> Vec<ToolCallId> {
+        let calls = self.agents.iter().flat_map(Agent::calls);
+        let begun = calls.filter(|entry| matches!(entry.stage, CallStage::Running { started: true, .. }));
+        begun.map(|entry| entry.call.tool_call_id.clone()).collect()
+    }
+
     /// The tools of calls that are under way and have steps on record, by which they would go on.
     pub(crate) fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
         let calls = self.agents.iter().flat_map(Agent::calls);

@@ -113,6 +113,7 @@ fn two_agents_that_act_on_one_fact_mint_no_id_twice() {
             epoch: 2,
             program: "test".into(),
             process: 1,
+            ended: Vec::new(),
         },
     );
     let actions = &world.last.actions;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use agentx_runtime::{Tool, ToolContext, ToolOutcome};
-use agentx_types::{SessionId, ToolSpec, ToolStatus};
+use agentx_types::{LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus};
 use serde_json::Value;
 
-use crate::bash::{Bash, JobTool, Jobs};
+use crate::bash::{Bash, JobTool, Jobs, end_left_running};
 use crate::files::{Changes, Edit, Read, Write};
 use crate::finish::Finish;
 use crate::search::{Glob, Grep};
@@ -114,6 +114,15 @@ impl Toolbox {
         match self.get(name) {
             Some(tool) => tool.call(input, context).await,
             None => self.unknown(name),
+        }
+    }
+
+    /// Ends what an earlier process left running for a session that it never closed. `open` are the calls that were cut off.
+    /// Returns what was ended.
+    pub async fn end_left_running(&self, session: &SessionId, open: &[ToolCallId]) -> Vec<LeftRunning> {
+        match &self.jobs {
+            Some(jobs) => end_left_running(session, open, jobs.options().grace).await,
+            None => Vec::new(),
         }
     }
 

@@ -10,9 +10,9 @@ use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CondenseRequested,
     CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectEnded,
-    EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, MessageId,
-    OutputChannel, Overflow, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus, Usage,
-    WheelChanged,
+    EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, LeftRunning,
+    MessageId, OutputChannel, Overflow, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus,
+    Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -322,6 +322,9 @@ payloads! {
         program: String,
         /// Its process id.
         process: u32,
+        /// What the process before it had left running, and this one has ended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ended: Vec<LeftRunning>,
     }
     /// The session goes on from a point in another one.
     SessionForked {

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ToolCallId;
+
 /// When an input is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -30,6 +32,19 @@ pub enum ApprovalDecision {
     Always,
     /// Do not.
     Deny,
+}
+
+/// What a command left running whose program was killed: it is ended where another one goes on with the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeftRunning {
+    /// The call that was cut off; absent where the call had ended, and this went on in the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    /// The name of the first program, as the system shows it.
+    pub program: String,
+    /// How many processes there were.
+    pub processes: u32,
 }
 
 /// Why a model stopped.

@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
-    InputMode, MessageId, OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason,
-    ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
-    UserMessageAdded,
+    InputMode, LeftRunning, MessageId, OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId,
+    StopReason, ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest,
+    TurnResponse, Usage, UserMessageAdded,
 };
 
 vocabulary! {
@@ -303,6 +303,9 @@ payloads! {
     SessionResumed {
         /// Counts its writers.
         epoch: u64,
+        /// What the process before had left running, and this one has ended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ended: Vec<LeftRunning>,
     }
     /// Title or configuration changed.
     SessionUpdated {

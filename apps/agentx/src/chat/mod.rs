@@ -216,6 +216,9 @@ impl<'a> Chat<'a> {
         self.seat = Seat::Open { session, events };
         // What was said last is on the screen before anything is asked.
         self.show_past(&past).await;
+        if let Some(note) = past.ended_on_opening() {
+            self.transcript.note(&self.console.out_style().warn(&note));
+        }
         if self.desk.is_held() && matches!(self.face, Face::Lines { .. }) {
             let note = conversation::is_queued(self.desk.queue.iter().count());
             let note = format!("{note} (/queue lists them)");

@@ -8,6 +8,7 @@ use agentx::types::{Envelope, RuntimeEvent};
 use super::LOOK_BACK;
 use crate::error::CliError;
 use crate::follow::Follower;
+use crate::render::conversation;
 
 /// How many of the last turns are shown.
 const SHOWN_TURNS: usize = 3;
@@ -57,6 +58,19 @@ impl Past {
             }
             look_back = LOOK_BACK;
         }
+    }
+
+    /// What is said about commands that the process before had left running.
+    pub(crate) fn ended_on_opening(&self) -> Option<String> {
+        let resumed = self
+            .events
+            .iter()
+            .rev()
+            .find_map(|envelope| match &envelope.event {
+                RuntimeEvent::SessionResumed(resumed) => Some(resumed),
+                _ => None,
+            });
+        conversation::was_ended(&resumed?.ended)
     }
 
     /// Whether all that is shown is there: the last turns, and nothing of agents that came before.

@@ -1,6 +1,6 @@
 //! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
 
-use agentx::types::{ContentPart, MediaPart, Message, Role, RuntimeEvent};
+use agentx::types::{ContentPart, LeftRunning, MediaPart, Message, Role, RuntimeEvent};
 
 use super::clean::{clean, visible};
 use super::style::Style;
@@ -66,6 +66,24 @@ pub(crate) fn is_queued(count: usize) -> String {
     };
     let messages = units::counted(count, "message");
     format!("{messages} {are} still queued from before; {they} sent before what you say now")
+}
+
+/// What is said about commands that a killed program had left running.
+pub(crate) fn was_ended(ended: &[LeftRunning]) -> Option<String> {
+    let first = ended.first()?;
+    let more = ended
+        .iter()
+        .map(|left| left.processes)
+        .sum::<u32>()
+        .saturating_sub(1);
+    let others = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "still running from before, and ended now: {}{others}",
+        visible(&first.program)
+    ))
 }
 
 /// What a person said, without the files and the output of commands that went along.

@@ -147,7 +147,7 @@ impl ReactAgent {
             E::EffectStarted(started) => self.on_effect_started(fact, started, &mut step),
             E::EffectEnded(ended) => self.on_effect_ended(fact, ended, &mut step),
             E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
-            E::WriterAttached(_) => self.on_writer_attached(&mut step),
+            E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, &mut step),
             E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),

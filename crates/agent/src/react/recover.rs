@@ -1,10 +1,12 @@
 //! What another process left open.
 
-use agentx_types::{RunStatus, ToolStatus};
+use std::sync::Arc;
+
+use agentx_types::{ContentPart, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus};
 
 use super::ReactAgent;
 use super::stop::STOPPED;
-use crate::course::Step;
+use crate::course::{Input, Step};
 use crate::ledger::CallStage;
 
 /// What the model is told about a call that was cut off.
@@ -26,9 +28,10 @@ impl ReactAgent {
 
     /// Another process takes over: whatever the old one had under way has ended without a word. A model call is made again, a
     /// call that never began or may be repeated is run again, any other is answered as unknown.
-    pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
+    pub(super) fn on_writer_attached(&mut self, ended: &[LeftRunning], step: &mut Step<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
+        self.note_jobs(ended, step);
         let Some(run) = self.course.active() else {
             self.condense_as_wanted(step);
             return;
@@ -47,7 +50,7 @@ impl ReactAgent {
             run.take_up_timer(max, step);
         }
         for index in 0..self.ledger.entries().len() {
-            self.recover_call(index, stopping, step);
+            self.recover_call(index, stopping, ended, step);
         }
         self.reconsider(step);
         self.update_waiting_status(step);
@@ -58,7 +61,33 @@ impl ReactAgent {
         }
     }
 
-    fn recover_call(&mut self, index: usize, stopping: bool, step: &mut Step<'_>) {
+    /// The model is told with its next call which of its commands in the background are gone.
+    fn note_jobs(&mut self, ended: &[LeftRunning], step: &mut Step<'_>) {
+        let jobs: Vec<String> = ended
+            .iter()
+            .filter(|left| left.tool_call_id.is_none())
+            .map(named)
+            .collect();
+        if jobs.is_empty() {
+            return;
+        }
+        let text = format!(
+            "[Commands in the background were still running when the program that ran them stopped, and have been ended: {}.]",
+            jobs.join("; ")
+        );
+        let message = Message {
+            message_id: MessageId::with_suffix(format_args!("ended_{}", step.seq)),
+            role: Role::User,
+            content: vec![ContentPart::text(text)],
+        };
+        if self.course.active().is_some() && !self.course.is_stopping() {
+            self.course.inputs.steer(Input::from_background(message, step));
+        } else {
+            self.course.inputs.keep(Arc::new(message));
+        }
+    }
+
+    fn recover_call(&mut self, index: usize, stopping: bool, ended: &[LeftRunning], step: &mut Step<'_>) {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
         match entry.stage {
@@ -66,7 +95,16 @@ impl ReactAgent {
             CallStage::Resolved { .. } | CallStage::Delegated { .. } => {}
             CallStage::Answering { status, text, .. } => self.answer_open(index, status, text, step),
             CallStage::Running { started: true, .. } if !idempotent => {
-                self.answer_open(index, ToolStatus::Unknown, OUTCOME_UNKNOWN.to_owned(), step);
+                let of_call =
+                    |left: &&LeftRunning| left.tool_call_id.as_ref() == Some(&entry.call.tool_call_id);
+                let text = match ended.iter().find(of_call) {
+                    Some(left) => format!(
+                        "{OUTCOME_UNKNOWN} It was still running ({}), and has been ended now.",
+                        named(left)
+                    ),
+                    None => OUTCOME_UNKNOWN.to_owned(),
+                };
+                self.answer_open(index, ToolStatus::Unknown, text, step);
             }
             CallStage::AwaitingApproval(_) | CallStage::Running { .. } if stopping => {
                 self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step);
@@ -79,5 +117,14 @@ impl ReactAgent {
                 self.ledger.entries_mut()[index].stage = stage;
             }
         }
+    }
+}
+
+/// What was left running, in words: `sleep`, `make and 3 more processes`.
+fn named(left: &LeftRunning) -> String {
+    match left.processes.saturating_sub(1) {
+        0 => left.program.clone(),
+        1 => format!("{} and 1 more process", left.program),
+        more => format!("{} and {more} more processes", left.program),
     }
 }

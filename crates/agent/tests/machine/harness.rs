@@ -326,6 +326,7 @@ impl Session {
             epoch: 2,
             program: "test".into(),
             process: 1,
+            ended: Vec::new(),
         });
     }
 

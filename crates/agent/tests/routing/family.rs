@@ -301,6 +301,7 @@ impl Family {
                 epoch: 2,
                 program,
                 process,
+                ended: Vec::new(),
             },
         );
     }

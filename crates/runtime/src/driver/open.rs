@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, OwnerId, SessionForked,
-    SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
+    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, LeftRunning, OwnerId,
+    SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -44,6 +44,7 @@ pub async fn open_session(
         fold,
         remembered,
         first,
+        ended,
     } = match request {
         OpenRequest::New(config) => create(&parts, &ids, config).await?,
         OpenRequest::Resume(session, changes) => load(&parts, &session, changes).await?,
@@ -56,6 +57,7 @@ pub async fn open_session(
         epoch: writer.epoch,
         program: parts.program.clone(),
         process: std::process::id(),
+        ended,
     };
     let effects = Effects::new(session_id.clone(), queue);
     let shared = parts.clone();
@@ -93,6 +95,8 @@ struct Opened {
     remembered: Option<SessionFold>,
     /// What is put on record first.
     first: Vec<Draft<EnvironmentEvent>>,
+    /// What the process before had left running, and this one has ended.
+    ended: Vec<LeftRunning>,
 }
 
 async fn create(
@@ -121,6 +125,7 @@ async fn create(
         fold: SessionFold::new(ids.session_id.clone()),
         remembered: None,
         first: vec![draft],
+        ended: Vec::new(),
     })
 }
 
@@ -147,6 +152,7 @@ async fn load(
             workspace.as_deref().unwrap_or("its workspace")
         )));
     }
+    let ended = end_left_running(parts, &fold, session).await;
     let mut drafts = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
@@ -173,7 +179,18 @@ async fn load(
         fold,
         remembered,
         first: drafts,
+        ended,
     })
+}
+
+/// The process before may have been killed, and what it had started runs on: it is ended before anything goes on.
+async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &SessionId) -> Vec<LeftRunning> {
+    let open = fold.calls_under_way();
+    let mut ended = Vec::new();
+    for effector in parts.effectors.values() {
+        ended.extend(effector.session_taken_over(session, open.clone()).await);
+    }
+    ended
 }
 
 /// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.

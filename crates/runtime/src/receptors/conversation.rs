@@ -427,6 +427,7 @@ mod tests {
             epoch: 2,
             program: "agentx 1".into(),
             process: 1,
+            ended: Vec::new(),
         }
         .into()
     }

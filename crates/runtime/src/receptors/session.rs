@@ -24,9 +24,13 @@ impl Receptor for SessionReceptor {
                 .into(),
             ),
             // The first writer is the one that opened the session; there is nothing to resume yet.
-            E::WriterAttached(writer) if writer.epoch > 1 => {
-                out.push(SessionResumed { epoch: writer.epoch }.into())
-            }
+            E::WriterAttached(writer) if writer.epoch > 1 => out.push(
+                SessionResumed {
+                    epoch: writer.epoch,
+                    ended: writer.ended.clone(),
+                }
+                .into(),
+            ),
             E::SessionTitled(titled) => out.push(updated(SessionChange::Title(titled.title.clone()))),
             E::ConfigChanged(changed) => out.push(updated(SessionChange::Config(
                 part_of(&changed.change).to_owned(),
@@ -97,6 +101,7 @@ mod tests {
             epoch,
             program: "agentx 1".into(),
             process: 7,
+            ended: Vec::new(),
         }
         .into()
     }
@@ -140,7 +145,16 @@ mod tests {
             (attached(1), vec![]),
             (titled.into(), vec![updated(SessionChange::Title("Lunch".into()))]),
             (condensed.into(), vec![updated(SessionChange::Condensed)]),
-            (attached(2), vec![SessionResumed { epoch: 2 }.into()]),
+            (
+                attached(2),
+                vec![
+                    SessionResumed {
+                        epoch: 2,
+                        ended: Vec::new(),
+                    }
+                    .into(),
+                ],
+            ),
             (forked().into(), vec![fork.into()]),
             (closed.into(), vec![deleted.into()]),
         ];

@@ -223,6 +223,7 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         epoch: 2,
         program: "agentx 1".into(),
         process: 1,
+        ended: Vec::new(),
     };
     let down = Disconnected {
         endpoint: "api".into(),

@@ -4,8 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
 
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
@@ -13,6 +11,7 @@ use tokio::process::{Child, Command};
 use super::direct::{Direct, direct};
 use super::events::Events;
 use super::group::Group;
+use super::mark::{MARK, Mark};
 use super::pump::{Pump, Record};
 use super::running::Running;
 use crate::workspace::explain;
@@ -33,9 +32,6 @@ const SETTINGS: &[(&str, &str)] = &[
 
 /// Settings that would bring colour back.
 const REMOVED: &[&str] = &["CLICOLOR_FORCE", "FORCE_COLOR"];
-
-/// The variable by which what a command started is found again.
-pub(super) const MARK: &str = "AGENTX_CALL";
 
 /// The shell that runs commands.
 #[derive(Clone, Debug)]
@@ -67,12 +63,11 @@ impl Shell {
         command: &str,
         workspace: &Path,
         options: &BashOptions,
-        record: Record,
-        events: Events,
+        mark: Mark,
+        (record, events): (Record, Events),
     ) -> Result<Running, ToolFailure> {
-        let mark = mark();
         let mut child = self
-            .start(command, workspace, options, &mark)
+            .start(command, workspace, options, &mark.to_string())
             .map_err(|error| spawn_failure(command, workspace, &error))?;
         let leader = child
             .id()
@@ -164,19 +159,6 @@ fn spawn_failure(command: &str, workspace: &Path, error: &std::io::Error) -> Too
         format!("{} is no directory", workspace.display())
     };
     ToolFailure::failed(format!("The shell could not be started: {why}."))
-}
-
-/// Unlike that of any other call, also of another process with the same id.
-fn mark() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |now| now.as_nanos());
-    format!(
-        "{}.{now:x}.{}",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    )
 }
 
 /// The environment of a command.

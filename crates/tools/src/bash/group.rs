@@ -7,13 +7,14 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
+use super::mark::Mark;
 use super::processes::{self, Process};
 
 /// The processes of one command. Dropping it kills those that are left.
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
-    mark: String,
+    mark: Mark,
     phase: AtomicU8,
 }
 
@@ -28,7 +29,7 @@ const OVER: u8 = 2;
 const ROUNDS: usize = 20;
 
 impl Group {
-    pub(super) fn new(leader: Pid, mark: String) -> Self {
+    pub(super) fn new(leader: Pid, mark: Mark) -> Self {
         Self {
             leader,
             mark,
@@ -93,7 +94,7 @@ impl Group {
                 .filter(|known| all.iter().any(|process| process.is_same(known)));
             let escaped: Vec<Process> = escaped
                 .filter(|process| !living.contains(process))
-                .copied()
+                .cloned()
                 .collect();
             living.extend(escaped);
         }

@@ -73,7 +73,7 @@ impl Jobs {
         }
     }
 
-    pub(super) fn options(&self) -> &BashOptions {
+    pub(crate) fn options(&self) -> &BashOptions {
         &self.table.options
     }
 

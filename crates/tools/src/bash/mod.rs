@@ -12,6 +12,8 @@ mod events;
 mod group;
 mod job;
 mod jobs;
+mod mark;
+mod orphans;
 mod processes;
 mod pump;
 mod report;
@@ -31,6 +33,8 @@ use command::Shell;
 use events::Events;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::Jobs;
+use mark::Mark;
+pub(crate) use orphans::end as end_left_running;
 use pump::Record;
 use report::{Report, Rest};
 use running::Running;
@@ -86,8 +90,14 @@ impl Bash {
         record: Record,
         events: Events,
     ) -> Result<Running, ToolFailure> {
-        self.shell
-            .spawn(&input.command, &context.workspace, &self.options, record, events)
+        let mark = Mark::new(&context.session_id, &context.tool_call_id);
+        self.shell.spawn(
+            &input.command,
+            &context.workspace,
+            &self.options,
+            mark,
+            (record, events),
+        )
     }
 }
 

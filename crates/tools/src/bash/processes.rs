@@ -3,19 +3,22 @@
 
 use std::fs;
 
-use memchr::memmem;
 use nix::unistd::Pid;
 
-use super::command::MARK;
+use super::mark::Mark;
 
 /// One process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) pid: Pid,
-    parent: Pid,
+    pub(super) parent: Pid,
     pub(super) group: Pid,
+    /// The session of processes that it is in: that of its terminal, or one of its own.
+    pub(super) session: Pid,
     /// In clock ticks since the machine started: a process id that was given out again has another one.
-    started: u64,
+    pub(super) started: u64,
+    /// The first letters of the name of its program.
+    pub(super) name: String,
 }
 
 /// Whether a process that was seen before is still the same.
@@ -37,17 +40,17 @@ pub(super) fn living() -> Option<Vec<Process>> {
 }
 
 /// Those of a command: members of its group, descendants of its leader, and whatever carries its mark.
-pub(super) fn of_command(all: &[Process], leader: Pid, mark: &str) -> Vec<Process> {
-    let mark = format!("{MARK}={mark}");
+pub(super) fn of_command(all: &[Process], leader: Pid, mark: &Mark) -> Vec<Process> {
+    let is_marked = |pid| Mark::of_process(pid).is_some_and(|found| found == *mark);
     let mut found: Vec<Process> = all
         .iter()
-        .filter(|process| process.pid == leader || process.group == leader || is_marked(process.pid, &mark))
-        .copied()
+        .filter(|process| process.pid == leader || process.group == leader || is_marked(process.pid))
+        .cloned()
         .collect();
     let mut at = 0;
     while let Some(parent) = found.get(at).map(|process| process.pid) {
         let children = all.iter().filter(|process| process.parent == parent);
-        let new: Vec<Process> = children.filter(|child| !found.contains(child)).copied().collect();
+        let new: Vec<Process> = children.filter(|child| !found.contains(child)).cloned().collect();
         found.extend(new);
         at += 1;
     }
@@ -56,38 +59,32 @@ pub(super) fn of_command(all: &[Process], leader: Pid, mark: &str) -> Vec<Proces
     found
 }
 
-fn is_marked(pid: Pid, mark: &str) -> bool {
-    // What belongs to somebody else cannot be read, nor killed.
-    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
-        return false;
-    };
-    memmem::find_iter(&environment, mark).any(|at| {
-        let begins = at == 0 || environment[at - 1] == 0;
-        begins && environment.get(at + mark.len()).is_none_or(|next| *next == 0)
-    })
-}
-
-fn read(pid: i32) -> Option<Process> {
+/// The process of this id.
+pub(super) fn read(pid: i32) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse(pid, &stat)
 }
 
 /// `stat` of a process that is alive. The name in it can hold anything, so it is read from behind the last `)`.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
-    let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
+    let (begin, end) = (stat.find('(')? + 1, stat.rfind(')')?);
+    let name = stat.get(begin..end)?.to_owned();
+    let mut fields = stat[end + 1..].split_ascii_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X") {
         return None;
     }
     let mut number = || fields.next()?.parse::<i32>().ok();
-    let (parent, group) = (number()?, number()?);
-    // The fields from `session` on, up to `starttime`, which is the 22nd of all.
-    let started = fields.nth(16)?.parse().ok()?;
+    let (parent, group, session) = (number()?, number()?, number()?);
+    // The fields behind `session`, up to `starttime`, which is the 22nd of all.
+    let started = fields.nth(15)?.parse().ok()?;
     Some(Process {
         pid: Pid::from_raw(pid),
         parent: Pid::from_raw(parent),
         group: Pid::from_raw(group),
+        session: Pid::from_raw(session),
         started,
+        name,
     })
 }
 
@@ -100,9 +97,14 @@ mod tests {
         let stat = "7 (a) Z (b) S 3 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 1 2\n";
         let process = parse(7, stat).unwrap();
         assert_eq!(
-            (process.parent.as_raw(), process.group.as_raw(), process.started),
-            (3, 5, 12345)
+            (
+                process.parent.as_raw(),
+                process.group.as_raw(),
+                process.session.as_raw()
+            ),
+            (3, 5, 5)
         );
+        assert_eq!((process.started, process.name.as_str()), (12345, "a) Z (b"));
         assert_eq!(parse(7, "7 (gone) Z 3 5 5 0"), None);
         assert_eq!(parse(7, "nonsense"), None);
     }
@@ -113,7 +115,9 @@ mod tests {
             pid: Pid::from_raw(pid),
             parent: Pid::from_raw(parent),
             group: Pid::from_raw(group),
+            session: Pid::from_raw(1),
             started: 0,
+            name: "sleep".into(),
         };
         let base = 2_000_000_000;
         let all = [
@@ -124,7 +128,8 @@ mod tests {
             process(base + 4, 1, base + 4),
             process(base + 5, 1, base),
         ];
-        let found: Vec<i32> = of_command(&all, Pid::from_raw(base), "no such mark")
+        let mark = Mark::new(&"ses_1".into(), &"no such call".into());
+        let found: Vec<i32> = of_command(&all, Pid::from_raw(base), &mark)
             .iter()
             .map(|found| found.pid.as_raw() - base)
             .collect();

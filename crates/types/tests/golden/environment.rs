@@ -221,6 +221,7 @@ fn system() -> Vec<EnvironmentEvent> {
             epoch: 2,
             program: "agentx 0.1.0".into(),
             process: 4711,
+            ended: vec![left_running()],
         }
         .into(),
         SessionForked {

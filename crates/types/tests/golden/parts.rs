@@ -16,6 +16,14 @@ pub(crate) fn usage() -> Usage {
     }
 }
 
+pub(crate) fn left_running() -> LeftRunning {
+    LeftRunning {
+        tool_call_id: Some("call_1".into()),
+        program: "sleep".into(),
+        processes: 2,
+    }
+}
+
 pub(crate) fn rule() -> Rule {
     Rule {
         effect: RuleEffect::Allow,

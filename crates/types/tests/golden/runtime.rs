@@ -165,7 +165,11 @@ fn session() -> Vec<RuntimeEvent> {
             workspace: "/w".into(),
         }
         .into(),
-        SessionResumed { epoch: 2 }.into(),
+        SessionResumed {
+            epoch: 2,
+            ended: vec![left_running()],
+        }
+        .into(),
         ForkCreated {
             parent: "ses_0".into(),
             at_seq: 41,

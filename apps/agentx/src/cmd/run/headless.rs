@@ -303,6 +303,12 @@ impl Headless {
         let event = &envelope.event;
         self.cast.event(&mut self.transcript, envelope);
         match event {
+            RuntimeEvent::SessionResumed(resumed) => {
+                if let Some(note) = conversation::was_ended(&resumed.ended).filter(|_| !self.quiet) {
+                    self.transcript
+                        .aside(&console.err_style().warn(&format!("· {note}")));
+                }
+            }
             RuntimeEvent::ApprovalRequested(request) if envelope.seq > self.asked_until => {
                 self.print(console)?;
                 self.asked(request, console).await?;

@@ -1,0 +1,145 @@
+//! What commands left running whose program was killed: nobody reads their output, and nobody would end them. Whoever goes on
+//! with the session finds them by their [mark](super::mark) and ends them.
+//!
+//! A process is taken for one of these only if it carries the mark of this very session, or descends from one that does, and the
+//! program that wrote the mark is gone. Of a call that had ended, what left the terminal's session on purpose (`setsid`) stays: it
+//! was meant to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use agentx_types::{LeftRunning, SessionId, ToolCallId};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::mark::Mark;
+use super::processes::{self, Process};
+
+/// How often it is looked whether they are gone.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long those that were killed are waited for: one that hangs in the kernel does not die.
+const DYING: Duration = Duration::from_millis(500);
+
+/// A process that was left running, and the call that it belongs to.
+#[derive(Clone, Debug)]
+struct Orphan {
+    call: String,
+    process: Process,
+}
+
+/// Ends what was left running for `session`: asks, waits for `grace`, kills. `open` are the calls that were cut off.
+pub(crate) async fn end(session: &SessionId, open: &[ToolCallId], grace: Duration) -> Vec<LeftRunning> {
+    let (of, open) = (session.clone(), open.to_vec());
+    let found = {
+        let open = open.clone();
+        tokio::task::spawn_blocking(move || find(&of, &open)).await
+    };
+    let found = found.unwrap_or_default();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    tracing::info!(%session, processes = found.len(), "ending what was left running");
+    signal(&found, Signal::SIGTERM);
+    signal(&found, Signal::SIGCONT);
+    if !are_gone(&found, grace).await {
+        // What they started meanwhile is found by the same mark.
+        let mut left = find(session, &open);
+        left.extend(found.iter().cloned());
+        signal(&left, Signal::SIGKILL);
+        are_gone(&left, DYING).await;
+    }
+    summary(&found, &open)
+}
+
+/// All that was left running for a session. Blocks for some milliseconds.
+fn find(session: &SessionId, open: &[ToolCallId]) -> Vec<Orphan> {
+    let Some(all) = processes::living() else {
+        return Vec::new();
+    };
+    let spared = own_line(&all);
+    let is_spared = |process: &Process| spared.contains(&process.pid);
+    let mut found: Vec<Orphan> = Vec::new();
+    for process in all.iter().filter(|process| !is_spared(process)) {
+        let Some(mark) = Mark::of_process(process.pid).filter(|mark| mark.is_of(session)) else {
+            continue;
+        };
+        let is_cut_off = open.iter().any(|call| mark.is_call(call));
+        let is_meant_to_stay = !is_cut_off && process.session != mark.terminal_session();
+        if mark.writer_lives(&all) || is_meant_to_stay {
+            continue;
+        }
+        found.push(Orphan {
+            call: mark.call().to_owned(),
+            process: process.clone(),
+        });
+    }
+    let mut at = 0;
+    while let Some(parent) = found.get(at).cloned() {
+        let is_new = |child: &&Process| {
+            child.parent == parent.process.pid
+                && !is_spared(child)
+                && !found.iter().any(|known| known.process.is_same(child))
+        };
+        let children: Vec<Process> = all.iter().filter(is_new).cloned().collect();
+        found.extend(children.into_iter().map(|process| Orphan {
+            call: parent.call.clone(),
+            process,
+        }));
+        at += 1;
+    }
+    found
+}
+
+/// This process and those that it descends from: a person may have started it in a terminal that a command of the session made.
+fn own_line(all: &[Process]) -> Vec<Pid> {
+    let mut line = vec![Pid::this()];
+    while let Some(process) = all.iter().find(|process| Some(&process.pid) == line.last()) {
+        if line.contains(&process.parent) {
+            break;
+        }
+        line.push(process.parent);
+    }
+    line
+}
+
+/// Signals each that is still the process that was found.
+fn signal(found: &[Orphan], signal: Signal) {
+    let Some(all) = processes::living() else { return };
+    for orphan in found {
+        if all.iter().any(|process| process.is_same(&orphan.process)) {
+            // Whoever is gone by now needs no signal.
+            let _ = kill(orphan.process.pid, signal);
+        }
+    }
+}
+
+async fn are_gone(found: &[Orphan], patience: Duration) -> bool {
+    let is_left = |all: Vec<Process>| {
+        found
+            .iter()
+            .any(|orphan| all.iter().any(|process| process.is_same(&orphan.process)))
+    };
+    let gone = async {
+        while processes::living().is_some_and(is_left) {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    tokio::time::timeout(patience, gone).await.is_ok()
+}
+
+/// What was ended, by call.
+fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
+    let mut by_call: BTreeMap<&str, LeftRunning> = BTreeMap::new();
+    for orphan in found {
+        let entry = by_call.entry(&orphan.call).or_insert_with(|| LeftRunning {
+            tool_call_id: open
+                .iter()
+                .find(|call| super::mark::written(call.as_str()) == orphan.call)
+                .cloned(),
+            program: orphan.process.name.clone(),
+            processes: 0,
+        });
+        entry.processes += 1;
+    }
+    by_call.into_values().collect()
+}
