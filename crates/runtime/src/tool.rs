@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_agent::approval::refused_where_it_leads;
 use agentx_agent::pattern::normalize;
 use agentx_types::{
-    ContentPart, EnvironmentEvent, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
+    ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
     ToolStatus,
 };
 use serde_json::Value;
@@ -113,6 +113,17 @@ impl ToolOutputSink {
             text: text.into(),
         };
         events.emit(EnvironmentEvent::from(chunk)).await;
+    }
+
+    /// Says that a command has ended by itself that the call left running in the background.
+    pub async fn job_ended(&self, job: &str, command: String, how: String) {
+        let Some(events) = &self.events else { return };
+        let ended = JobEnded {
+            job: job.to_owned(),
+            command,
+            how,
+        };
+        events.emit(EnvironmentEvent::from(ended)).await;
     }
 }
 

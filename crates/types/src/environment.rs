@@ -60,6 +60,8 @@ vocabulary! {
         EffectEnded = "effect_ended",
         /// The outcome of a tool call: one for each call.
         ToolResult = "tool_result",
+        /// A command that a call left running in the background has ended by itself.
+        JobEnded = "job_ended",
         /// A transport is up.
         Connected = "connected",
         /// A transport is down.
@@ -283,6 +285,15 @@ payloads! {
             skip_serializing_if = "Option::is_none"
         )]
         details: Option<Value>,
+    }
+    /// A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action.
+    JobEnded {
+        /// Its name in the session, by which the model asks for its output.
+        job: String,
+        /// The command line, cut where it is long.
+        command: String,
+        /// How it ended, in words: `exit 0, 3.20 s`.
+        how: String,
     }
     /// A transport is up.
     Connected {

@@ -39,6 +39,8 @@ vocabulary! {
         ToolCompleted = "tool_completed",
         /// ToolReceptor: it did not.
         ToolFailed = "tool_failed",
+        /// ToolReceptor: a command in the background has ended.
+        JobFinished = "job_finished",
         /// ConversationReceptor: an input waits.
         ConversationQueued = "conversation_queued",
         /// An input that waits was taken back, or will be looked at sooner or later than it was sent for.
@@ -239,6 +241,15 @@ payloads! {
             skip_serializing_if = "Option::is_none"
         )]
         details: Option<Value>,
+    }
+    /// A command in the background has ended by itself.
+    JobFinished {
+        /// Its name in the session.
+        job: String,
+        /// The command line, cut where it is long.
+        command: String,
+        /// How it ended, in words: `exit 0, 3.20 s`.
+        how: String,
     }
     /// An input waits.
     ConversationQueued {

@@ -35,7 +35,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::AttemptFailed(_) => "llm.results",
         E::ActionStarted(_) => "actions.started",
         E::ToolOutputChunk(_) | E::EffectStarted(_) | E::EffectEnded(_) => "tools.output",
-        E::ToolResult(_) => "tools.results",
+        E::ToolResult(_) | E::JobEnded(_) => "tools.results",
         E::Connected(_) | E::Disconnected(_) => "transport",
         E::TimerFired(_) => "timers.fired",
         E::SessionOpened(_)

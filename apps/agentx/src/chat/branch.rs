@@ -3,6 +3,7 @@
 use agentx::runtime::{OpenRequest, View, branches_of, history_of};
 
 use super::desk::Desk;
+use super::jobs::Jobs;
 use super::{Chat, Seat};
 use crate::cmd::diff::relative_of;
 use crate::error::CliError;
@@ -58,6 +59,8 @@ impl Chat<'_> {
             seat::leave(self.place, session.as_ref()).await;
         }
         self.desk = Desk::of(&state);
+        // Those of the session before ended with it.
+        self.jobs = Jobs::default();
         self.progress.stands(&state);
         Ok(format!(
             "you are in {fork} now, a copy of {parent}{}; /diff compares the two",

@@ -14,6 +14,7 @@ mod deciding;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
+mod jobs;
 mod line;
 mod own_editor;
 pub(crate) mod painting;
@@ -61,6 +62,7 @@ use attention::Attention;
 use company::Company;
 use desk::Desk;
 use editor::Editor;
+use jobs::Jobs;
 use painting::Pace;
 use past::Past;
 use patience::Inputs;
@@ -122,6 +124,8 @@ pub(crate) struct Chat<'a> {
     pub(crate) transcript: Transcript,
     /// The agents beside the one that people talk to.
     pub(crate) cast: Cast,
+    /// What the agent left running in the background.
+    jobs: Jobs,
     /// What is waited for.
     progress: Progress,
     /// How the session stands, as the person wants to read it.
@@ -185,6 +189,7 @@ impl<'a> Chat<'a> {
             desk,
             transcript,
             cast,
+            jobs: Jobs::default(),
             progress,
             status: StatusRow::new(&settings.chat, program_environment(settings)),
             asked_background: None,
@@ -347,6 +352,10 @@ impl<'a> Chat<'a> {
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);
+        if let Some(note) = self.jobs.event(&envelope.event) {
+            self.transcript
+                .aside(&self.console.out_style().dim(&format!("· {note}")));
+        }
         self.say_aloud(&envelope.event, is_of_another);
         self.progress
             .event(&envelope.event, is_of_another, Instant::now());

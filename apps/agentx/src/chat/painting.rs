@@ -21,6 +21,8 @@ pub(crate) struct Left {
     pub(crate) session: String,
     /// How many messages wait in it until the person comes back. One of a server goes on without the person.
     pub(crate) queued: usize,
+    /// What is said about commands in the background that were ended with it.
+    pub(crate) jobs: Option<String>,
 }
 
 /// Who tells what the agents say: on a screen that has room for what runs, as the person wants it.
@@ -255,6 +257,7 @@ impl Chat<'_> {
                 let is_here = self.place.remote().is_none();
                 Some(Left {
                     session: session.id().to_string(),
+                    jobs: self.jobs.ended_with_the_chat().filter(|_| is_here),
                     queued: if is_here {
                         self.desk.queue.iter().count()
                     } else {

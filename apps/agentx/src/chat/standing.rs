@@ -81,7 +81,10 @@ impl Chat<'_> {
             self.transcript.note(&line);
         }
         let thought = self.transcript.thought_words();
-        let (text, columns) = (self.status.text(&stand), self.console.terminal.width);
+        let (text, columns) = (
+            self.status.text(&stand) + &self.jobs.row(),
+            self.console.terminal.width,
+        );
         let style = self.console.out_style();
         self.progress
             .row(Instant::now(), thought.as_deref(), (&text, columns), style)

@@ -20,8 +20,8 @@ use crate::render::conversation;
 const ENDED: &str = "it has just ended by itself; the same key again leaves";
 
 /// Whether a line that is a word alone is no message: who types `exit` wants to leave, as in a shell.
-fn leaves(line: &str) -> Option<Flow> {
-    matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!").then_some(Flow::Leave(Exit::Ok))
+fn is_exit(line: &str) -> bool {
+    matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
 }
 
 impl Chat<'_> {
@@ -121,7 +121,7 @@ impl Chat<'_> {
             Edited::Interrupt => self.stop().await,
             Edited::Escape if self.works() && !self.desk.stopping => self.stop().await,
             Edited::Escape => Ok(Flow::On),
-            Edited::Leave => Ok(Flow::Leave(Exit::Ok)),
+            Edited::Leave => Ok(self.leave()),
             Edited::Clear => {
                 if let Face::Editor { screen, .. } = &mut self.face {
                     screen.clear();
@@ -168,6 +168,19 @@ impl Chat<'_> {
         self.words(line).await
     }
 
+    /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
+    fn leave(&mut self) -> Flow {
+        let ends_jobs = self.place.remote().is_none() && !matches!(self.face, Face::Lines { eager: false });
+        match self.jobs.warning().filter(|_| ends_jobs) {
+            Some(warning) => {
+                self.transcript
+                    .in_passing(&self.console.out_style().warn(&warning));
+                Flow::On
+            }
+            None => Flow::Leave(Exit::Ok),
+        }
+    }
+
     /// Takes a line that answers no question about a call.
     async fn words(&mut self, line: &str) -> Result<Flow, CliError> {
         if let Some(flow) = self.answer_back(line).await {
@@ -177,12 +190,12 @@ impl Chat<'_> {
             self.send_held().await;
             return Ok(Flow::On);
         }
-        if let Some(flow) = leaves(line) {
-            return Ok(flow);
+        if is_exit(line) {
+            return Ok(self.leave());
         }
         self.editor.remember(line);
         match slash::parse(line) {
-            Some(Ok(Slash::Quit)) => Ok(Flow::Leave(Exit::Ok)),
+            Some(Ok(Slash::Quit)) => Ok(self.leave()),
             Some(command) => {
                 self.echo(line);
                 match command {

@@ -62,13 +62,16 @@ pub(crate) fn run(
         let place = place_of(global, agent, &mut loaded, &target, console).await?;
         let ends = (target, typed);
         let (left, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
-        let again = left.map(|left| (place.command(&format!("resume {}", left.session)), left.queued));
+        let again = left.map(|left| (place.command(&format!("resume {}", left.session)), left));
         Ok((again, exit))
     })?;
-    if let Some((again, queued)) = again {
+    if let Some((again, left)) = again {
         let (style, columns) = (console.err_style(), console.terminal.width);
-        if queued > 0 {
-            console.say(&style.dim(&conversation::stays_queued(queued)));
+        if left.queued > 0 {
+            console.say(&style.dim(&conversation::stays_queued(left.queued)));
+        }
+        if let Some(jobs) = &left.jobs {
+            console.say(&style.dim(jobs));
         }
         console.say(&style.dim(&conversation::go_on_with(&again, columns)));
     }

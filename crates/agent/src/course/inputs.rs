@@ -123,7 +123,7 @@ pub(crate) struct InputQueue {
     waiting: VecDeque<Input>,
     /// Those that join the run under way before its next model call.
     steering: Vec<Input>,
-    /// What is known to the next run, and opens none.
+    /// What the next model call is to know, and opens no run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<Arc<Message>>,
     /// Why no run will be opened any more.
@@ -145,12 +145,12 @@ impl InputQueue {
         self.steering.push(input);
     }
 
-    /// Keeps a message until a run is opened by something else.
+    /// Keeps a message until the model is asked for something else.
     pub(crate) fn keep(&mut self, message: Arc<Message>) {
         self.kept.push(message);
     }
 
-    /// The messages that were kept for the run that is opened now.
+    /// The messages that were kept for the model call that is made now.
     pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
         std::mem::take(&mut self.kept)
     }

@@ -149,6 +149,7 @@ impl ReactAgent {
             E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
             E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, &mut step),
             E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
+            E::JobEnded(ended) => self.on_job_ended(ended, &mut step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
             E::CondenseRequested(wish) => self.on_condense_requested(wish.instructions.clone(), &mut step),
@@ -230,6 +231,9 @@ impl ReactAgent {
             return self.begin_stop(cause, step);
         }
         self.course.set_status(RunStatus::BuildingContext, step);
+        for kept in self.course.inputs.take_kept() {
+            self.say(kept, step);
+        }
         for input in self.course.inputs.take_steering() {
             self.say(input.message, step);
         }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus};
+use agentx_types::{ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus};
 
 use super::ReactAgent;
 use super::stop::STOPPED;
-use crate::course::{Input, Step};
+use crate::course::Step;
 use crate::ledger::CallStage;
 
 /// What the model is told about a call that was cut off.
@@ -75,16 +75,26 @@ impl ReactAgent {
             "[Commands in the background were still running when the program that ran them stopped, and have been ended: {}.]",
             jobs.join("; ")
         );
+        self.note_for_model(text, step);
+    }
+
+    /// A command in the background has ended by itself.
+    pub(super) fn on_job_ended(&mut self, ended: &JobEnded, step: &mut Step<'_>) {
+        let JobEnded { job, command, how } = ended;
+        self.note_for_model(
+            format!("[{job} in the background has ended: {how}. It was: {command}]"),
+            step,
+        );
+    }
+
+    /// Has the model read this with its next call; it begins no run.
+    fn note_for_model(&mut self, text: String, step: &mut Step<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("ended_{}", step.seq)),
             role: Role::User,
             content: vec![ContentPart::text(text)],
         };
-        if self.course.active().is_some() && !self.course.is_stopping() {
-            self.course.inputs.steer(Input::from_background(message, step));
-        } else {
-            self.course.inputs.keep(Arc::new(message));
-        }
+        self.course.inputs.keep(Arc::new(message));
     }
 
     fn recover_call(&mut self, index: usize, stopping: bool, ended: &[LeftRunning], step: &mut Step<'_>) {

@@ -269,3 +269,32 @@ fn what_is_held_back_begins_when_a_person_wants_it_or_says_something_urgent() {
     run_out(&mut taken_back);
     assert_eq!(users(&taken_back), ["user: go", "user: d"]);
 }
+
+fn job_ends(session: &mut Session) {
+    session.happens(JobEnded {
+        job: "job_1".into(),
+        command: "make".into(),
+        how: "exit 2, 3.20 s".into(),
+    });
+}
+
+const JOB: &str = "user: [job_1 in the background has ended: exit 2, 3.20 s. It was: make]";
+
+#[test]
+fn the_model_reads_that_a_job_has_ended_with_its_next_call() {
+    in_each_state(|session, state| {
+        job_ends(session);
+        run_out(session);
+        session.say("b");
+        run_out(session);
+        assert_eq!(users(session), ["user: go", JOB, "user: b"], "{state}");
+        assert_eq!(runs(session), 2, "{state}: it begins no run");
+    });
+    let mut idle = Session::started(|_| {});
+    idle.answer("done");
+    job_ends(&mut idle);
+    assert!(idle.asked().is_none());
+    idle.say("b");
+    idle.answer("done");
+    assert_eq!(users(&idle), ["user: go", JOB, "user: b"]);
+}

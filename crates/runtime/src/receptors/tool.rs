@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use agentx_agent::DELEGATE;
 use agentx_types::{
-    ActionKind, ActionStarted, AgentStateId, ContentPart, Envelope, EnvironmentEvent, RuntimeEvent,
-    StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStart, ToolCompleted, ToolExecuting, ToolFailed,
-    ToolOutput, ToolOutputChunk, ToolPlanned, ToolResult, ToolStatus,
+    ActionKind, ActionStarted, AgentStateId, ContentPart, Envelope, EnvironmentEvent, JobEnded, JobFinished,
+    RuntimeEvent, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStart, ToolCompleted, ToolExecuting,
+    ToolFailed, ToolOutput, ToolOutputChunk, ToolPlanned, ToolResult, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +21,7 @@ const SHOWN_CHARS: usize = 480;
 /// How many of those are its beginning.
 const HEAD_CHARS: usize = 160;
 
-/// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`.
+/// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolReceptor {
     agents: BTreeMap<AgentStateId, Calls>,
@@ -58,6 +58,10 @@ impl Receptor for ToolReceptor {
         use EnvironmentEvent as E;
         let Some(agent) = &fact.agent_state_id else { return };
         match &fact.event {
+            E::JobEnded(JobEnded { job, command, how }) => {
+                let (job, command, how) = (job.clone(), command.clone(), how.clone());
+                out.push(JobFinished { job, command, how }.into());
+            }
             E::ToolCallStart(start) => self.agents.entry(agent.clone()).or_default().announce(start, out),
             E::ToolCall(call) => {
                 let calls = self.agents.entry(agent.clone()).or_default();

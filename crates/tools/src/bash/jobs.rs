@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agentx_runtime::ToolOutputSink;
 use agentx_types::SessionId;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -11,8 +12,12 @@ use tokio_util::sync::CancellationToken;
 use super::backlog::Backlog;
 use super::group::Group;
 use super::pump::Record;
+use super::report::{Report, Rest};
 use super::running::{End, Running};
-use crate::{BashOptions, ToolFailure};
+use crate::{BashOptions, ToolFailure, text};
+
+/// So many bytes of a command line are told when it ends.
+const SHOWN_COMMAND: usize = 200;
 
 /// The jobs of all sessions.
 #[derive(Clone)]
@@ -95,7 +100,7 @@ impl Jobs {
         session: &SessionId,
         command: &str,
         mut running: Running,
-        timeout: Option<Duration>,
+        (timeout, sink): (Option<Duration>, ToolOutputSink),
     ) -> Result<Arc<Job>, ToolFailure> {
         // A command that is refused here is killed when it is dropped.
         self.check_room(session)?;
@@ -112,7 +117,7 @@ impl Jobs {
         own.jobs.push(Arc::clone(&job));
         drop(sessions);
         running.record(Record::Job(Arc::clone(&job)));
-        tokio::spawn(attend(running, Arc::clone(&job), timeout));
+        tokio::spawn(attend(running, Arc::clone(&job), timeout, sink));
         Ok(job)
     }
 
@@ -248,8 +253,20 @@ impl Job {
 }
 
 /// Sees a job through to its end.
-async fn attend(mut running: Running, job: Arc<Job>, timeout: Option<Duration>) {
+async fn attend(mut running: Running, job: Arc<Job>, timeout: Option<Duration>, sink: ToolOutputSink) {
     let end = running.run(&job.cancel, timeout).await;
     let end = running.attend(&job.cancel, end).await;
     job.finish(end);
+    if end == End::Interrupted {
+        // Whoever ended it knows.
+        return;
+    }
+    let report = Report {
+        end,
+        duration: job.age(),
+        limit: timeout,
+        rest: Rest::None,
+    };
+    let command = text::cut_line(job.command(), SHOWN_COMMAND).to_string();
+    sink.job_ended(job.id(), command, report.sentence(0)).await;
 }

@@ -140,9 +140,12 @@ impl Bash {
     ) -> Result<ToolOutcome, ToolFailure> {
         self.jobs.check_room(&context.session_id)?;
         let running = self.spawn(input, context, Record::Nothing, Events::none())?;
-        let job = self
-            .jobs
-            .adopt(&context.session_id, &input.command, running, timeout)?;
+        let job = self.jobs.adopt(
+            &context.session_id,
+            &input.command,
+            running,
+            (timeout, context.output.clone()),
+        )?;
         let id = job.id();
         let text = format!("Started {id}. Read its output or kill it with job {{\"id\": \"{id}\"}}.");
         Ok(ToolOutcome::success(text).with_details(json!({ "job": id, "running": true })))
@@ -179,10 +182,12 @@ impl Bash {
             running.stop().await;
             return Rest::Killed;
         }
-        match self
-            .jobs
-            .adopt(&context.session_id, &input.command, running, None)
-        {
+        match self.jobs.adopt(
+            &context.session_id,
+            &input.command,
+            running,
+            (None, context.output.clone()),
+        ) {
             Ok(job) => Rest::Job(job.id().to_owned()),
             Err(_) => Rest::Killed,
         }

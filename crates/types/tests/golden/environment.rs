@@ -196,6 +196,12 @@ fn doing() -> Vec<EnvironmentEvent> {
         .into(),
         output.into(),
         result.into(),
+        JobEnded {
+            job: "job_1".into(),
+            command: "cargo watch".into(),
+            how: "exit 0, 3.20 s".into(),
+        }
+        .into(),
         Connected {
             endpoint: "api".into(),
         }

@@ -93,6 +93,12 @@ fn tools() -> Vec<RuntimeEvent> {
         output.into(),
         completed.into(),
         failed.into(),
+        JobFinished {
+            job: "job_1".into(),
+            command: "cargo watch".into(),
+            how: "exit 0, 3.20 s".into(),
+        }
+        .into(),
     ]
 }
 

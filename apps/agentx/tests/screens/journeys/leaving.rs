@@ -53,3 +53,34 @@ fn leave_with_a_queue_and_come_back() {
         shots.all(&mut chat)
     });
 }
+
+#[test]
+fn commands_in_the_background_are_shown_and_named_before_leaving() {
+    let waits = |sign: &str| format!("until [ -e {sign} ]; do sleep 0.02; done; echo high");
+    let starts = |sign: &str| {
+        Part::Call(
+            "bash",
+            json!({ "command": waits(sign), "run_in_background": true }),
+        )
+    };
+    let world = World::of_model(vec![
+        vec![starts("tide"), starts("never")],
+        vec![Part::Say("Both of them wait.".into())],
+        vec![Part::Say("It is high, I hear.".into())],
+    ]);
+    let mut chat = Stage::chat(&world, &["--yes"], 80);
+    chat.say("wait in the background");
+    chat.wait_for("Both of them wait.");
+    chat.wait_for(" · 2 jobs");
+    chat.wait_for_prompt();
+    world.write("tide", "high");
+    chat.wait_for("· job_1 has ended: exit 0");
+    chat.wait_for(" · 1 job");
+    chat.say("and now?");
+    chat.wait_for("It is high, I hear.");
+    chat.wait_for_prompt();
+    chat.keys("\u{4}");
+    chat.wait_for("1 job is still running: until [ -e never ]");
+    chat.leave();
+    chat.wait_for("1 job was ended: until [ -e never ]");
+}

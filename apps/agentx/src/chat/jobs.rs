@@ -1,0 +1,194 @@
+//! Commands that the agent left running in the background, as a chat tells of them: in its status row, when one ends, and before it
+//! leaves, because they end with the program.
+
+use agentx::types::{JobFinished, RuntimeEvent, ToolCallId};
+use serde_json::Value;
+
+use crate::render::clean::visible;
+use crate::render::table::cut;
+use crate::render::units;
+
+/// So many columns of a command are shown.
+const SHOWN: usize = 60;
+/// So many commands are named at once.
+const NAMED: usize = 3;
+
+/// The jobs of a session, as far as they began while the chat looked on.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    /// Commands of calls that run.
+    called: Vec<(ToolCallId, String)>,
+    /// Those in the background: their ids and commands.
+    running: Vec<(String, String)>,
+    /// Whether the person was told that leaving ends them.
+    warned: bool,
+}
+
+impl Jobs {
+    /// Takes an event; returns what is to be said about it.
+    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
+        match event {
+            RuntimeEvent::ToolExecuting(call) => {
+                let command = call.input.get("command").and_then(Value::as_str);
+                let command = command.map(|command| (call.tool_call_id.clone(), command.to_owned()));
+                self.called.extend(command);
+                None
+            }
+            RuntimeEvent::ToolCompleted(call) => {
+                self.answered(&call.tool_call_id, call.details.as_ref());
+                None
+            }
+            RuntimeEvent::ToolFailed(call) => {
+                self.answered(&call.tool_call_id, call.details.as_ref());
+                None
+            }
+            RuntimeEvent::JobFinished(ended) => Some(self.ended(ended)),
+            _ => None,
+        }
+    }
+
+    /// A call has its result: what it started may run on, or a job that it asked about has ended.
+    fn answered(&mut self, call: &ToolCallId, details: Option<&Value>) {
+        let at = self.called.iter().position(|(id, _)| id == call);
+        let command = at.map(|at| self.called.remove(at).1);
+        let Some(details) = details else { return };
+        let Some(job) = details.get("job").and_then(Value::as_str) else {
+            return;
+        };
+        if details.get("running").and_then(Value::as_bool) == Some(false) {
+            self.running.retain(|(id, _)| id != job);
+        } else if let Some(command) = command.filter(|_| !self.running.iter().any(|(id, _)| id == job)) {
+            self.warned = false;
+            self.running.push((job.to_owned(), command));
+        }
+    }
+
+    fn ended(&mut self, ended: &JobFinished) -> String {
+        self.running.retain(|(id, _)| *id != ended.job);
+        format!(
+            "{} has ended: {} ({})",
+            visible(&ended.job),
+            visible(&ended.how),
+            short(&ended.command)
+        )
+    }
+
+    /// How many there are, for the status row; empty where there are none.
+    pub(crate) fn row(&self) -> String {
+        match self.running.len() {
+            0 => String::new(),
+            count => format!(" · {}", units::counted(count, "job")),
+        }
+    }
+
+    /// What is said before a person leaves who may not know that jobs run: once.
+    pub(crate) fn warning(&mut self) -> Option<String> {
+        if self.running.is_empty() || std::mem::replace(&mut self.warned, true) {
+            return None;
+        }
+        let are = if self.running.len() == 1 { "is" } else { "are" };
+        Some(format!(
+            "{} {are} still running: {}; leave again to end {}",
+            units::counted(self.running.len(), "job"),
+            self.names(),
+            if self.running.len() == 1 { "it" } else { "them" }
+        ))
+    }
+
+    /// What is said after the chat has left.
+    pub(crate) fn ended_with_the_chat(&self) -> Option<String> {
+        let count = self.running.len();
+        let were = if count == 1 { "was" } else { "were" };
+        (count > 0).then(|| {
+            format!(
+                "{} {were} ended: {}\n",
+                units::counted(count, "job"),
+                self.names()
+            )
+        })
+    }
+
+    fn names(&self) -> String {
+        let named: Vec<String> = self
+            .running
+            .iter()
+            .take(NAMED)
+            .map(|(_, command)| short(command))
+            .collect();
+        let more = self.running.len().saturating_sub(NAMED);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        named.join(", ") + &more
+    }
+}
+
+fn short(command: &str) -> String {
+    cut(&visible(command.lines().next().unwrap_or_default()), SHOWN)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{ToolCompleted, ToolExecuting};
+    use serde_json::json;
+
+    use super::*;
+
+    fn began(jobs: &mut Jobs, call: &str, command: &str, job: &str) {
+        let executing = ToolExecuting {
+            tool_call_id: call.into(),
+            name: "bash".into(),
+            input: json!({ "command": command }),
+        };
+        assert_eq!(jobs.event(&executing.into()), None);
+        assert_eq!(
+            jobs.event(&done(call, json!({ "job": job, "running": true }))),
+            None
+        );
+    }
+
+    fn done(call: &str, details: Value) -> RuntimeEvent {
+        ToolCompleted {
+            tool_call_id: call.into(),
+            name: "bash".into(),
+            duration_ms: 5,
+            details: Some(details),
+        }
+        .into()
+    }
+
+    #[test]
+    fn jobs_are_counted_told_when_they_end_and_named_before_leaving() {
+        let mut jobs = Jobs::default();
+        assert_eq!((jobs.row(), jobs.warning()), (String::new(), None));
+        began(&mut jobs, "c1", "npm run dev\n# more", "job_1");
+        began(&mut jobs, "c2", "cargo watch", "job_2");
+        assert_eq!(
+            jobs.event(&done("c3", json!({ "exit_code": 0, "job": null }))),
+            None
+        );
+        assert_eq!(jobs.row(), " · 2 jobs");
+        assert_eq!(
+            jobs.warning().unwrap(),
+            "2 jobs are still running: npm run dev, cargo watch; leave again to end them"
+        );
+        assert_eq!(jobs.warning(), None, "the second time it leaves");
+        let ended = JobFinished {
+            job: "job_1".into(),
+            command: "npm run dev".into(),
+            how: "exit 1, 3.20 s".into(),
+        };
+        assert_eq!(
+            jobs.event(&ended.into()).unwrap(),
+            "job_1 has ended: exit 1, 3.20 s (npm run dev)"
+        );
+        assert_eq!(
+            jobs.ended_with_the_chat().unwrap(),
+            "1 job was ended: cargo watch\n"
+        );
+        jobs.event(&done("c4", json!({ "job": "job_2", "running": false })));
+        assert_eq!((jobs.row(), jobs.ended_with_the_chat()), (String::new(), None));
+    }
+}
