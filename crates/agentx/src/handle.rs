@@ -234,7 +234,8 @@ impl AgentHandle {
         self.inner.session.suspend().await;
     }
 
-    /// Stops what runs and gives the session back.
+    /// Stops what runs and gives the session back. Inputs that wait begin nothing: they go on waiting, and whoever resumes the session
+    /// has them begin, in order, with the next input.
     pub async fn close(self) {
         self.inner.session.close().await;
     }

@@ -329,7 +329,8 @@ pub trait Session: Send + Sync {
     /// Everything after `after_seq`, then what happens, without a gap or a double.
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
-    /// Stops what runs, commits what is under way and gives the session back. It can be opened again.
+    /// Stops what runs, commits what is under way and gives the session back. It can be opened again. Inputs that wait begin nothing:
+    /// they are held back until somebody says something or revises one of them.
     fn close(&self) -> BoxFuture<'_, ()>;
 
     /// Gives the session back as it stands, as a death of this process would; a question that was asked stays asked.
