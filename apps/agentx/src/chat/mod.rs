@@ -15,6 +15,7 @@ pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
 mod jobs;
+mod leaving;
 mod line;
 mod own_editor;
 pub(crate) mod painting;
@@ -221,14 +222,7 @@ impl<'a> Chat<'a> {
         self.seat = Seat::Open { session, events };
         // What was said last is on the screen before anything is asked.
         self.show_past(&past).await;
-        if let Some(note) = past.ended_on_opening() {
-            self.transcript.note(&self.console.out_style().warn(&note));
-        }
-        if self.desk.is_held() && matches!(self.face, Face::Lines { .. }) {
-            let note = conversation::is_queued(self.desk.queue.iter().count());
-            let note = format!("{note} (/queue lists them)");
-            self.transcript.note(&self.console.out_style().dim(&note));
-        }
+        self.say_what_is_left(&past);
         if let Some(delivery) = came {
             self.delivery(&delivery).await;
         }
@@ -379,13 +373,6 @@ impl<'a> Chat<'a> {
             self.cast.event(&mut self.transcript, envelope);
         }
         self.ask_if_new(None).await;
-    }
-
-    async fn signal(&mut self, exit: Exit) -> Result<Flow, CliError> {
-        match exit {
-            Exit::Interrupted => self.stop().await,
-            exit => Ok(Flow::Leave(exit)),
-        }
     }
 }
 

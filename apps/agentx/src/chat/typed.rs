@@ -6,6 +6,7 @@ use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
 use super::editor::Edited;
+use super::leaving::is_exit;
 use super::slash::{self, Slash};
 use super::terminal::Input;
 use super::xterm;
@@ -15,14 +16,6 @@ use crate::exit::Exit;
 use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;
-
-/// What is said to a key that came too late to stop anything.
-const ENDED: &str = "it has just ended by itself; the same key again leaves";
-
-/// Whether a line that is a word alone is no message: who types `exit` wants to leave, as in a shell.
-fn is_exit(line: &str) -> bool {
-    matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
-}
 
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
@@ -166,19 +159,6 @@ impl Chat<'_> {
             }
         }
         self.words(line).await
-    }
-
-    /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
-    fn leave(&mut self) -> Flow {
-        let ends_jobs = self.place.remote().is_none() && !matches!(self.face, Face::Lines { eager: false });
-        match self.jobs.warning().filter(|_| ends_jobs) {
-            Some(warning) => {
-                self.transcript
-                    .in_passing(&self.console.out_style().warn(&warning));
-                Flow::On
-            }
-            None => Flow::Leave(Exit::Ok),
-        }
     }
 
     /// Takes a line that answers no question about a call.
@@ -358,40 +338,6 @@ impl Chat<'_> {
             pattern: None,
         })
         .await
-    }
-
-    /// Whether something can be stopped: the agent, or one that it made and that works in the background.
-    fn works(&self) -> bool {
-        self.desk.is_busy() || self.cast.is_at_work()
-    }
-
-    /// Stops what runs; leaves when nothing does, or when the person asks again.
-    pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
-        if let Face::Editor { screen, .. } = &mut self.face
-            && !self.desk.is_busy()
-            && self.attention.meant_to_stop(Instant::now())
-        {
-            screen.set_hint(ENDED.to_owned());
-            return Ok(Flow::On);
-        }
-        if !self.works() || self.desk.stopping {
-            return Ok(Flow::Leave(if self.desk.is_busy() {
-                Exit::Interrupted
-            } else {
-                Exit::Ok
-            }));
-        }
-        let Seat::Open { session, .. } = &self.seat else {
-            return Ok(Flow::Leave(Exit::Ok));
-        };
-        let session = session.clone();
-        self.take_all_back().await;
-        self.desk.stopping = self.desk.is_busy();
-        let reason = Some("the person stopped it".into());
-        if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
-            self.complain(&error);
-        }
-        Ok(Flow::On)
     }
 
     /// Changes the agent from here on.

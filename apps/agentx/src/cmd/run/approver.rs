@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx::runtime::{ApprovalInput, Runtime, Session};
-use agentx::types::{ApprovalDecision, ApprovalRequested, ToolCallId};
+use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, ToolCallId};
 use tokio::sync::mpsc;
 
 use crate::console::Console;
+use crate::error::CliError;
 use crate::in_question;
 use crate::render::approval::{self, Answer};
 
@@ -173,5 +174,21 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
         note,
         rule: None,
         by: None,
+    }
+}
+
+/// Where nobody can be asked, the log says so from the start: no question is put, and no decision of a person is
+/// recorded. Returns whether the session asks otherwise.
+pub(super) async fn deny_where_it_would_ask(
+    session: &Arc<dyn Session>,
+    told_now: bool,
+) -> Result<bool, CliError> {
+    match session.state().await?.config.approval {
+        ApprovalMode::Ask => {
+            session.change(ConfigChange::Approval(ApprovalMode::Deny)).await?;
+            Ok(true)
+        }
+        ApprovalMode::Deny => Ok(told_now),
+        ApprovalMode::Auto => Ok(false),
     }
 }

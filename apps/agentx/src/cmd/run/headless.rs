@@ -9,7 +9,7 @@ use agentx::types::{
     RuntimeEvent,
 };
 
-use super::approver::Approver;
+use super::approver::{Approver, deny_where_it_would_ask};
 use super::beginning;
 use super::ending::Ending;
 use super::prompt;
@@ -61,19 +61,6 @@ pub(crate) async fn run(
     }
     seat::leave(&place, session.as_ref()).await;
     result
-}
-
-/// Where nobody can be asked, the log says so from the start: no question is put, and no decision of a person is
-/// recorded. Returns whether the session asks otherwise.
-async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, CliError> {
-    match session.state().await?.config.approval {
-        ApprovalMode::Ask => {
-            session.change(ConfigChange::Approval(ApprovalMode::Deny)).await?;
-            Ok(true)
-        }
-        ApprovalMode::Deny => Ok(told_now),
-        ApprovalMode::Auto => Ok(false),
-    }
 }
 
 /// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.

@@ -1,0 +1,86 @@
+//! Stopping what runs, leaving, and what is said on coming back.
+
+use tokio::time::Instant;
+
+use super::past::Past;
+use super::{Chat, Face, Flow, Seat};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::conversation;
+
+/// What is said to a key that came too late to stop anything.
+const ENDED: &str = "it has just ended by itself; the same key again leaves";
+
+/// Whether a line that is a word alone is no message: who types `exit` wants to leave, as in a shell.
+pub(super) fn is_exit(line: &str) -> bool {
+    matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
+}
+
+impl Chat<'_> {
+    pub(super) async fn signal(&mut self, exit: Exit) -> Result<Flow, CliError> {
+        match exit {
+            Exit::Interrupted => self.stop().await,
+            exit => Ok(Flow::Leave(exit)),
+        }
+    }
+
+    /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
+    pub(super) fn leave(&mut self) -> Flow {
+        let ends_jobs = self.place.remote().is_none() && !matches!(self.face, Face::Lines { eager: false });
+        match self.jobs.warning().filter(|_| ends_jobs) {
+            Some(warning) => {
+                self.transcript
+                    .in_passing(&self.console.out_style().warn(&warning));
+                Flow::On
+            }
+            None => Flow::Leave(Exit::Ok),
+        }
+    }
+
+    /// Whether something can be stopped: the agent, or one that it made and that works in the background.
+    pub(super) fn works(&self) -> bool {
+        self.desk.is_busy() || self.cast.is_at_work()
+    }
+
+    /// Stops what runs; leaves when nothing does, or when the person asks again.
+    pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
+        if let Face::Editor { screen, .. } = &mut self.face
+            && !self.desk.is_busy()
+            && self.attention.meant_to_stop(Instant::now())
+        {
+            screen.set_hint(ENDED.to_owned());
+            return Ok(Flow::On);
+        }
+        if !self.works() || self.desk.stopping {
+            return Ok(match self.desk.is_busy() {
+                true => Flow::Leave(Exit::Interrupted),
+                false => self.leave(),
+            });
+        }
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok(Flow::Leave(Exit::Ok));
+        };
+        let session = session.clone();
+        self.take_all_back().await;
+        self.desk.stopping = self.desk.is_busy();
+        let reason = Some("the person stopped it".into());
+        if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
+            self.complain(&error);
+        }
+        Ok(Flow::On)
+    }
+
+    /// What the session was left with, for whoever comes back to it.
+    pub(super) fn say_what_is_left(&mut self, past: &Past) {
+        let style = self.console.out_style();
+        if let Some(note) = past.ended_on_opening() {
+            self.transcript.note(&style.warn(&note));
+        }
+        // A screen shows it above the line.
+        if self.desk.is_held() && matches!(self.face, Face::Lines { .. }) {
+            let note = conversation::is_queued(self.desk.queue.iter().count());
+            self.transcript
+                .note(&style.dim(&format!("{note} (/queue lists them)")));
+        }
+    }
+}
