@@ -457,6 +457,7 @@ export type EnvironmentEvent =
   | { event: "effect_started"; payload: EffectStarted }
   | { event: "effect_ended"; payload: EffectEnded }
   | { event: "tool_result"; payload: ToolResult }
+  | { event: "job_ended"; payload: JobEnded }
   | { event: "connected"; payload: Connected }
   | { event: "disconnected"; payload: Disconnected }
   | { event: "timer_fired"; payload: TimerFired }
@@ -764,6 +765,16 @@ export interface ToolResult {
 /** How a tool call ended. */
 export type ToolStatus = "success" | "failed" | "invalid" | "denied" | "refused" | "timed_out" | "interrupted" | "unknown";
 
+/** A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action. */
+export interface JobEnded {
+  /** Its name in the session, by which the model asks for its output. */
+  job: string;
+  /** The command line, cut where it is long. */
+  command: string;
+  /** How it ended, in words: `exit 0, 3.20 s`. */
+  how: string;
+}
+
 /** A transport is up. */
 export interface Connected {
   /** To where, without secrets. */
@@ -1042,6 +1053,18 @@ export interface WriterAttached {
   program: string;
   /** Its process id. */
   process: number;
+  /** What the process before it had left running, and this one has ended. */
+  ended?: LeftRunning[];
+}
+
+/** What a command left running whose program was killed: it is ended where another one goes on with the session. */
+export interface LeftRunning {
+  /** The call that was cut off; absent where the call had ended, and this went on in the background. */
+  tool_call_id?: ToolCallId | null;
+  /** The name of the first program, as the system shows it. */
+  program: string;
+  /** How many processes there were. */
+  processes: number;
 }
 
 /** The session goes on from a point in another one. */
@@ -1240,6 +1263,7 @@ export type RuntimeEvent =
   | { event: "tool_output"; payload: ToolOutput }
   | { event: "tool_completed"; payload: ToolCompleted }
   | { event: "tool_failed"; payload: ToolFailed }
+  | { event: "job_finished"; payload: JobFinished }
   | { event: "conversation_queued"; payload: ConversationQueued }
   | { event: "conversation_revised"; payload: ConversationRevised }
   | { event: "conversation_start"; payload: ConversationStart }
@@ -1389,6 +1413,16 @@ export interface ToolFailed {
   details?: unknown;
 }
 
+/** A command in the background has ended by itself. */
+export interface JobFinished {
+  /** Its name in the session. */
+  job: string;
+  /** The command line, cut where it is long. */
+  command: string;
+  /** How it ended, in words: `exit 0, 3.20 s`. */
+  how: string;
+}
+
 /** An input waits. */
 export interface ConversationQueued {
   /** The input. */
@@ -1460,6 +1494,8 @@ export interface SessionCreated {
 export interface SessionResumed {
   /** Counts its writers. */
   epoch: number;
+  /** What the process before had left running, and this one has ended. */
+  ended?: LeftRunning[];
 }
 
 /** Title or configuration changed. */
