@@ -38,7 +38,6 @@ pub(crate) async fn end(session: &SessionId, open: &[ToolCallId], grace: Duratio
     if found.is_empty() {
         return Vec::new();
     }
-    tracing::info!(%session, processes = found.len(), "ending what was left running");
     signal(&found, Signal::SIGTERM);
     signal(&found, Signal::SIGCONT);
     if !are_gone(&found, grace).await {
