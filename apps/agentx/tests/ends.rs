@@ -278,7 +278,7 @@ fn a_terminal_that_is_closed_while_a_tool_runs_takes_the_tool_with_it() {
 }
 
 /// A process of this test that is ended with it.
-struct Bystander(std::process::Child);
+struct Bystander(Child);
 
 impl Bystander {
     /// One that carries this mark.

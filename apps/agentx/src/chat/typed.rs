@@ -12,7 +12,6 @@ use super::terminal::Input;
 use super::xterm;
 use super::{Chat, Face, Flow, Seat, reading};
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;

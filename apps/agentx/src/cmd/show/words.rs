@@ -67,11 +67,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::SessionForked(forked) => {
             format!("a copy of {} from its event {} on", forked.parent, forked.at_seq)
         }
-        E::JobEnded(ended) => format!(
-            "{sign} {} has ended: {}",
-            visible(&ended.job),
-            visible(&ended.how)
-        ),
+        E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::SessionTitled(titled) => format!("it is called: {}", short(&titled.title)),
         E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change),
