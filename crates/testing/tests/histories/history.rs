@@ -204,7 +204,10 @@ impl History {
         match self.random.below(26) {
             _ if !self.fold.is_busy() && self.random.below(2) == 0 => self.input(),
             0..=2 => self.input(),
-            3 => self.say(InterruptRequested { reason: None }),
+            3 => self.say(InterruptRequested {
+                reason: None,
+                hold: false,
+            }),
             4 => self.change(),
             5 => self.context(),
             6 => self.die(),
@@ -266,6 +269,7 @@ impl History {
             epoch: self.epoch,
             program: "test".into(),
             process: 1,
+            ended: Vec::new(),
         };
         self.commit(Draft::new(Source::System, None, attached));
         if self.random.below(4) == 0 {
@@ -286,6 +290,7 @@ impl History {
         let forked = SessionForked {
             parent: "ses_0".into(),
             at_seq,
+            hold: true,
         };
         self.model = None;
         self.tools.clear();
