@@ -337,7 +337,10 @@ fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
         "{ran}"
     );
     let shown = sandbox.run(&["sessions", "show", &id]);
-    assert!(shown.stdout.contains("look before you repeat it. It was st"), "{shown}");
+    assert!(
+        shown.stdout.contains("look before you repeat it. It was st"),
+        "{shown}"
+    );
     is_whole(&sandbox, &id);
 }
 
