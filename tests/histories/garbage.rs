@@ -140,6 +140,7 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
                 status: None,
                 retry_in_ms: Some(u64::MAX),
                 overflow: None,
+                refused: None,
             }
             .into()
         }

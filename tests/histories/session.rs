@@ -298,6 +298,7 @@ impl Session {
                         status: None,
                         retry_in_ms: Some(1),
                         overflow: None,
+                        refused: None,
                     },
                 );
             }

@@ -13,12 +13,18 @@ const AROUND: usize = 400;
 /// Characters that are read at once.
 const PAGE: usize = 12_000;
 
-/// The tool, where it is on offer: once something is condensed, and where the agent has no other of this name.
+/// The tool, where it is on offer and where the agent has no other of this name.
 ///
-/// It comes and goes with the summaries: what is sent changes there anyway, from the first message on, so that a provider's
-/// cache loses no more than the instructions; and an agent that never condenses is told of nothing that it cannot use.
+/// It is on offer from the start, beside other tools: what a request begins with must not change, because caches and what models
+/// thought hang on it. An agent without tools is offered it once something is condensed, because there are models that take none;
+/// so is every agent in sessions that began before.
 pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec> {
-    (condensed && !config.tools.iter().any(|tool| tool.name == RECALL)).then(tool)
+    let keeps = config
+        .condensing
+        .as_ref()
+        .is_some_and(|condensing| condensing.keeps_beginning);
+    let offered = condensed || (keeps && !config.tools.is_empty());
+    (offered && !config.tools.iter().any(|tool| tool.name == RECALL)).then(tool)
 }
 
 fn tool() -> ToolSpec {

@@ -28,5 +28,6 @@ pub(crate) fn condensing(get: &Getter<'_>, catalog: &Catalog, mistakes: &mut Vec
             .count("condense.keep")
             .map_or(usual.tail, |tail| u32::try_from(tail).unwrap_or(u32::MAX)),
         model,
+        keeps_beginning: true,
     }
 }

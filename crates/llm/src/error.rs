@@ -4,10 +4,11 @@
 mod classify;
 mod extract;
 mod overflow;
+mod refused;
 
 use std::fmt;
 
-use agentx_types::{Overflow, Timestamp};
+use agentx_types::{Overflow, RequestPart, Timestamp};
 
 use crate::http_date;
 use classify::classify;
@@ -117,6 +118,8 @@ pub struct ModelError {
     pub status: Option<u16>,
     /// Where the conversation does not fit into the model: what the provider says about sizes.
     pub overflow: Option<Overflow>,
+    /// Which part of the request is refused for its form, where it is.
+    pub refused: Option<RequestPart>,
 }
 
 /// Reads a refusal: any status that is not a success, any body (the provider's JSON, a gateway's HTML, nothing at all).
@@ -164,6 +167,7 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         message,
         retryable: code.is_retryable(),
         retry_after_ms: None,
+        refused: refused::refused(code, status, &extracted.message),
         status,
         overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),
     }

@@ -128,6 +128,7 @@ impl StreamError {
             retry_after_ms: None,
             status: None,
             overflow: None,
+            refused: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_agent::estimate_text;
 use agentx_types::{
     Action, ActionBody, Assembler, CallModel, Condense, CondensingFailed, ContextCondensed, EffectBill,
-    EnvironmentEvent, StopReason, Usage,
+    EnvironmentEvent, ModelRequest, StopReason, Usage,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +14,10 @@ use crate::{BoxFuture, Effector, EventSink, Overheard};
 
 /// What a summary weighs beside its words.
 const AROUND: u64 = 64;
+/// Tokens for what a model reasons before it writes one.
+const REASONING: u64 = 8_192;
+/// The code of a summary that reached its longest length.
+const CUT_OFF: &str = "cut_off";
 
 /// Has summaries written by whoever performs model calls.
 pub struct Condenser {
@@ -24,6 +28,12 @@ pub struct Condenser {
 struct Answered {
     outcome: Result<String, (String, String)>,
     usage: Usage,
+}
+
+impl Answered {
+    fn is_cut_off(&self) -> bool {
+        matches!(&self.outcome, Err((code, _)) if code == CUT_OFF)
+    }
 }
 
 impl Condenser {
@@ -51,6 +61,7 @@ impl Effector for Condenser {
     }
 }
 
+/// Asks for it, and once more with all the room that there is where it was cut off: half a summary stands for nothing.
 async fn ask(
     models: Arc<dyn Effector>,
     action: &Action,
@@ -58,26 +69,58 @@ async fn ask(
     events: &EventSink,
     cancel: CancellationToken,
 ) -> Answered {
+    let (room, most) = room(&condense.request);
+    let first = ask_once(&models, action, with_room(condense, room), events, cancel.clone()).await;
+    if !first.is_cut_off() || room >= most {
+        return first;
+    }
+    let mut second = ask_once(&models, action, with_room(condense, most), events, cancel).await;
+    second.usage += first.usage;
+    second
+}
+
+async fn ask_once(
+    models: &Arc<dyn Effector>,
+    action: &Action,
+    request: ModelRequest,
+    events: &EventSink,
+    cancel: CancellationToken,
+) -> Answered {
+    let model = request.model.id.clone();
     let call = Arc::new(Action {
         body: ActionBody::CallModel(CallModel {
-            request: condense.request.clone(),
+            request: Arc::new(request),
             taken: Arc::default(),
         }),
         ..action.clone()
     });
-    let mut model = Overheard::of(&*models, call, events.session_id().cloned(), cancel);
     let mut heard = Listening::default();
-    heard.assembler.asks(&condense.request.model.id);
-    while let Some(event) = model.next().await {
+    heard.assembler.asks(&model);
+    let mut asked = Overheard::of(&**models, call, events.session_id().cloned(), cancel);
+    while let Some(event) = asked.next().await {
         if let Some(answered) = heard.hear(event, events).await {
             return answered;
         }
     }
-    let model = &condense.request.model.id;
     heard.came_to(Err((
         "no_answer".into(),
         format!("{model} ended without an answer"),
     )))
+}
+
+/// How many tokens the answer may have at first and at most. How long the summary is to be stands in the request's words; models
+/// that reason unasked need room for that beside it, and what they do not use costs nothing. A quarter of the window is free.
+fn room(request: &ModelRequest) -> (u64, u64) {
+    let length = request.params.max_output_tokens.unwrap_or_default();
+    let model = &request.model;
+    let most = model.max_output_tokens.min(model.context_window / 4).max(length);
+    ((length * 2).saturating_add(REASONING).min(most), most)
+}
+
+fn with_room(condense: &Condense, room: u64) -> ModelRequest {
+    let mut request = (*condense.request).clone();
+    request.params.max_output_tokens = Some(room);
+    request
 }
 
 /// What has been heard of a model.
@@ -111,6 +154,9 @@ impl Listening {
                 Some(self.came_to(match end.stop_reason {
                     StopReason::Interrupted => failed("interrupted", "it was stopped"),
                     StopReason::Refusal => failed("refused", "the model declined to write a summary"),
+                    StopReason::MaxTokens | StopReason::ContextWindow => {
+                        failed(CUT_OFF, "the summary was cut off before its end")
+                    }
                     _ if text.trim().is_empty() => failed("no_summary", "the model wrote no summary"),
                     _ => Ok(text),
                 }))

@@ -12,7 +12,7 @@ use agentx_runtime::{
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     ActionKind, AgentConfig, ContentPart, ContextChange, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId,
-    Vocabulary as _,
+    StopReason, Vocabulary as _,
 };
 
 struct World {
@@ -46,9 +46,11 @@ impl World {
             agent_state_id: fixture::agent_state_id(),
             owner: OwnerId::new("own_test"),
         };
+        let mut config = fixture::config();
+        config.model.max_output_tokens = 32_000;
         let config = AgentConfig {
             condensing: Some(Box::default()),
-            ..fixture::config()
+            ..config
         };
         let session = open_session(parts, ids, OpenRequest::New(Box::new(config)));
         let session: Arc<dyn Session> = session.await.unwrap();
@@ -174,6 +176,40 @@ async fn a_model_that_fails_is_told_once_and_harms_nothing() {
         assert!(!world.tags().contains(&"error".to_owned()));
         world.say("go on").await;
     }
+}
+
+#[tokio::test]
+async fn half_a_summary_stands_for_nothing_and_is_asked_for_once_more_with_all_the_room() {
+    let half = || Answer::text("The harbour was spo").stopping(StopReason::MaxTokens);
+    let world = World::said_much([half(), Answer::text("The harbour was spoken of.")]).await;
+    let change = world.wish(condense()).await.unwrap();
+    assert!(matches!(change, ContextChange::Condensed(_)), "{change:?}");
+    let facts = world.log.facts(world.session.id());
+    let condensed = facts.iter().find_map(|fact| match &fact.event {
+        EnvironmentEvent::ContextCondensed(condensed) => Some(condensed.clone()),
+        _ => None,
+    });
+    let condensed = condensed.unwrap();
+    assert_eq!(condensed.summary, "The harbour was spoken of.");
+    assert_eq!(
+        condensed.bill.unwrap().usage.context_tokens(),
+        30,
+        "both are paid for"
+    );
+    let asked = world.model.requests();
+    let room: Vec<Option<u64>> = asked[4..]
+        .iter()
+        .map(|request| request.params.max_output_tokens)
+        .collect();
+    assert!(room[0] < room[1], "{room:?}");
+
+    let world = World::said_much([half(), half(), Answer::text("yes")]).await;
+    let change = world.wish(condense()).await.unwrap();
+    assert!(
+        matches!(&change, ContextChange::Failed { code, .. } if code == "cut_off"),
+        "{change:?}"
+    );
+    world.say("go on").await;
 }
 
 #[tokio::test]

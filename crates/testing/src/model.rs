@@ -136,6 +136,7 @@ impl Answer {
             status: None,
             retry_in_ms: Some(0),
             overflow: None,
+            refused: None,
         };
         self.steps.insert(attempt, Step::Before(failed.into()));
         self
@@ -338,6 +339,7 @@ async fn end(answer: Answer, events: &EventSink) {
                 status: None,
                 retry_in_ms: None,
                 overflow: None,
+                refused: None,
             };
             last.extend([stop(StopReason::Broken), failed.into(), error.into()]);
         }

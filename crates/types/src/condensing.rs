@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::payloads;
-use crate::{EffectBill, MessageId, ModelRequest, ModelSpec};
+use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, RequestPart};
 
 /// What the id of the message begins with that asks for a summary, behind the prefix of its kind.
 pub const TO_CONDENSE: &str = "to_condense_";
@@ -23,6 +23,10 @@ pub struct Condensing {
     /// The model that writes the summaries; the agent's own where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Box<ModelSpec>>,
+    /// Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and thinking is left out
+    /// that was made after another beginning. Sessions of before are sent as they were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_beginning: bool,
 }
 
 impl Default for Condensing {
@@ -31,6 +35,7 @@ impl Default for Condensing {
             at_percent: 80,
             tail: 8,
             model: None,
+            keeps_beginning: false,
         }
     }
 }
@@ -122,6 +127,9 @@ pub enum ContextChange {
     },
     /// This range is again as it was.
     Restored(ContextRange),
+    /// A provider refused the form of a request: this part of what was said so far is left out from now on, or said in plain
+    /// words, and the model is asked again.
+    Repaired(RequestPart),
 }
 
 /// A range of the conversation, and what it weighs.

@@ -11,8 +11,8 @@ use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CondenseRequested,
     CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectEnded,
     EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, LeftRunning,
-    MessageId, OutputChannel, Overflow, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId, ToolStatus,
-    Usage, WheelChanged,
+    MessageId, OutputChannel, Overflow, OwnerId, RequestPart, Rule, SessionId, StopReason, Timer, ToolCallId,
+    ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -250,6 +250,9 @@ payloads! {
         /// Where the conversation did not fit into the model: what the server says about sizes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         overflow: Option<Overflow>,
+        /// Which part of the request the provider refuses for its form, where it does: the same request would be refused again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<RequestPart>,
     }
     /// An action is about to be performed. The envelope's `cause` is its id.
     ActionStarted {

@@ -138,6 +138,23 @@ pub struct ToolSpec {
     pub checked: bool,
 }
 
+/// A part of a request that a provider may refuse for its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RequestPart {
+    /// What the model thought before: it no longer fits what stands before it, or is damaged.
+    Thinking,
+    /// Settings that not every server knows.
+    Extras,
+    /// Pictures, sounds and other files.
+    Media,
+    /// Calls of tools and their results.
+    ToolCalls,
+    /// The provider does not say which.
+    Unknown,
+}
+
 /// Everything that is sent to the model in one call, independent of its API.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {

@@ -217,7 +217,10 @@ impl Progress {
     fn context(&mut self, change: &ContextChange, now: Instant) {
         match change {
             ContextChange::Condensing(_) => self.turn_to(Doing::Condenses, now),
-            ContextChange::Condensed(_) | ContextChange::Failed { .. } | ContextChange::Restored(_) => {
+            ContextChange::Condensed(_)
+            | ContextChange::Failed { .. }
+            | ContextChange::Restored(_)
+            | ContextChange::Repaired(_) => {
                 self.stale = true;
                 if self.doing == Doing::Condenses {
                     let next = if self.runs { Doing::Asked } else { Doing::Nothing };

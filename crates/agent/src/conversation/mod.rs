@@ -1,10 +1,11 @@
 //! The conversation, and which part of it fits into the model's window. Whole tool exchanges are never split: an answer
 //! with calls goes together with all of their results. [`condense`] puts summaries in the place of what was said, and takes
-//! them out again.
+//! them out again, and [`repair`] leaves out what a provider refuses.
 
 mod condense;
 mod estimate;
 mod learn;
+mod repair;
 mod stays;
 mod weight;
 
@@ -22,6 +23,7 @@ use condense::Condensed;
 pub(crate) use condense::Part;
 use estimate::{estimate_message, estimate_tool, room};
 pub use estimate::{estimate_request, estimate_text};
+use repair::Repairs;
 use stays::Landmarks;
 
 /// One message with the event that completed it.
@@ -33,6 +35,12 @@ struct Entry {
     /// Whether it stands for others.
     #[serde(default, skip_serializing_if = "is_false")]
     summary: bool,
+}
+
+impl Entry {
+    fn seq(&self) -> u64 {
+        self.seq
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -74,6 +82,15 @@ pub(crate) struct Conversation {
     /// Tokens that were added since that became so.
     #[serde(default)]
     grown: u64,
+    /// Whether what stands before the thinking of the conversation has changed since a model was last asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    begins_anew: bool,
+    /// What is left out of what is sent.
+    #[serde(default, skip_serializing_if = "Repairs::is_nothing")]
+    repairs: Repairs,
+    /// The same before a provider refused what was sent, until it has taken something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_repairs: Option<Repairs>,
     /// Tokens of the messages in the window, estimated, without what [`stays`].
     #[serde(skip)]
     window_tokens: Cache<u64>,
@@ -86,7 +103,7 @@ pub(crate) struct Conversation {
 }
 
 /// What every request begins with until the configuration changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Fixed {
     system: Vec<Arc<str>>,
     tools: Arc<[ToolSpec]>,
@@ -138,9 +155,13 @@ impl Conversation {
     }
 
     /// The instructions, the tools or the model have changed.
-    pub(crate) fn forget_fixed(&mut self) {
+    pub(crate) fn fixed_changed(&mut self, before: &AgentConfig, config: &AgentConfig) {
+        let before = self.fixed(before).clone();
         self.fixed.clear();
         self.counted = None;
+        if *self.fixed(config) != before {
+            self.beginning_changed(config);
+        }
     }
 
     /// Learns from what the provider counted in the last request.
@@ -166,9 +187,16 @@ impl Conversation {
         let fixed = self.fixed(config).tokens;
         let budget = room(config).saturating_sub(fixed);
         let moved = self.fit(budget);
+        let mut changed = moved;
         if moved || (self.window_start > 0 && config.condensing.is_some()) {
-            self.stays = self.staying(config, budget, input);
+            let stays = self.staying(config, budget, input);
+            changed |= stays != self.stays;
+            self.stays = stays;
         }
+        if changed {
+            self.beginning_changed(config);
+        }
+        self.begin_anew();
         self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
     }
@@ -182,7 +210,7 @@ impl Conversation {
             system,
             messages: self.window(),
             tools,
-            plain: false,
+            plain: self.repairs.plain,
         }
     }
 
@@ -224,13 +252,15 @@ impl Conversation {
                 role: Role::User,
                 content: vec![ContentPart::text(LEFT_OUT)],
             }));
-            messages.extend(self.stays.iter().map(|(message, _)| message.clone()));
+            // What stays is older than anything that was left out since.
+            messages.extend(
+                self.stays
+                    .iter()
+                    .filter_map(|(message, _)| self.repairs.sent(1, message)),
+            );
         }
-        messages.extend(
-            self.entries[self.window_start..]
-                .iter()
-                .map(|entry| entry.message.clone()),
-        );
+        let entries = self.entries[self.window_start..].iter();
+        messages.extend(entries.filter_map(|entry| self.repairs.sent(entry.seq, &entry.message)));
         messages
     }
 

@@ -2,8 +2,8 @@
 
 use agentx_types::{
     Action, ActionBody, ActionId, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelSpec, NanoUsd, RunId, RunStatus, StateOutput, StreamOutput, Timestamp, TurnOutput,
-    Usage,
+    MessageOutput, ModelSpec, NanoUsd, RequestPart, RunId, RunStatus, StateOutput, StreamOutput, Timestamp,
+    TurnOutput, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,9 @@ pub struct Pending {
     pub quit: bool,
     /// The limit of iterations that the model was warned of.
     pub warned_of: Option<u32>,
+    /// Which part of the last request its provider refuses for its form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RequestPart>,
 }
 
 /// Why a run is being stopped.

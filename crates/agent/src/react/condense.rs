@@ -136,11 +136,12 @@ impl ReactAgent {
             Why::Wanted(wanted) => wanted.instructions.as_deref(),
             Why::Full | Why::Overflow(_) => None,
         };
+        let plain = self.conversation.is_plain();
         let body = ActionBody::Condense(Condense {
             from_seq: part.range.from_seq,
             to_seq: part.range.to_seq,
             kept: part.kept.clone(),
-            request: summary::request(&self.config, part, instructions).into(),
+            request: summary::request(&self.config, part, instructions, plain).into(),
             tokens: part.range.tokens,
         });
         let run_id = self.course.active().map(|run| run.id.clone());
@@ -171,6 +172,7 @@ impl ReactAgent {
         match self.conversation.condense(step.seq, condensed, &decisions) {
             Some(range) => {
                 self.conversation.weigh(&range, &self.config);
+                self.conversation.beginning_changed(&self.config);
                 self.note_context();
                 let change = ContextChange::Condensed(range);
                 step.state(StateOutput::Context { change });
@@ -227,6 +229,7 @@ impl ReactAgent {
 
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut Step<'_>) {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
+            self.conversation.beginning_changed(&self.config);
             self.note_context();
             let change = ContextChange::Restored(range);
             step.state(StateOutput::Context { change });
@@ -269,6 +272,7 @@ impl ReactAgent {
         }
         self.condenser.learned = Some(false);
         if let Some(window) = self.conversation.learn_window(overflow, &self.config) {
+            self.conversation.beginning_changed(&self.config);
             let model = &mut Arc::make_mut(&mut self.config).model;
             model.context_window = window;
             model.max_output_tokens = model.max_output_tokens.min(window / 2).max(1);

@@ -1,7 +1,7 @@
 //! ReAct: think, call tools, continue, end.
 //!
 //! Each kind of fact has its own step in the files beside this one: [`stream`] and [`answer`] for the model, [`calls`] for
-//! tools and approvals, [`condense`] for summaries, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
+//! tools and approvals, [`condense`] for summaries, [`repair`] for requests that are refused, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
 
 mod answer;
 mod calls;
@@ -9,6 +9,7 @@ mod children;
 mod condense;
 mod effects;
 mod recover;
+mod repair;
 mod stop;
 mod stream;
 
@@ -157,7 +158,10 @@ impl ReactAgent {
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, &mut step),
             E::ContextRestored(restored) => self.on_restored(restored, &mut step),
             E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
-            E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed),
+            E::AttemptFailed(failed) => {
+                self.note_refusal(fact, failed);
+                self.on_attempt_failed(fact, failed);
+            }
             E::AccessChanged(_)
             | E::AgentSpawned(_)
             | E::Connected(_)
@@ -265,8 +269,9 @@ impl ReactAgent {
     /// Calls that wait for a decision go on waiting whatever changes, until another writer takes over: it is written before
     /// that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+        let before = self.config.clone();
         self.course.change(Arc::make_mut(&mut self.config), change, step);
-        self.conversation.forget_fixed();
+        self.conversation.fixed_changed(&before, &self.config);
         if matches!(change, ConfigChange::Model(_)) {
             self.conversation.forget_window();
         }

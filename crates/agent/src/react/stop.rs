@@ -31,6 +31,9 @@ impl ReactAgent {
                     return;
                 }
             }
+            if self.asks_in_another_form(step) {
+                return;
+            }
         }
         let follows = self.course.failed(fact, error, from_model);
         self.follow(follows, step);

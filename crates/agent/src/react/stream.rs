@@ -82,6 +82,7 @@ impl ReactAgent {
             }
             reason => {
                 let answer = self.course.assembler.finish();
+                self.conversation.was_taken();
                 self.pay(answer.usage, step);
                 if let Some(run) = self.course.active() {
                     run.pending.model_call = None;

@@ -104,6 +104,7 @@ impl Session {
                 ContextChange::Condensed(_) => "condensed",
                 ContextChange::Failed { .. } => "failed",
                 ContextChange::Restored(_) => "restored",
+                ContextChange::Repaired(_) => "repaired",
             }),
             _ => None,
         };

@@ -30,6 +30,7 @@ impl Long {
                 at_percent,
                 tail,
                 model: None,
+                keeps_beginning: false,
             };
             config.condensing = condenses.then(|| Box::new(condensing));
         });

@@ -29,6 +29,8 @@ mod overflow;
 #[cfg(test)]
 mod recovery;
 #[cfg(test)]
+mod repair;
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod stays;

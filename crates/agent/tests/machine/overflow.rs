@@ -39,6 +39,7 @@ impl Server {
             status: Some(400),
             retry_in_ms: None,
             overflow: Some(Overflow { window, asked }),
+            refused: None,
         };
         vec![failed.into(), error_event("context_window", "too long")]
     }
@@ -198,6 +199,7 @@ fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
         status: Some(400),
         retry_in_ms: None,
         overflow: None,
+        refused: None,
     };
     session.model(vec![failed.into(), error_event("context_window", "too long")]);
     assert_eq!(session.react().config().model.context_window, 128_000);

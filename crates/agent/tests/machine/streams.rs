@@ -13,6 +13,7 @@ fn attempt_failed() -> Event {
         status: Some(529),
         retry_in_ms: Some(1_000),
         overflow: None,
+        refused: None,
     }
     .into()
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use agentx_llm::{ErrorCode, ModelError};
-use agentx_types::Overflow;
+use agentx_types::{Overflow, RequestPart};
 
 /// Why an attempt came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct Failure {
     pub(super) retry_after: Option<Duration>,
     /// Where the conversation does not fit into the model: what the server says about sizes.
     pub(super) overflow: Option<Overflow>,
+    /// Which part of the request the provider refuses for its form.
+    pub(super) refused: Option<RequestPart>,
 }
 
 impl Failure {
@@ -37,6 +39,7 @@ impl Failure {
             unavailable: false,
             retry_after: None,
             overflow: None,
+            refused: None,
         }
     }
 
@@ -51,6 +54,7 @@ impl Failure {
             unavailable: false,
             retry_after: None,
             overflow: None,
+            refused: None,
         }
     }
 
@@ -65,6 +69,7 @@ impl Failure {
             unavailable: false,
             retry_after: None,
             overflow: None,
+            refused: None,
         }
     }
 
@@ -80,6 +85,7 @@ impl Failure {
             unavailable: false,
             retry_after: None,
             overflow: None,
+            refused: None,
         }
     }
 
@@ -111,6 +117,7 @@ impl Failure {
             ),
             retry_after: error.retry_after_ms.map(Duration::from_millis),
             overflow: error.overflow,
+            refused: error.refused,
         }
     }
 
@@ -153,6 +160,7 @@ impl Failure {
             unavailable: retryable && error.is_connect(),
             retry_after: None,
             overflow: None,
+            refused: None,
         }
     }
 }

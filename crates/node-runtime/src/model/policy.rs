@@ -189,6 +189,7 @@ mod tests {
             unavailable,
             retry_after: retry_after.map(Duration::from_secs),
             overflow: None,
+            refused: None,
         }
     }
 

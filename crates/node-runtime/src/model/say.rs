@@ -22,6 +22,7 @@ pub(super) fn attempt_failed(attempt: u32, failure: &Failure, retry_in_ms: Optio
         status: failure.status,
         retry_in_ms,
         overflow: failure.overflow,
+        refused: failure.refused,
     }
     .into()
 }

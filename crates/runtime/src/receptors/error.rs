@@ -47,6 +47,7 @@ mod tests {
             status: Some(529),
             retry_in_ms: Some(500),
             overflow: None,
+            refused: None,
         };
         check(
             ErrorReceptor::default(),

@@ -15,7 +15,7 @@ fn range() -> ContextRange {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 4] {
+pub(crate) fn changes() -> [ContextChange; 5] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -27,6 +27,7 @@ pub(crate) fn changes() -> [ContextChange; 4] {
             message: "try later".into(),
         },
         ContextChange::Restored(range()),
+        ContextChange::Repaired(RequestPart::Thinking),
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
@@ -34,7 +35,8 @@ pub(crate) fn changes() -> [ContextChange; 4] {
             ContextChange::Condensing(_)
             | ContextChange::Condensed(_)
             | ContextChange::Failed { .. }
-            | ContextChange::Restored(_) => {}
+            | ContextChange::Restored(_)
+            | ContextChange::Repaired(_) => {}
         }
     }
     changes
@@ -59,6 +61,7 @@ pub(crate) fn facts() -> Vec<EnvironmentEvent> {
     };
     let small = Condensing {
         model: None,
+        keeps_beginning: false,
         ..condensing()
     };
     vec![

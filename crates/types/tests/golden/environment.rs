@@ -78,6 +78,7 @@ fn model_stream() -> Vec<EnvironmentEvent> {
             window: Some(8_192),
             asked: Some(9_001),
         }),
+        refused: Some(RequestPart::Thinking),
     };
     vec![
         StreamStart {
@@ -392,6 +393,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         status: None,
         retry_in_ms: None,
         overflow: None,
+        refused: None,
     };
     vec![
         said.into(),

@@ -274,6 +274,7 @@ pub(crate) fn condensing() -> Condensing {
         at_percent: 75,
         tail: 4,
         model: Some(Box::new(model())),
+        keeps_beginning: true,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is told of a conversation that is condensed.
 
-use agentx::types::{ContextChange, ContextRange};
+use agentx::types::{ContextChange, ContextRange, RequestPart};
 
 use super::Transcript;
 use crate::render::clean::visible;
@@ -25,6 +25,13 @@ impl Transcript {
             ContextChange::Restored(range) => {
                 self.style.dim(&format!("{} are back as they were", what(range)))
             }
+            ContextChange::Repaired(part) => {
+                // What the provider said has found its remedy.
+                self.failure = None;
+                let what = repaired(*part);
+                self.style
+                    .dim(&format!("the request was refused; asked again {what}"))
+            }
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
             ContextChange::Failed { message, .. } => {
                 let message = cut(&visible(message), LONGEST_REASON);
@@ -37,6 +44,16 @@ impl Transcript {
 
 /// Why nothing was condensed is said in words that a person reads: what a server adds to them is not.
 const LONGEST_REASON: usize = 400;
+
+fn repaired(part: RequestPart) -> &'static str {
+    match part {
+        RequestPart::Thinking => "without earlier reasoning",
+        RequestPart::Extras => "without optional settings",
+        RequestPart::Media => "without earlier pictures and files",
+        RequestPart::ToolCalls => "with earlier tool calls as plain text",
+        RequestPart::Unknown => "in a plainer form",
+    }
+}
 
 fn what(range: &ContextRange) -> String {
     let messages = units::counted(range.messages, "message");

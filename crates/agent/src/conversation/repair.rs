@@ -1,0 +1,233 @@
+//! What a provider would refuse, or has refused, is left out of what is sent, or said in plain words. The conversation itself
+//! stays as it was.
+//!
+//! Newer models refuse their own thinking once anything before it has changed: the instructions, the tools, an earlier message
+//! (platform.claude.com/docs/en/build-with-claude/preserved-thinking). So wherever the beginning of a request changes, all thinking
+//! up to there is left out for good; what is thought after that fits again.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentConfig, Api, ContentPart, MediaPart, Message, RequestPart, Role, ThinkingPart, ToolResultPart,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Conversation, Entry};
+
+/// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their codecs know.
+const SIGNS_THINKING: &str = "anthropic";
+/// Characters of a call's arguments where it is told in plain text.
+const INPUT_CHARS: usize = 2_000;
+
+/// Up to which event what is sent is without something. 0 is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Repairs {
+    /// Thinking.
+    pub(super) thinking: u64,
+    /// Pictures and other media.
+    media: u64,
+    /// Calls and results as such.
+    tool_calls: u64,
+    /// Whether settings are left out that a server may not know.
+    pub(super) plain: bool,
+}
+
+impl Repairs {
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A message as it is sent; `None` where nothing of it is left.
+    pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
+        let changes = |part: &ContentPart| {
+            (seq <= self.thinking && is_signed_thinking(part))
+                || (seq <= self.media && has_media(part))
+                || (seq <= self.tool_calls && is_exchange(part))
+        };
+        if !message.content.iter().any(changes) {
+            return Some(message.clone());
+        }
+        let mut content = message.content.clone();
+        if seq <= self.thinking {
+            content.retain(|part| !is_signed_thinking(part));
+        }
+        if seq <= self.media {
+            content = content.into_iter().map(without_media).collect();
+        }
+        let mut role = message.role;
+        if seq <= self.tool_calls {
+            content = content.into_iter().map(in_words).collect();
+            role = if role == Role::Tool { Role::User } else { role };
+        }
+        (!content.is_empty()).then(|| {
+            Arc::new(Message {
+                message_id: message.message_id.clone(),
+                role,
+                content,
+            })
+        })
+    }
+}
+
+impl Conversation {
+    /// Something before the thinking of the conversation has changed: none of it is sent any more, nor that of an answer which is
+    /// under way.
+    pub(crate) fn beginning_changed(&mut self, config: &AgentConfig) {
+        let keeps = config
+            .condensing
+            .as_ref()
+            .is_some_and(|condensing| condensing.keeps_beginning);
+        self.begins_anew |= keeps;
+    }
+
+    /// A model is asked now: all thinking so far is left out where what stands before it has changed.
+    pub(super) fn begin_anew(&mut self) {
+        if std::mem::take(&mut self.begins_anew) {
+            self.repairs.thinking = self.latest();
+        }
+    }
+
+    /// The provider refuses the form of the last request: makes the next one plainer, and says what it is without. `None` where
+    /// nothing is left that could be changed: then what was changed in vain is as it was.
+    ///
+    /// Each part is left out once. What comes after that is sent as it is, so this ends.
+    pub(crate) fn repair(&mut self, refused: RequestPart, config: &AgentConfig) -> Option<RequestPart> {
+        const IN_TURN: [RequestPart; 4] = [
+            RequestPart::Thinking,
+            RequestPart::Extras,
+            RequestPart::Media,
+            RequestPart::ToolCalls,
+        ];
+        let latest = self.latest();
+        let part = [refused]
+            .into_iter()
+            .chain(IN_TURN)
+            .find(|part| self.can_leave_out(*part, config));
+        let before = self.before_repairs.get_or_insert(self.repairs);
+        match part {
+            Some(RequestPart::Thinking) => self.repairs.thinking = latest,
+            Some(RequestPart::Extras) => self.repairs.plain = true,
+            Some(RequestPart::Media) => self.repairs.media = latest,
+            Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
+            Some(RequestPart::Unknown) | None => {
+                let thinking = self.repairs.thinking;
+                self.repairs = Repairs { thinking, ..*before };
+                self.before_repairs = None;
+            }
+        }
+        self.counted = None;
+        part
+    }
+
+    /// A model has answered: what was sent last is what it takes.
+    pub(crate) fn was_taken(&mut self) {
+        self.before_repairs = None;
+    }
+
+    /// Whether settings are left out that a server may not know.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.repairs.plain
+    }
+
+    fn can_leave_out(&self, part: RequestPart, config: &AgentConfig) -> bool {
+        let has = |from: u64, kind: fn(&ContentPart) -> bool| {
+            let entries = self.entries[self.window_start..].iter();
+            let later = entries
+                .filter(|entry| entry.seq > from)
+                .map(|entry| &entry.message);
+            let stays = self
+                .stays
+                .iter()
+                .filter(|_| from == 0)
+                .map(|(message, _)| message);
+            later.chain(stays).any(|message| message.content.iter().any(kind))
+        };
+        match part {
+            RequestPart::Thinking => has(self.repairs.thinking, is_signed_thinking),
+            RequestPart::Extras => !self.repairs.plain && config.model.api == Api::Anthropic,
+            RequestPart::Media => has(self.repairs.media, has_media),
+            RequestPart::ToolCalls => has(self.repairs.tool_calls, is_exchange),
+            RequestPart::Unknown => false,
+        }
+    }
+
+    fn latest(&self) -> u64 {
+        self.entries.iter().map(Entry::seq).max().unwrap_or_default()
+    }
+}
+
+fn is_signed_thinking(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Thinking(ThinkingPart { provider, .. }) => provider
+            .as_ref()
+            .is_some_and(|provider| provider.api == SIGNS_THINKING),
+        ContentPart::Opaque(part) => {
+            part.provider.api == SIGNS_THINKING && part.provider.data["type"] == "redacted_thinking"
+        }
+        _ => false,
+    }
+}
+
+fn has_media(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
+        ContentPart::ToolResult(result) => result.content.iter().any(has_media),
+        _ => false,
+    }
+}
+
+fn is_exchange(part: &ContentPart) -> bool {
+    matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
+}
+
+fn without_media(part: ContentPart) -> ContentPart {
+    match part {
+        ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+            ContentPart::text(named(&media))
+        }
+        ContentPart::ToolResult(mut result) => {
+            result.content = result.content.into_iter().map(without_media).collect();
+            ContentPart::ToolResult(result)
+        }
+        other => other,
+    }
+}
+
+fn named(media: &MediaPart) -> String {
+    let MediaPart { media_type, name, .. } = media;
+    match name {
+        Some(name) => format!("[{name} ({media_type}) is left out: the model's provider refused it]"),
+        None => format!("[a file of type {media_type} is left out: the model's provider refused it]"),
+    }
+}
+
+/// A call or its result as the words that a model reads.
+fn in_words(part: ContentPart) -> ContentPart {
+    match part {
+        ContentPart::ToolCall(call) => {
+            ContentPart::text(format!("[called {} with {}]", call.name, shown(&call.input)))
+        }
+        ContentPart::ToolResult(ToolResultPart {
+            name,
+            content,
+            is_error,
+            ..
+        }) => {
+            let said: Vec<&str> = content.iter().filter_map(ContentPart::as_text).collect();
+            let how = if is_error { "failed" } else { "answered" };
+            ContentPart::text(format!("[{name} {how}] {}", said.join("\n")))
+        }
+        other => other,
+    }
+}
+
+fn shown(input: &Value) -> String {
+    let mut text = input.to_string();
+    if let Some((end, _)) = text.char_indices().nth(INPUT_CHARS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,40 @@
+//! A request that a provider refuses for its form is made plainer, and asked again: without what the refusal names, else part by
+//! part. What was refused is on record with the attempt that failed; what follows from it is worked out from that.
+
+use agentx_types::{AttemptFailed, ContextChange, Envelope, EnvironmentEvent, StateOutput};
+
+use super::ReactAgent;
+use crate::course::Step;
+
+impl ReactAgent {
+    /// An attempt of the model call under way failed: notes whether its form was refused.
+    pub(super) fn note_refusal(&mut self, fact: &Envelope<EnvironmentEvent>, failed: &AttemptFailed) {
+        if !self.course.answers_model_call(fact.cause.as_ref()) {
+            return;
+        }
+        if let Some(run) = self.course.active() {
+            run.pending.refused = failed.refused;
+        }
+    }
+
+    /// The model call has ended with an error: asks again where its form was refused and can be changed. `false` where the run has
+    /// to end.
+    pub(super) fn asks_in_another_form(&mut self, step: &mut Step<'_>) -> bool {
+        let Some(run) = self.course.active() else {
+            return false;
+        };
+        let Some(refused) = run.pending.refused.take() else {
+            return false;
+        };
+        if run.pending.stop.is_some() || self.condensing().is_some() || !self.ledger.is_empty() {
+            return false;
+        }
+        let Some(part) = self.conversation.repair(refused, &self.config) else {
+            return false;
+        };
+        let change = ContextChange::Repaired(part);
+        step.state(StateOutput::Context { change });
+        self.call_model(step);
+        true
+    }
+}

@@ -1,0 +1,343 @@
+//! A request that a provider refuses for its form, or would refuse: what is left out of the next one, and that it ends.
+
+use agentx_types::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::condensing::small;
+use crate::harness::*;
+
+/// A session that keeps the beginning of what it sends, of a model that signs what it thinks.
+fn keeping(config: &mut AgentConfig) {
+    small(config);
+    config.model.api = Api::Anthropic;
+    if let Some(condensing) = &mut config.condensing {
+        condensing.keeps_beginning = true;
+    }
+}
+
+/// Thinking with a signature, as Anthropic's models give it.
+fn thinks(text: &str) -> Vec<Event> {
+    vec![
+        ThinkingChunk { text: text.into() }.into(),
+        ProviderPart {
+            api: "anthropic".into(),
+            attach: true,
+            data: json!({"signature": "s"}),
+        }
+        .into(),
+    ]
+}
+
+impl Session {
+    /// The model thinks and calls a tool.
+    fn thinks_and_looks(&mut self, id: &str) {
+        let mut said = thinks(id);
+        said.push(call(id, "look", json!({"path": "a"})));
+        self.model(stream(said, StopReason::ToolUse));
+    }
+
+    /// The same with a result of so many words.
+    fn thinking_round(&mut self, id: &str, words: usize) {
+        self.thinks_and_looks(id);
+        self.result(id, &"word ".repeat(words));
+    }
+
+    /// The model call that is under way is refused for its form.
+    fn refused(&mut self, part: RequestPart) {
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "bad_request".into(),
+            message: "no".into(),
+            status: Some(400),
+            retry_in_ms: None,
+            overflow: None,
+            refused: Some(part),
+        };
+        self.model(vec![failed.into(), error_event("bad_request", "no")]);
+    }
+
+    /// What was said of repairs.
+    fn repairs(&self) -> Vec<RequestPart> {
+        let repaired = |state: &StateOutput| match state {
+            StateOutput::Context {
+                change: ContextChange::Repaired(part),
+            } => Some(*part),
+            _ => None,
+        };
+        self.states().filter_map(repaired).collect()
+    }
+
+    /// The thinking that is sent.
+    fn thoughts(&self) -> Vec<String> {
+        let request = self.request();
+        let parts = request.messages.iter().flat_map(|message| &message.content);
+        let thought = |part: &ContentPart| match part {
+            ContentPart::Thinking(part) => Some(part.text.clone()),
+            _ => None,
+        };
+        parts.filter_map(thought).collect()
+    }
+}
+
+fn picture() -> ContentPart {
+    ContentPart::Image(MediaPart {
+        media_type: "image/png".into(),
+        source: MediaSource::Base64("AAAA".into()),
+        name: Some("shot.png".into()),
+    })
+}
+
+#[test]
+fn thinking_made_before_the_beginning_changed_is_sent_no_more() {
+    let mut session = Session::started(keeping);
+    for round in 0..100 {
+        if session.condense().is_some() {
+            break;
+        }
+        session.thinking_round(&format!("c{round}"), 100);
+    }
+    session.summary("In short.");
+    assert!(session.thoughts().is_empty(), "{:?}", session.thoughts());
+    session.thinking_round("later", 1);
+    assert_eq!(session.thoughts(), ["later"], "what is thought from here on fits");
+    assert!(session.undo());
+    assert_eq!(
+        session.thoughts(),
+        ["later"],
+        "a request that is out is as it was"
+    );
+    session.thinking_round("last", 1);
+    assert!(
+        session.thoughts().is_empty(),
+        "an answer to a request of before does not fit either"
+    );
+    session.thinking_round("new", 1);
+    assert_eq!(session.thoughts(), ["new"]);
+    session.check_replay();
+}
+
+#[test]
+fn other_tools_or_instructions_leave_earlier_thinking_out_and_the_same_ones_do_not() {
+    let mut session = Session::started(keeping);
+    session.thinking_round("a", 1);
+    let tools = session.react().config().tools.clone();
+    session.change(ConfigChange::Tools(tools.clone()));
+    session.change(ConfigChange::Limits(Limits::default()));
+    session.thinking_round("b", 1);
+    assert_eq!(session.thoughts(), ["a", "b"]);
+    let fewer: Vec<ToolSpec> = tools
+        .iter()
+        .filter(|tool| tool.name != "change")
+        .cloned()
+        .collect();
+    session.change(ConfigChange::Tools(fewer.into()));
+    session.thinking_round("c", 1);
+    assert!(session.thoughts().is_empty());
+    session.change(ConfigChange::Instructions(vec![Instructions {
+        path: "AGENTS.md".into(),
+        text: "Be brief.".into(),
+    }]));
+    session.thinking_round("d", 1);
+    assert!(session.thoughts().is_empty());
+    session.thinking_round("e", 1);
+    assert_eq!(session.thoughts(), ["e"]);
+    session.check_replay();
+}
+
+#[test]
+fn a_window_that_slides_leaves_earlier_thinking_out() {
+    let mut session = Session::started(|config| {
+        keeping(config);
+        if let Some(condensing) = &mut config.condensing {
+            condensing.at_percent = 0;
+        }
+    });
+    let mut slid = 0;
+    for round in 0..60 {
+        let before = session.request().messages.len();
+        session.thinking_round(&format!("c{round}"), 100);
+        if session.request().messages.len() < before {
+            slid += 1;
+            assert!(session.thoughts().is_empty(), "{:?}", session.thoughts());
+        }
+    }
+    assert!(slid > 1, "the window has moved on {slid} times");
+    session.check_replay();
+}
+
+#[test]
+fn sessions_of_before_are_sent_as_they_were() {
+    let mut session = Session::started(small);
+    session.thinking_round("a", 1);
+    let tools = session.react().config().tools.clone();
+    let fewer: Vec<ToolSpec> = tools
+        .iter()
+        .filter(|tool| tool.name != "change")
+        .cloned()
+        .collect();
+    session.change(ConfigChange::Tools(fewer.into()));
+    session.thinking_round("b", 1);
+    assert_eq!(session.thoughts(), ["a", "b"]);
+    assert!(!session.request().tools.iter().any(|tool| tool.name == "recall"));
+}
+
+#[test]
+fn recall_is_on_offer_from_the_start_beside_other_tools() {
+    let has_recall = |session: &Session| session.request().tools.iter().any(|tool| tool.name == "recall");
+    let mut session = Session::started(keeping);
+    assert!(has_recall(&session));
+    session.calls(&[("r", "recall", json!({"words": "port"}))]);
+    assert!(session.sent().pop().unwrap().contains("Nothing condensed"));
+    let without = Session::started(|config| {
+        keeping(config);
+        config.tools = Vec::new().into();
+    });
+    assert!(!has_recall(&without), "there are models that take no tools");
+}
+
+#[test]
+fn what_a_refusal_names_is_left_out_and_the_run_goes_on() {
+    let mut session = Session::started(keeping);
+    session.thinking_round("a", 1);
+    session.refused(RequestPart::Thinking);
+    assert!(session.thoughts().is_empty());
+    session.answer("done");
+    assert_eq!(session.repairs(), [RequestPart::Thinking]);
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    session.check_replay();
+}
+
+#[test]
+fn a_refused_picture_is_replaced_by_words_for_good() {
+    let mut session = Session::with(keeping);
+    session.happens(UserMessage {
+        message_id: "msg_p".into(),
+        content: vec![ContentPart::text("look"), picture()],
+        mode: InputMode::Queue,
+        idempotency_key: None,
+    });
+    session.refused(RequestPart::Media);
+    assert!(
+        session.sent()[0].contains("shot.png (image/png) is left out"),
+        "{:?}",
+        session.sent()
+    );
+    session.answer("I cannot see it");
+    session.say("and now");
+    assert!(session.sent()[0].contains("is left out"));
+    session.answer("done");
+    assert_eq!(session.repairs(), [RequestPart::Media]);
+    session.check_replay();
+}
+
+#[test]
+fn what_nobody_names_is_left_out_part_by_part_and_comes_back_where_that_was_in_vain() {
+    let mut session = Session::started(keeping);
+    session.thinking_round("a", 1);
+    let before = session.sent().len();
+    for _ in 0..3 {
+        session.refused(RequestPart::Unknown);
+    }
+    let plain = session.request();
+    assert!(plain.plain);
+    assert!(
+        plain.messages.iter().all(|message| message.role != Role::Tool),
+        "calls are told in words"
+    );
+    assert!(
+        session
+            .sent()
+            .iter()
+            .any(|line| line.contains("[called look with")),
+        "{:?}",
+        session.sent()
+    );
+    session.refused(RequestPart::Unknown);
+    let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::ToolCalls];
+    assert_eq!(session.repairs(), parts);
+    assert_eq!(session.ends_of_runs().len(), 1, "nothing is left to try");
+    session.say("again");
+    let request = session.request();
+    assert!(!request.plain);
+    assert_eq!(
+        request
+            .messages
+            .iter()
+            .filter(|message| message.role == Role::Tool)
+            .count(),
+        1
+    );
+    assert_eq!(session.sent().len(), before + 1);
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn a_refusal_of_something_else_ends_the_run_as_before() {
+    let mut session = Session::started(keeping);
+    session.model(vec![error_event("unauthorized", "no key")]);
+    assert!(session.repairs().is_empty());
+    assert_eq!(session.ends_of_runs().len(), 1);
+    let mut stopped = Session::started(keeping);
+    stopped.interrupt();
+    stopped.refused(RequestPart::Unknown);
+    assert!(stopped.repairs().is_empty(), "it is being stopped");
+    assert_eq!(stopped.ends_of_runs().len(), 1);
+}
+
+#[test]
+fn a_program_that_dies_after_a_refusal_asks_in_the_plainer_form() {
+    let mut session = Session::started(keeping);
+    session.thinking_round("a", 1);
+    session.refused(RequestPart::Thinking);
+    session.restart();
+    assert!(session.thoughts().is_empty());
+    session.answer("done");
+    session.check_replay();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at each), there are
+    /// at most four more requests for one that was refused, and the session goes on.
+    #[test]
+    fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..9, 1..40)) {
+        let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::Media, RequestPart::ToolCalls, RequestPart::Unknown];
+        let mut session = Session::started(keeping);
+        session.copies = false;
+        let mut in_a_row = 0;
+        for (at, step) in steps.iter().enumerate() {
+            if session.condense().is_some() {
+                session.summary("In short.");
+            }
+            if session.asked().is_none() {
+                session.say("go on");
+                in_a_row = 0;
+                continue;
+            }
+            match step {
+                0..=4 => {
+                    in_a_row += 1;
+                    prop_assert!(in_a_row <= 5, "{in_a_row} refusals in a row");
+                    session.refused(parts[usize::from(*step)]);
+                }
+                5 => session.answer("done"),
+                6 => session.restart(),
+                _ => session.thinking_round(&format!("c{at}"), 40),
+            }
+            if *step > 4 && *step != 6 {
+                in_a_row = 0;
+            }
+        }
+        if session.condense().is_some() {
+            session.summary("In short.");
+        }
+        if session.asked().is_none() {
+            session.say("last");
+        }
+        session.answer("done");
+        session.check_replay();
+    }
+}

@@ -1,0 +1,106 @@
+//! Which part of a conversation a provider refuses for its form. Such a request is refused again however often it is sent, and
+//! with it every later one of the session: so it is not repeated but repaired.
+
+use agentx_types::RequestPart;
+
+use super::ErrorCode;
+
+/// Words that name a part, in lower case; the first that fits counts.
+///
+/// - thinking: "The block is bound to a different conversation", "Invalid `signature` in `thinking` block", "`thinking` or
+///   `redacted_thinking` blocks in the latest assistant message cannot be modified", "The final block in an assistant message
+///   cannot be `thinking`", "Expected `thinking` or `redacted_thinking`, but found `text`"
+///   (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting, github.com/anthropics/claude-code/issues/63357).
+/// - extras: "block_binding: Extra inputs are not permitted", "Unexpected value(s) … for the `anthropic-beta` header".
+/// - media: "Could not process image", "image exceeds 5 MB maximum", "image dimensions exceed", "The image data you provided does
+///   not represent a valid image" (github.com/anthropics/claude-code/issues/3073, github.com/vybestack/llxprt-code/pull/3075).
+/// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls' must be followed by
+///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern".
+const NAMES: &[(RequestPart, &[&str])] = &[
+    (
+        RequestPart::Extras,
+        &[
+            "block_binding: extra inputs",
+            "anthropic-beta",
+            "anthropic_beta",
+            "beta flag",
+            "thinking.adaptive",
+            "thinking.display",
+            "adaptive thinking is not supported",
+        ],
+    ),
+    (
+        RequestPart::Thinking,
+        &[
+            "different conversation",
+            "`thinking`",
+            "redacted_thinking",
+            "signature",
+        ],
+    ),
+    (
+        RequestPart::Media,
+        &[
+            "image",
+            "picture",
+            "media_type",
+            "base64",
+            "document",
+            "pdf",
+            "audio",
+        ],
+    ),
+    (
+        RequestPart::ToolCalls,
+        &[
+            "tool_use",
+            "tool_result",
+            "tool_call",
+            "tool call",
+            "role 'tool'",
+            "role: tool",
+        ],
+    ),
+];
+
+/// What such a message begins with, or names, is a setting of the request and nothing that was said.
+const SETTINGS: &[&str] = &[
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "reasoning_effort",
+    "response_format",
+    "output_config",
+    "stream_options",
+    "tool_choice",
+    "tools.",
+    "tools[",
+    "'tools",
+    "model:",
+];
+
+pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Option<RequestPart> {
+    let about_its_form = match code {
+        ErrorCode::BadRequest => matches!(status, None | Some(400 | 413 | 422)),
+        ErrorCode::TooLarge => true,
+        _ => false,
+    };
+    if !about_its_form {
+        return None;
+    }
+    let message = message.to_ascii_lowercase();
+    let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    let part = NAMES
+        .iter()
+        .find(|(_, words)| names(words))
+        .map(|(part, _)| *part);
+    match part {
+        Some(part) => Some(part),
+        None if code == ErrorCode::TooLarge => Some(RequestPart::Media),
+        None if names(SETTINGS) => None,
+        None => Some(RequestPart::Unknown),
+    }
+}
