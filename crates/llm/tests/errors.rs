@@ -397,3 +397,56 @@ fn long_and_ugly_bodies_become_one_short_line() {
     assert!(!error(500, &deep).message.is_empty());
     assert!(!error(500, &"[".repeat(100_000)).message.is_empty());
 }
+
+#[test]
+fn a_refusal_names_the_part_that_is_refused() {
+    use agentx_types::RequestPart as Part;
+    let said = |status: u16, message: &str| {
+        let body = serde_json::json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+        error(status, &body.to_string()).refused
+    };
+    let bound = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\". That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header.";
+    for (message, part) in [
+        (bound, Some(Part::Thinking)),
+        (
+            "messages.1: The final block in an assistant message cannot be `thinking`.",
+            Some(Part::Thinking),
+        ),
+        (
+            "messages.7.content.46: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+            Some(Part::Thinking),
+        ),
+        (
+            "thinking.adaptive.block_binding: Extra inputs are not permitted",
+            Some(Part::Extras),
+        ),
+        (
+            "Unexpected value(s) `thinking-binding-controls-2026-08-01` for the `anthropic-beta` header.",
+            Some(Part::Extras),
+        ),
+        ("Could not process image", Some(Part::Media)),
+        (
+            "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1",
+            Some(Part::ToolCalls),
+        ),
+        (
+            "An assistant message with 'tool_calls' must be followed by tool messages",
+            Some(Part::ToolCalls),
+        ),
+        (
+            "Conversation roles must alternate user/assistant",
+            Some(Part::Unknown),
+        ),
+        ("max_tokens: must be at most 64000", None),
+        ("Unsupported parameter: 'temperature'", None),
+    ] {
+        assert_eq!(said(400, message), part, "{message}");
+    }
+    assert_eq!(said(413, "Request exceeds the maximum size"), Some(Part::Media));
+    assert_eq!(said(401, "invalid x-api-key"), None);
+    assert_eq!(said(529, "Overloaded"), None);
+    assert_eq!(
+        said(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        None
+    );
+}

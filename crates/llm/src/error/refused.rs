@@ -17,6 +17,7 @@ use super::ErrorCode;
 /// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls' must be followed by
 ///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern".
 const NAMES: &[(RequestPart, &[&str])] = &[
+    (RequestPart::Thinking, &["different conversation"]),
     (
         RequestPart::Extras,
         &[
