@@ -658,6 +658,8 @@ export interface AttemptFailed {
   retry_in_ms?: number | null;
   /** Where the conversation did not fit into the model: what the server says about sizes. */
   overflow?: Overflow | null;
+  /** Which part of the request the provider refuses for its form, where it does: the same request would be refused again. */
+  refused?: RequestPart | null;
 }
 
 /** What a server says about sizes where it refuses a conversation as too long. What it does not say is absent. */
@@ -667,6 +669,9 @@ export interface Overflow {
   /** Tokens of the request as it counts them. */
   asked?: number | null;
 }
+
+/** A part of a request that a provider may refuse for its form. */
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {
@@ -1043,6 +1048,11 @@ export interface Condensing {
   tail: number;
   /** The model that writes the summaries; the agent's own where there is none. */
   model?: ModelSpec | null;
+  /**
+   * Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and thinking is left out
+   * that was made after another beginning. Sessions of before are sent as they were.
+   */
+  keeps_beginning?: boolean;
 }
 
 /** A process became the session's writer. */
@@ -1607,7 +1617,8 @@ export type ContextChange =
   | { condensing: ContextRange }
   | { condensed: ContextRange }
   | { failed: { code: string; message: string } }
-  | { restored: ContextRange };
+  | { restored: ContextRange }
+  | { repaired: RequestPart };
 
 /** A range of the conversation, and what it weighs. */
 export interface ContextRange {
