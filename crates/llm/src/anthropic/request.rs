@@ -287,6 +287,12 @@ fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Json<'a>
     };
     if !content.is_empty() {
         block.set("content", content);
+    } else if part.is_error {
+        // "content cannot be empty if `is_error` is true".
+        block.set(
+            "content",
+            vec![object! {"type": "text", "text": "(it failed without a word)"}],
+        );
     }
     if part.is_error {
         block.set("is_error", true);

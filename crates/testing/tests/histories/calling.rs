@@ -195,6 +195,7 @@ fn failed(attempt: u32, error: &ModelError, retry_in_ms: Option<u64>) -> Attempt
         status: error.status,
         retry_in_ms,
         overflow: error.overflow.clone(),
+        refused: error.refused,
     }
 }
 

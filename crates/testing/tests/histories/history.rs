@@ -83,6 +83,7 @@ impl History {
             at_percent: random.one_of(&[0, 60, 80]).unwrap(),
             tail: 1 + random.below(4) as u32,
             model: None,
+            keeps_beginning: random.below(4) > 0,
         };
         let config = AgentConfig {
             model: shop.model(&mut random),

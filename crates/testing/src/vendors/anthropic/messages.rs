@@ -267,27 +267,26 @@ fn last(turns: &[Turn], model: &Model, thinking: &Thinking) -> Result<(), Refusa
     Ok(())
 }
 
+/// A turn lasts from what a person says until the model asks for no tool: it thinks at its beginning, and need not again.
 fn expected_thinking(turns: &[Turn], thinking: &Thinking) -> Result<(), Refusal> {
-    let [.., asked, answered] = turns else {
+    let goes_on =
+        |turn: &Turn| !turn.is_user || turn.blocks.iter().any(|block| block["type"] == "tool_result");
+    let from = turns
+        .iter()
+        .rposition(|turn| !goes_on(turn))
+        .map_or(0, |at| at + 1);
+    let Some(asked) = turns[from..].iter().find(|turn| !turn.is_user) else {
         return Ok(());
     };
-    let answers = answered.blocks.iter().any(|block| block["type"] == "tool_result");
-    let first = asked
-        .blocks
-        .first()
-        .map(|block| block["type"].as_str().unwrap_or_default());
-    match first {
-        Some(kind)
-            if thinking.by_budget && answers && !asked.blocks.first().is_some_and(blocks::is_thinking) =>
-        {
-            let at = turns.len() - 2;
-            let message = format!(
-                "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
-            );
-            Err(refuse(rules::EXPECTED_THINKING, message))
-        }
-        _ => Ok(()),
+    let first = asked.blocks.first();
+    if !thinking.by_budget || first.is_none_or(blocks::is_thinking) {
+        return Ok(());
     }
+    let kind = first.and_then(|block| block["type"].as_str()).unwrap_or_default();
+    let message = format!(
+        "messages.{from}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+    );
+    Err(refuse(rules::EXPECTED_THINKING, message))
 }
 
 fn image(block: &Value, place: &str) -> Result<(), Refusal> {

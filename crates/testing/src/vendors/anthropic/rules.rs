@@ -61,8 +61,8 @@ rules! {
         "https://github.com/tailcallhq/forgecode/issues/3071 https://github.com/NousResearch/hermes-agent/pull/13010", "2026-04-20";
     THINKING_OFF: "anthropic-thinking-off", "While thinking is disabled, a last message of the assistant has no thinking in it.",
         "https://github.com/tailcallhq/forgecode/issues/1853", "2025-11-07";
-    EXPECTED_THINKING: "anthropic-expected-thinking", "With a budget, the message whose tools are being answered begins with thinking (up to 4.6).",
-        "https://github.com/n8n-io/n8n/issues/22550", "2025-12-01";
+    EXPECTED_THINKING: "anthropic-expected-thinking", "With a budget, the turn whose tools are being answered began with thinking (up to 4.6); it may go on without.",
+        "https://github.com/n8n-io/n8n/issues/22550 https://docs.claude.com/en/docs/build-with-claude/extended-thinking", "2026-11-22";
     MODIFIED: "anthropic-thinking-modified", "Thinking in the latest message of the assistant is as it was handed out.",
         "https://github.com/anthropics/claude-code/issues/63295", "2026-05-28";
     SIGNATURE: "anthropic-signature", "The signature of thinking is one that the API handed out.",
