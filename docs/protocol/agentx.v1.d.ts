@@ -949,7 +949,7 @@ export interface ToolSpec {
 }
 
 /** What using a tool touches; approval rules start from it. */
-export type Access = "internal" | "read" | "change" | "run";
+export type Access = "internal" | "read" | "change" | "run" | "network";
 
 /** Who decides about a call that no rule allows or denies. */
 export type ApprovalMode = "ask" | "auto" | "deny";

@@ -44,7 +44,7 @@ words! {
     VarKind { String, Int, Float, Bool }
     Api { Anthropic, OpenaiChat, Scripted }
     InputMedium { Image, Audio, File }
-    Access { Internal, Read, Change, Run }
+    Access { Internal, Read, Change, Run, Network }
     RunStatus {
         Pending, BuildingContext, AwaitingLlm, AwaitingApproval, AwaitingTool, Stopping, Completed, Failed, TimedOut, Interrupted,
     }
