@@ -179,6 +179,11 @@ export interface Rule {
   argument?: string | null;
   /** The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not. */
   path?: string | null;
+  /**
+   * The only directory, absolute, in which (and below which) it holds; a relative `path` begins there. Without it the rule
+   * holds everywhere.
+   */
+  workspace?: string | null;
 }
 
 /** What a rule says about a call. */
@@ -845,6 +850,8 @@ export interface AgentConfig {
   routing?: Routing | null;
   /** When its conversation is condensed; without it never by itself. */
   condensing?: Condensing | null;
+  /** How rules are read: up to [`RULES_VERSION`]; 0 in logs from before there was such a number. */
+  rules_version?: number;
 }
 
 /** Which machine drives the agent. */
@@ -1175,7 +1182,8 @@ export type ConfigChange =
   | { rules: Rule[] }
   | { tools: ToolSpec[] }
   | { instructions: Instructions[] }
-  | { condensing: Condensing | null };
+  | { condensing: Condensing | null }
+  | { rules_version: number };
 
 /** An agent comes into being. */
 export interface AgentSpawned {

@@ -64,7 +64,7 @@ fn a_rule_of_a_session_is_listed_with_it_alone() {
     let id = sessions[0]["session_id"].as_str().unwrap();
     let listed = squeezed(sandbox.run(&["approvals", "list", "--session", id]));
     assert!(
-        listed.contains("– allow bash \"echo o*\" the session"),
+        listed.contains("– allow bash \"echo o*\" (only in /ws) the session"),
         "{listed}"
     );
     assert!(!squeezed(sandbox.run(&["approvals", "list"])).contains("echo"));

@@ -127,10 +127,12 @@ fn a_tool_an_approval_and_what_was_typed_meanwhile() {
     chat.wait_for("› later");
     chat.wait_for_last("›");
     let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
-    assert_eq!(
-        config,
-        "rules:\n  - {effect: allow, tool: \"bash\", argument: \"echo *\"}\n"
+    let place = std::fs::canonicalize(sandbox.path("ws")).unwrap();
+    let rule = format!(
+        "rules:\n  - {{effect: allow, tool: \"bash\", argument: \"echo *\", workspace: \"{}\"}}\n",
+        place.display()
     );
+    assert_eq!(config, rule);
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
     let questions = chat

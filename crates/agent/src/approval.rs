@@ -1,7 +1,7 @@
 //! Who decides about a tool call. Rules are in the log, calls are in the log, so this is a pure function: an old log can
 //! be asked what another rule would have done.
 
-use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
+use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
 
 /// The same, and what made it so.
 pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement {
-    let subject = Subject::of(&config.workspace, tool, input);
+    let subject = Subject::of(&config.workspace, config.rules_version, tool, input);
     let outside = subject.is_outside();
     let rules = &config.rules;
     if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
@@ -125,12 +125,12 @@ fn by(rules: &[Rule], which: &[usize]) -> String {
 
 /// Whether the call names a path outside the workspace.
 pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
-    Subject::of(&config.workspace, tool, input).is_outside()
+    Subject::of(&config.workspace, config.rules_version, tool, input).is_outside()
 }
 
 /// Whether this rule alone has a say about a call: one that allows has to cover all of it, the others any part.
 pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
-    let subject = Subject::of(workspace, tool, input);
+    let subject = Subject::of(workspace, RULES_VERSION, tool, input);
     let rules = std::slice::from_ref(rule);
     match rule.effect {
         RuleEffect::Allow => subject.allowed_by(rules).is_some(),
@@ -140,7 +140,7 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
 
 /// The rule that "the like" would keep for a call, whatever is decided about it.
 pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
-    Subject::of(&config.workspace, tool, input).suggested()
+    Subject::of(&config.workspace, config.rules_version, tool, input).suggested()
 }
 
 /// Why a call may not be done where its path leads through a link to `real`, which is absolute and normal: a rule that
@@ -183,5 +183,10 @@ pub fn describe(rule: &Rule) -> String {
         .as_ref()
         .map(|path| format!(" in {path}"))
         .unwrap_or_default();
-    format!("\"{effect} {}{argument}{path}\"", rule.tool)
+    let workspace = rule
+        .workspace
+        .as_ref()
+        .map(|workspace| format!(" (only in {workspace})"))
+        .unwrap_or_default();
+    format!("\"{effect} {}{argument}{path}{workspace}\"", rule.tool)
 }

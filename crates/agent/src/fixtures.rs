@@ -41,6 +41,7 @@ pub fn config() -> AgentConfig {
         agents: Vec::new(),
         routing: None,
         condensing: None,
+        rules_version: 0,
     }
 }
 

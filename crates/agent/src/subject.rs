@@ -6,13 +6,17 @@ use agentx_types::{Access, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
 use crate::command::{BLANKS, like, take_apart};
+use crate::guarded::is_guarded;
+use crate::kept;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
-use crate::reading::{Reading, read};
+use crate::reading::{Reading, may_fit, read_as};
 
 /// What a call touches.
 pub(crate) struct Subject<'a> {
     tool: &'a ToolSpec,
     workspace: &'a str,
+    /// How rules are read.
+    version: u32,
     /// The normal path that it names.
     path: Option<String>,
     /// The command line that it runs, or all its arguments.
@@ -22,7 +26,8 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(crate) fn of(workspace: &'a str, tool: &'a ToolSpec, input: &Value) -> Self {
+    /// `version` as in [`agentx_types::RULES_VERSION`].
+    pub(crate) fn of(workspace: &'a str, version: u32, tool: &'a ToolSpec, input: &Value) -> Self {
         let text = |name: &String| input.get(name).and_then(Value::as_str);
         // A tool that takes a path and is given none works on the workspace itself.
         let path = tool.path_argument.as_ref().map(|name| {
@@ -39,6 +44,7 @@ impl<'a> Subject<'a> {
         Self {
             tool,
             workspace,
+            version,
             path,
             argument,
             reading: OnceCell::new(),
@@ -57,7 +63,7 @@ impl<'a> Subject<'a> {
 
     fn reading(&self) -> &Reading {
         self.reading.get_or_init(|| match self.runs_commands() {
-            true => read(&self.argument),
+            true => read_as(&self.argument, self.version),
             false => Reading::default(),
         })
     }
@@ -70,21 +76,36 @@ impl<'a> Subject<'a> {
     }
 
     fn touched_by(&self, rule: &Rule) -> bool {
-        fits(&rule.tool, &self.tool.name)
-            && rule.path.as_ref().is_none_or(|pattern| self.may_name(pattern))
+        self.is_where(rule)
+            && fits(&rule.tool, &self.tool.name)
+            && rule
+                .path
+                .as_ref()
+                .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
             && rule.argument.as_ref().is_none_or(|pattern| {
                 fits(pattern, &self.argument)
                     || self.reading().commands.iter().any(|words| fits(pattern, words))
             })
     }
 
+    /// Whether the rule holds in this workspace.
+    fn is_where(&self, rule: &Rule) -> bool {
+        let place = rule.workspace.as_deref();
+        place.is_none_or(|place| is_within(place, self.workspace))
+    }
+
+    /// Where a relative path of the rule begins.
+    fn base<'r>(&'r self, rule: &'r Rule) -> &'r str {
+        rule.workspace.as_deref().unwrap_or(self.workspace)
+    }
+
     /// Whether a path that the call names, or that stands in its command line, fits.
-    fn may_name(&self, pattern: &str) -> bool {
+    fn may_name(&self, pattern: &str, base: &str) -> bool {
         let named = self.path.iter().map(String::as_str);
         let in_line = self.reading().paths.iter().map(String::as_str);
         named
             .chain(in_line)
-            .any(|path| is_named_by(pattern, path, self.workspace))
+            .any(|path| is_named_by(pattern, path, self.workspace, base))
     }
 
     /// The rule that may be about what a command line hides, where what it runs cannot be known and only a rule that allows
@@ -92,17 +113,23 @@ impl<'a> Subject<'a> {
     pub(crate) fn hidden_from(&self, rules: &[Rule]) -> Option<usize> {
         let may_touch = |rule: &Rule| {
             rule.effect != RuleEffect::Allow
+                && self.is_where(rule)
                 && (rule.argument.is_some() || rule.path.is_some())
                 && fits(&rule.tool, &self.tool.name)
         };
+        let reading = self.reading();
+        let may_be_about = |rule: &Rule| {
+            let pattern = rule.argument.as_deref().unwrap_or_default();
+            reading.hides || reading.open.iter().any(|open| may_fit(pattern, open))
+        };
         let index = rules
             .iter()
-            .position(may_touch)
+            .position(|rule| may_touch(rule) && may_be_about(rule))
             .filter(|_| self.runs_commands())?;
         let whole = |rule: &Rule| {
             self.allows_here(rule) && rule.argument.as_deref().is_some_and(|p| self.is_whole(p))
         };
-        (self.reading().hides && !rules.iter().any(whole)).then_some(index)
+        (!rules.iter().any(whole)).then_some(index)
     }
 
     /// Whether a pattern is this command line, and nothing else.
@@ -113,12 +140,20 @@ impl<'a> Subject<'a> {
     /// Whether a rule allows calls of this tool on this path.
     fn allows_here(&self, rule: &Rule) -> bool {
         rule.effect == RuleEffect::Allow
+            && self.is_where(rule)
             && fits(&rule.tool, &self.tool.name)
             && rule.path.as_ref().is_none_or(|pattern| {
                 self.path
                     .as_ref()
-                    .is_some_and(|path| fits_path(pattern, path, self.workspace))
+                    .is_some_and(|path| fits_path(pattern, path, self.base(rule)))
             })
+            && (!self.changes_what_runs() || rule.path.as_deref().is_some_and(is_exact))
+    }
+
+    /// Whether it changes a file that programs run by themselves.
+    fn changes_what_runs(&self) -> bool {
+        let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
+        self.version >= 1 && !only_looks && self.path.as_deref().is_some_and(is_guarded)
     }
 
     /// The rules that together allow every part of the call.
@@ -145,13 +180,19 @@ impl<'a> Subject<'a> {
             let (index, _) = rules.iter().find(|(_, rule)| {
                 rule.argument
                     .as_ref()
-                    .is_some_and(|pattern| fits(pattern, command) && stays_below(pattern, command))
+                    .is_some_and(|pattern| self.covers_command(pattern, command))
             })?;
             if !used.contains(index) {
                 used.push(*index);
             }
         }
         Some(used)
+    }
+
+    fn covers_command(&self, pattern: &str, command: &str) -> bool {
+        fits(pattern, command)
+            && stays_below(pattern, command)
+            && (self.version == 0 || names_all_places(pattern, command))
     }
 
     /// Why it is allowed without any rule.
@@ -166,6 +207,9 @@ impl<'a> Subject<'a> {
     pub(crate) fn default_reason(&self) -> String {
         match (&self.path, self.tool.access) {
             (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
+            (Some(path), _) if self.changes_what_runs() => {
+                format!("{path} can make other programs run something, so no pattern allows it")
+            }
             (_, Access::Change) => "changing files is asked for".to_owned(),
             (_, Access::Run) => "running programs is asked for".to_owned(),
             (_, Access::Network) => "reaching the network is asked for".to_owned(),
@@ -173,24 +217,55 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The rule that "always" keeps.
     pub(crate) fn suggested(&self) -> Rule {
-        let path = match &self.path {
-            Some(path) if self.is_outside() => Some(literal(path)),
-            Some(_) => Some("**".to_owned()),
-            None => None,
+        if self.version == 0 {
+            return self.suggested_before();
+        }
+        let path = self.path.as_ref().map(|path| match self.tool.access {
+            Access::Change if !self.is_outside() => kept::folder(self.workspace, path),
+            _ => literal(kept::inside(self.workspace, path)),
+        });
+        let argument = match (self.runs_commands(), self.tool.access) {
+            (true, _) => Some(kept::command(&self.argument)),
+            (false, Access::Internal | Access::Read) => None,
+            (false, _) if path.is_some() => None,
+            (false, _) => Some(literal(&self.argument)),
         };
-        let argument = self.runs_commands().then(|| like(&self.argument));
         Rule {
             effect: RuleEffect::Allow,
             tool: self.tool.name.clone(),
             argument,
             path,
+            workspace: Some(self.workspace.to_owned()),
+        }
+    }
+
+    /// As in logs from before rules had versions.
+    fn suggested_before(&self) -> Rule {
+        let path = match &self.path {
+            Some(path) if self.is_outside() => Some(literal(path)),
+            Some(_) => Some("**".to_owned()),
+            None => None,
+        };
+        Rule {
+            effect: RuleEffect::Allow,
+            tool: self.tool.name.clone(),
+            argument: self.runs_commands().then(|| like(&self.argument)),
+            path,
+            workspace: None,
         }
     }
 }
 
+/// Whether a pattern of paths is one path.
+fn is_exact(pattern: &str) -> bool {
+    !pattern.replace("\\*", "").contains('*')
+}
+
 /// Whether `pattern` is about `path` as it stands in a call or a command line. Homes are known by how they are written.
-fn is_named_by(pattern: &str, path: &str, workspace: &str) -> bool {
+/// A relative path of the call begins at `workspace`, one of the pattern at `base`.
+pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
     let home = |path: &str| {
         let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
         let of_person = |start: &str| {
@@ -213,7 +288,21 @@ fn is_named_by(pattern: &str, path: &str, workspace: &str) -> bool {
         Some(written) if !path.starts_with('/') => normalize("/", &written),
         _ => normalize(workspace, path),
     };
-    fits_path(pattern, &absolute, workspace)
+    fits_path(pattern, &absolute, base)
+}
+
+/// Where the stars of a pattern stand only for what lies below a folder, each word of the command is one of the pattern's or lies
+/// there: `rm build/*` does not allow `rm build/a src`.
+fn names_all_places(pattern: &str, command: &str) -> bool {
+    let plain = pattern.replace("\\*", "");
+    let below_only = plain.contains("/*") && plain.replace("/**", "").replace("/*", "").find('*').is_none();
+    let folder = |word: &'_ str| word.find("/*").map(|at| word[..=at].to_owned());
+    let folders: Vec<String> = pattern.split(' ').filter_map(folder).collect();
+    !below_only
+        || command.split(' ').all(|word| {
+            pattern.split(' ').any(|part| part == word)
+                || folders.iter().any(|folder| word.starts_with(folder.as_str()))
+        })
 }
 
 /// A star right behind a `/` stands for what lies below: `rm build/*` does not allow `rm build/../src`.

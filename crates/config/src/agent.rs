@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_types::{Access, AgentConfig, AgentKind, Instructions, ModelSpec, Rule, RuleEffect, ToolSpec};
+use agentx_types::{
+    Access, AgentConfig, AgentKind, Instructions, ModelSpec, RULES_VERSION, Rule, RuleEffect, ToolSpec,
+};
 
 use crate::{FolderTrust, Origin, Settings, Sourced, nearest};
 
@@ -111,6 +113,7 @@ impl Settings {
             agents: Vec::new(),
             routing: None,
             condensing: Some(Box::new(self.condensing.clone())),
+            rules_version: RULES_VERSION,
         }
     }
 }
@@ -154,6 +157,7 @@ impl Settings {
 fn only_reading(tools: &[ToolSpec]) -> impl Iterator<Item = Rule> {
     let acting = tools.iter().filter(|tool| tool.access > Access::Read);
     acting.map(|tool| Rule {
+        workspace: None,
         effect: RuleEffect::Deny,
         tool: tool.name.clone(),
         argument: None,

@@ -78,6 +78,9 @@ fn rule_line(rule: &Rule) -> String {
     if let Some(path) = &rule.path {
         line.push_str(&format!(", path: {}", quoted(path)));
     }
+    if let Some(workspace) = &rule.workspace {
+        line.push_str(&format!(", workspace: {}", quoted(workspace)));
+    }
     line.push('}');
     line
 }
@@ -164,6 +167,7 @@ mod tests {
 
     fn rule() -> Rule {
         Rule {
+            workspace: None,
             effect: RuleEffect::Allow,
             tool: "bash".into(),
             argument: Some("git status*".into()),

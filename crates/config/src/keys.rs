@@ -73,6 +73,7 @@ pub const STATUS_NAMES: &[&str] = &[
     "time",
     "session",
     "workspace",
+    "approval",
 ];
 
 use Trust::{Free, Tighten, Trusted};
@@ -126,7 +127,7 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.prices.output", Kind::Price, Trusted, None, "US dollars for a million tokens written"),
     key("models.*.prices.cache_read", Kind::Price, Trusted, None, "US dollars for a million tokens read from the cache"),
     key("models.*.prices.cache_write", Kind::Price, Trusted, None, "US dollars for a million tokens written to the cache"),
-    key("chat.status", Kind::Template(STATUS_NAMES), Trusted, Some("{model} · {context} · {cost}"), "the row that says how a chat stands; it may name `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`"),
+    key("chat.status", Kind::Template(STATUS_NAMES), Trusted, Some("{model} · {context} · {cost}"), "the row that says how a chat stands; it may name `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`"),
     key("chat.status_command", Kind::Text, Trusted, None, "a command line whose first line of output is that row instead; it gets how the chat stands as JSON on its standard input"),
     key("chat.status_every", Kind::Duration, Trusted, Some("10s"), "how often that command is run at most"),
     key("chat.thinking", Kind::Choice(THINKING), Free, Some("folded"), "how a model's reasoning is shown: as it comes, as a line with its length, or not at all"),

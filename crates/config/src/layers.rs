@@ -198,7 +198,7 @@ fn first_line(text: &str) -> String {
     }
 }
 
-/// A rule in words: `allow bash "git status*"`.
+/// A rule in words: `allow bash "git status*"`, `allow edit in src/* (only in /home/me/project)`.
 pub fn show_rule(rule: &agentx_types::Rule) -> String {
     let effect = match rule.effect {
         agentx_types::RuleEffect::Allow => "allow",
@@ -211,6 +211,9 @@ pub fn show_rule(rule: &agentx_types::Rule) -> String {
     }
     if let Some(path) = &rule.path {
         words.push_str(&format!(" in {path}"));
+    }
+    if let Some(workspace) = &rule.workspace {
+        words.push_str(&format!(" (only in {workspace})"));
     }
     words
 }

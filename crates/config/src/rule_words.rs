@@ -4,7 +4,7 @@ use agentx_types::{Rule, RuleEffect};
 
 use crate::nearest;
 
-/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`; or as [`show_rule`](crate::show_rule) shows it, to be pasted.
+/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, and ` (only in DIRECTORY)`; or as [`show_rule`](crate::show_rule) shows it, to be pasted.
 ///
 /// # Errors
 /// What is wrong with it, in words, with the nearest right one.
@@ -17,6 +17,13 @@ use crate::nearest;
 /// ```
 pub fn parse_rule(words: &str) -> Result<Rule, String> {
     let words = words.trim();
+    let (words, workspace) = match words
+        .strip_suffix(')')
+        .and_then(|words| words.rsplit_once(" (only in "))
+    {
+        Some((words, workspace)) => (words, Some(workspace.to_owned())),
+        None => (words, None),
+    };
     let (effect, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let effect = parse_effect(effect)?;
     let rest = rest.trim();
@@ -26,6 +33,7 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
             tool: tool.to_owned(),
             argument: Some(argument),
             path: path.map(str::to_owned),
+            workspace,
         });
     }
     let (tool, argument, path) = if let Some((tool, argument)) = rest.split_once(':') {
@@ -51,6 +59,7 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
         tool: tool.to_owned(),
         argument: argument.map(str::to_owned),
         path: path.map(str::to_owned),
+        workspace,
     })
 }
 
@@ -122,12 +131,14 @@ mod tests {
             read("ask bash: echo \"a: b\""),
             is("bash", Some("echo \"a: b\""), None)
         );
-        for (argument, path) in [
-            ("sleep *", None),
-            ("echo \"a: b\" \\ in x\n*", None),
-            ("x", Some("src/**")),
+        for (argument, path, workspace) in [
+            ("sleep *", None, None),
+            ("echo \"a: b\" \\ in x\n*", None, None),
+            ("x", Some("src/**"), Some("/home/me/a b")),
+            ("x (only in y)", None, Some("/z")),
         ] {
             let rule = Rule {
+                workspace: workspace.map(str::to_owned),
                 effect: RuleEffect::Allow,
                 tool: "bash".into(),
                 argument: Some(argument.into()),

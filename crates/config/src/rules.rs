@@ -11,6 +11,8 @@ use crate::value::Value;
 use crate::yaml::{Node, Yaml, to_json};
 use crate::{Kind, Sourced, nearest};
 
+const KEYS: &[&str] = &["effect", "tool", "argument", "path", "workspace", "examples"];
+
 impl Reader<'_> {
     pub(crate) fn rules(&mut self, node: &Node) -> Option<Value> {
         let items = match &node.value {
@@ -39,7 +41,7 @@ impl Reader<'_> {
             return None;
         };
         let before = self.mistakes.len();
-        let (mut effect, mut tool, mut argument, mut path) = (None, None, None, None);
+        let (mut effect, mut tool, mut argument, mut path, mut workspace) = (None, None, None, None, None);
         let mut examples = Vec::new();
         for (key, value) in map {
             match key.name.as_str() {
@@ -47,9 +49,10 @@ impl Reader<'_> {
                 "tool" => tool = self.pattern("rules.tool", value),
                 "argument" => argument = self.pattern("rules.argument", value),
                 "path" => path = self.pattern("rules.path", value),
+                "workspace" => workspace = self.workspace(value),
                 "examples" => examples = self.examples(value),
                 other => {
-                    let near = nearest(other, ["effect", "tool", "argument", "path", "examples"], 1)
+                    let near = nearest(other, KEYS.iter().copied(), 1)
                         .first()
                         .map(|w| (*w).to_owned());
                     self.wrong(key.at, "", format!("unknown key `{other}` in a rule"), near);
@@ -64,6 +67,7 @@ impl Reader<'_> {
             tool: tool?,
             argument,
             path,
+            workspace,
         };
         for (wanted, example) in examples {
             self.hold(&rule, wanted, example);
@@ -140,6 +144,16 @@ impl Reader<'_> {
         }
     }
 
+    /// The directory in which a rule holds: no pattern.
+    fn workspace(&mut self, node: &Node) -> Option<String> {
+        let path = self.pattern("rules.workspace", node)?;
+        if !path.starts_with('/') {
+            let what = format!("expected an absolute path such as `/home/me/project`, found `{path}`");
+            self.wrong(node.at, "rules.workspace", what, None);
+        }
+        Some(path)
+    }
+
     fn pattern(&mut self, key: &str, node: &Node) -> Option<String> {
         match &node.value {
             Yaml::Text(pattern) if !pattern.is_empty() => Some(pattern.clone()),
@@ -186,7 +200,8 @@ fn fits(rule: &Rule, example: &Node) -> Option<(bool, String)> {
         quit: false,
         checked: false,
     };
-    Some((covers(rule, WORKSPACE, &tool, &input), shown))
+    let workspace = rule.workspace.as_deref().unwrap_or(WORKSPACE);
+    Some((covers(rule, workspace, &tool, &input), shown))
 }
 
 #[cfg(test)]
@@ -210,6 +225,7 @@ mod tests {
             "{effect: allow, tool: edit, path: 'src/**', examples: {matches: [src/a.rs], not: [src/../a.rs, /etc/x]}}",
             "{effect: deny, tool: web, argument: '*evil.com*', examples: {matches: [{url: evil.com}], not: [{url: x.org}]}}",
             "{effect: deny, tool: '*', path: '~/.ssh/**', examples: {matches: [~/.ssh/id]}}",
+            "{effect: allow, tool: edit, path: 'src/*', workspace: /home/me/x, examples: {matches: [src/a, /home/me/x/src/a], not: [/workspace/src/a]}}",
             "{effect: ask, tool: bash, examples: {}}",
         ] {
             assert_eq!(mistakes(right), Vec::<String>::new(), "{right}");
@@ -230,6 +246,10 @@ mod tests {
             (
                 "{effect: deny, tool: bash, examples: {match: [ls]}}",
                 "/c.yaml:2:43: unknown key `match` in examples; did you mean `matches`?",
+            ),
+            (
+                "{effect: allow, tool: bash, workspace: here}",
+                "/c.yaml:2:41: `rules.workspace`: expected an absolute path such as `/home/me/project`, found `here`",
             ),
             (
                 "{effect: deny, tool: bash, examples: [ls]}",

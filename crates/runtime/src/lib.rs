@@ -44,6 +44,7 @@ mod trial;
 mod ui;
 mod values;
 
+pub use agentx_agent::places::PlaceRules;
 pub use agentx_agent::{arguments, delegation_tools, nearest};
 pub use api::*;
 pub use blob_store::BlobStore;

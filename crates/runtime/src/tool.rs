@@ -12,7 +12,7 @@ use agentx_types::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BlobStore, BoxFuture, EventSink, Journal, Places, RequestValues};
+use crate::{BlobStore, BoxFuture, EventSink, Journal, PlaceRules, Places, RequestValues};
 
 /// Something that an agent can do.
 pub trait Tool: Send + Sync {
@@ -59,6 +59,13 @@ impl ToolContext {
     /// a session after another.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get()
+    }
+
+    /// The rules about files that this call of `tool` may come upon below `root`, which is absolute and normal; `None` where there
+    /// are none.
+    pub fn place_rules(&self, tool: &str, root: &Path) -> Option<PlaceRules> {
+        let config = self.journal.caller().config.as_deref()?;
+        PlaceRules::of(config, tool, &root.to_string_lossy())
     }
 
     /// Why this call of `tool` may not touch what `path` leads to: a rule that has no say about the path as it is written

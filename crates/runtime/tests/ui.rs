@@ -131,6 +131,7 @@ fn a_call_is_asked_about_runs_and_ends() {
                 input: input.clone(),
                 reason: "reading asks".into(),
                 suggested: Rule {
+                    workspace: None,
                     effect: RuleEffect::Allow,
                     tool: "read".into(),
                     argument: None,

@@ -256,6 +256,8 @@ pub(crate) fn change_of_server(
             return Ok(ConfigChange::Condensing(condensing));
         }
         ConfigChange::Params(_) | ConfigChange::Limits(_) | ConfigChange::Instructions(_) => false,
+        // Only a program that goes on with an older session says so, of itself.
+        ConfigChange::RulesVersion(_) => true,
     };
     if widens && !is_free {
         return Err(RuntimeError::Denied(

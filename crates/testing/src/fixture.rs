@@ -86,6 +86,7 @@ pub fn config() -> AgentConfig {
         agents: Vec::new(),
         routing: None,
         condensing: None,
+        rules_version: agentx_types::RULES_VERSION,
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use agentx_runtime::ToolContext;
+use agentx_runtime::{PlaceRules, ToolContext};
 
 use crate::{ToolFailure, nearest};
 
@@ -63,6 +63,17 @@ impl Scope {
             Ok(inside) => context.refused_at(tool, path, &self.base.join(inside)),
             Err(_) => context.refused_at(tool, path, real),
         }
+    }
+
+    /// The rules about files that the call may come upon below `root`, as rules name it.
+    pub(crate) fn place_rules(&self, root: &Path) -> Option<PlaceRules> {
+        let (tool, context) = self.call.as_ref()?;
+        context.place_rules(tool, root)
+    }
+
+    /// The workspace as rules name it.
+    pub(crate) fn named_root(&self) -> &Path {
+        &self.base
     }
 
     /// The same, for what has to exist; an error names what is near.

@@ -17,6 +17,7 @@ use support::Place;
 
 fn rule(effect: RuleEffect, path: &str) -> Rule {
     Rule {
+        workspace: None,
         effect,
         tool: "*".into(),
         argument: None,
@@ -49,6 +50,7 @@ fn context(place: &Place, approval: ApprovalMode, rules: Vec<Rule>) -> ToolConte
         agents: Vec::new(),
         routing: None,
         condensing: None,
+        rules_version: 0,
     };
     let caller = Caller {
         config: Some(Arc::new(config)),
@@ -124,5 +126,49 @@ async fn rules_hold_where_links_lead() {
             ToolStatus::Denied
         };
         assert_eq!(outcome.status, expected, "{path}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn searches_leave_out_what_rules_are_about_and_say_so() {
+    use ApprovalMode::{Ask, Auto};
+    use RuleEffect::Deny;
+    let place = Place::new();
+    let base = &place.workspace;
+    std::fs::create_dir_all(base.join("secrets")).unwrap();
+    for file in [".env", "secrets/key", "plain"] {
+        std::fs::write(base.join(file), "a word\n").unwrap();
+    }
+    let for_reading = Rule {
+        tool: "read".into(),
+        ..rule(Deny, ".env")
+    };
+    let both = vec![rule(Deny, "**/.env"), rule(RuleEffect::Ask, "secrets/**")];
+    let none: &[&str] = &[];
+    let cases = [
+        (Ask, Vec::new(), ".", &[".env", "secrets/key", "plain"][..], none),
+        (Ask, both.clone(), ".", &["plain"], &[".env", "secrets/key"]),
+        (Auto, both.clone(), ".", &["plain", "secrets/key"], &[".env"]),
+        (Ask, vec![for_reading], ".", &["plain", "secrets/key"], &[".env"]),
+        // A person was asked about the folder itself.
+        (Ask, both, "secrets", &["secrets/key"], none),
+    ];
+    for (mode, rules, path, shown, left_out) in cases {
+        for (tool, input) in [
+            ("grep", json!({"pattern": "word", "path": path, "ignored": true})),
+            ("glob", json!({"pattern": "*", "path": path, "ignored": true})),
+        ] {
+            let context = context(&place, mode, rules.clone());
+            let outcome = place.toolbox.call(tool, input, context).await;
+            let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
+            for file in shown {
+                assert!(text.contains(file), "{tool} {file}: {text}");
+            }
+            for file in left_out {
+                assert!(!text.contains(file), "{tool} {file}: {text}");
+            }
+            let said = text.contains(" left out: ");
+            assert_eq!(said, !left_out.is_empty(), "{tool}: {text}");
+        }
     }
 }

@@ -61,6 +61,18 @@ pub struct AgentConfig {
     /// When its conversation is condensed; without it never by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condensing: Option<Box<Condensing>>,
+    /// How rules are read: up to [`RULES_VERSION`]; 0 in logs from before there was such a number.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rules_version: u32,
+}
+
+/// How new sessions, and those that a program goes on with, read rules. From 1 on: more of what hides a command is asked about
+/// beside a rule that asks or denies; no pattern covers files that programs run by themselves; "always" keeps no more than was seen.
+pub const RULES_VERSION: u32 = 1;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A file of instructions that was read when the session was opened.
@@ -135,6 +147,10 @@ pub struct Rule {
     /// The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The only directory, absolute, in which (and below which) it holds; a relative `path` begins there. Without it the rule
+    /// holds everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 /// One change of an agent's configuration while its session goes on.
@@ -160,4 +176,6 @@ pub enum ConfigChange {
     Instructions(Vec<Instructions>),
     /// Another way to condense the conversation; `None` for never by itself.
     Condensing(Option<Box<Condensing>>),
+    /// Rules are read in another way from here on, also by the agents that it may make.
+    RulesVersion(u32),
 }

@@ -96,6 +96,7 @@ impl Progress {
         self.stand.window = model.context_window;
         self.stand.prices = model.prices;
         self.stand.workspace = visible(&config.workspace);
+        self.stand.approval = config.approval;
     }
 
     /// Takes over how the session stands.

@@ -76,7 +76,8 @@ impl Chat<'_> {
         let file = &self.settings.user_file;
         match add_rule(file, rule) {
             Ok(true) => {
-                let note = format!("  kept in {}: {}", file.display(), visible(&show_rule(rule)));
+                let rule = visible(&show_rule(rule));
+                let note = format!("  kept in {}: {rule}; /approvals takes it back", file.display());
                 self.transcript.aside(&style.dim(&note));
             }
             Ok(false) => {}

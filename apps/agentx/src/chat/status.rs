@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentx::config::ChatSettings;
 use agentx::tools::ProgramEnvironment;
-use agentx::types::{NanoUsd, Prices, Usage};
+use agentx::types::{ApprovalMode, NanoUsd, Prices, Usage};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
@@ -17,6 +17,8 @@ use crate::render::units;
 
 /// No command of this row takes longer.
 const LIMIT: Duration = Duration::from_secs(2);
+/// How the row says that calls are done without a question.
+const NOBODY: &str = "auto-yes";
 /// So much of what it says is read.
 const MOST_BYTES: u64 = 4096;
 
@@ -43,6 +45,8 @@ pub(crate) struct Stand {
     pub(crate) session: String,
     /// The directory it works in.
     pub(crate) workspace: String,
+    /// Who decides about calls.
+    pub(crate) approval: ApprovalMode,
 }
 
 impl Stand {
@@ -61,6 +65,11 @@ impl Stand {
             "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
             "session" => self.session.clone(),
             "workspace" => self.workspace.clone(),
+            "approval" => match self.approval {
+                ApprovalMode::Ask => "asks".into(),
+                ApprovalMode::Auto => NOBODY.into(),
+                ApprovalMode::Deny => "refuses".into(),
+            },
             _ => String::new(),
         }
     }
@@ -76,6 +85,7 @@ impl Stand {
             "worked_ms": u64::try_from(self.worked.as_millis()).unwrap_or(u64::MAX),
             "session": self.session,
             "workspace": self.workspace,
+            "approval": self.approval,
         })
         .to_string()
     }
@@ -150,10 +160,15 @@ impl StatusRow {
         }
     }
 
-    /// The row as it is now.
+    /// The row as it is now. Where nobody is asked, it says so, whatever it was made to say.
     pub(crate) fn text(&self, stand: &Stand) -> String {
         let said = self.command.as_ref().and_then(|command| command.said.clone());
-        said.unwrap_or_else(|| filled(&self.template, stand))
+        let says_it = said.is_none() && self.template.contains("{approval}");
+        let text = said.unwrap_or_else(|| filled(&self.template, stand));
+        match stand.approval {
+            ApprovalMode::Auto if !says_it => format!("{NOBODY} · {text}"),
+            _ => text,
+        }
     }
 
     /// Tells the command how things stand, as soon as it may be run again.
@@ -329,6 +344,18 @@ mod tests {
             text("{{{session}}} {iterations}, {time}, {tokens}"),
             "{ses_1} 3 rounds, 1m 15s, 30.0k in, 500 out"
         );
+    }
+
+    #[test]
+    fn a_row_says_when_nobody_is_asked() {
+        let text = |template: &str, approval| {
+            let stand = Stand { approval, ..stand() };
+            row(template, None).text(&stand)
+        };
+        assert_eq!(text("{model}", ApprovalMode::Auto), "auto-yes · opus");
+        assert_eq!(text("{model} {approval}", ApprovalMode::Auto), "opus auto-yes");
+        assert_eq!(text("{model}", ApprovalMode::Ask), "opus");
+        assert_eq!(text("{approval}", ApprovalMode::Deny), "refuses");
     }
 
     #[tokio::test]

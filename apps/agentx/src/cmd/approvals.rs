@@ -180,6 +180,7 @@ fn add(
         return Err(CliError::usage(format!("there is no tool {:?}", args.tool), hint));
     }
     let rule = Rule {
+        workspace: None,
         effect,
         tool: args.tool.clone(),
         argument: args.argument.clone(),

@@ -1,8 +1,9 @@
 //! The question about a tool call, and the answers that a person may type.
 
+use agentx::agent::grade::{Grade, of_command};
 use agentx::config::show_rule;
 use agentx::runtime::{FileInQuestion, PendingApproval};
-use agentx::types::{ApprovalDecision, ApprovalRequested};
+use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use agentx_terminal::{Line, Row};
 use serde_json::Value;
 
@@ -162,7 +163,7 @@ fn told(
     let mut text = format!(
         "{} {}\n",
         style.warn(style.sign("?", "question:")),
-        style.bold(&format!("{} wants to run", visible(&request.name)))
+        style.bold(&wish(request))
     );
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
     text.push_str(&arguments(&request.input, |name| !in_diff(name)));
@@ -176,15 +177,46 @@ fn told(
     if !request.reason.is_empty() {
         say(&format!("  because {}", visible(&request.reason)));
     }
-    say(&format!("  always would keep: {}", rule(request)));
+    let place = match request.suggested.workspace {
+        Some(_) => ", in this project",
+        None => "",
+    };
+    say(&format!("  always would keep{place}: {}", rule(request)));
     text
+}
+
+/// What the tool wants to do, as a sentence that says how grave it is.
+fn wish(request: &ApprovalRequested) -> String {
+    let name = visible(&request.name);
+    let text = |key: &str| request.input.get(key).and_then(Value::as_str);
+    if let Some(line) = text("command") {
+        return match of_command(line) {
+            Grade::Runs => format!("{name} wants to run a command"),
+            Grade::Network => format!("{name} wants to run a command that reaches the network"),
+            Grade::Destroys => format!("{name} wants to run a command that deletes or overwrites"),
+        };
+    }
+    match (edited_path(request), text("path"), text("url")) {
+        (Some(path), _, _) if text("content").is_some() => format!("{name} wants to write {}", visible(path)),
+        (Some(path), _, _) => format!("{name} wants to change {}", visible(path)),
+        (_, Some(path), _) if matches!(&*name, "read" | "grep" | "glob") => {
+            format!("{name} wants to look at {}", visible(path))
+        }
+        (_, _, Some(url)) => format!("{name} wants to reach {}", visible(url)),
+        _ => format!("{name} wants to run"),
+    }
 }
 
 /// The rule that `always` would keep. One that is about a long text, word for word, has it above.
 fn rule(request: &ApprovalRequested) -> String {
     let text = request.suggested.argument.as_deref().unwrap_or_default();
     let named = request.input.get("command").and_then(Value::as_str);
-    let rule = visible(&show_rule(&request.suggested));
+    // Where it holds is said in front of it.
+    let everywhere = Rule {
+        workspace: None,
+        ..request.suggested.clone()
+    };
+    let rule = visible(&show_rule(&everywhere));
     if named == Some(text) && rule.chars().count() > LONGEST_RULE {
         return format!("{} and so on, just as it stands above", cut(&rule, LONGEST_RULE));
     }

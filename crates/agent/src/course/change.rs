@@ -45,6 +45,14 @@ fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
     }
 }
 
+/// Rules are read in one way by an agent and those that it may make.
+fn read_rules_as(config: &mut AgentConfig, version: u32) {
+    config.rules_version = version;
+    for child in below(config) {
+        read_rules_as(child, version);
+    }
+}
+
 fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => config.model = *model,
@@ -62,5 +70,6 @@ fn apply(config: &mut AgentConfig, change: &ConfigChange) {
         ConfigChange::Tools(tools) => config.tools = tools,
         ConfigChange::Instructions(instructions) => config.instructions = instructions,
         ConfigChange::Condensing(condensing) => config.condensing = condensing,
+        ConfigChange::RulesVersion(version) => read_rules_as(config, version),
     }
 }

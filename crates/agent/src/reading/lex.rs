@@ -1,16 +1,8 @@
 //! A command line as the words that a shell makes of it: quotes and escapes gone, what is decided only when it runs marked.
 
 use super::nesting::end_of_substitution;
+use super::word::Word;
 use crate::command::BLANKS;
-
-/// A word.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Word {
-    /// Without quotes and escapes; expansions stay as they are written.
-    pub(crate) text: String,
-    /// Whether a variable, a substitution, a glob or braces make it another word when it runs.
-    pub(crate) dynamic: bool,
-}
 
 /// A command line in words.
 #[derive(Debug, Default)]
@@ -75,7 +67,7 @@ impl Lexer<'_> {
             '\\' => self.escaped(),
             '\'' => {
                 let quoted = self.until('\'');
-                self.word().text.push_str(&quoted);
+                self.word().push_str(&quoted);
             }
             '"' => self.double_quoted(),
             '$' => self.dollar(false),
@@ -98,12 +90,9 @@ impl Lexer<'_> {
             }
             '\n' | '\r' | ';' | '&' | '|' | '(' | ')' => self.end_command(),
             c if BLANKS.contains(&c) => self.end_word(),
-            '*' | '?' | '[' | '{' => {
-                let word = self.word();
-                word.text.push(c);
-                word.dynamic = true;
-            }
-            c => self.word().text.push(c),
+            '*' | '?' => self.word().push_dynamic(c.encode_utf8(&mut [0; 4])),
+            '[' | '{' => self.word().push_loose(c.encode_utf8(&mut [0; 4])),
+            c => self.word().push(c),
         }
     }
 
@@ -115,7 +104,7 @@ impl Lexer<'_> {
         let Some(mut word) = self.word.take() else { return };
         // These are commands and keywords, not patterns.
         if matches!(word.text.as_str(), "[" | "[[" | "{") {
-            word.dynamic = false;
+            word.settle();
         }
         match self.redirects.take() {
             Some(Redirects::File) => self.lexed.targets.push(word),
@@ -137,7 +126,7 @@ impl Lexer<'_> {
         match self.next() {
             // A line that goes on on the next one.
             None | Some('\n') => {}
-            Some(c) => self.word().text.push(c),
+            Some(c) => self.word().push(c),
         }
     }
 
@@ -165,16 +154,16 @@ impl Lexer<'_> {
                 Some('"') => return,
                 Some('\\') => match self.next() {
                     Some('\n') | None => {}
-                    Some(c @ ('"' | '\\' | '$' | '`')) => self.word().text.push(c),
+                    Some(c @ ('"' | '\\' | '$' | '`')) => self.word().push(c),
                     Some(c) => {
-                        let text = &mut self.word().text;
-                        text.push('\\');
-                        text.push(c);
+                        let word = self.word();
+                        word.push('\\');
+                        word.push(c);
                     }
                 },
                 Some('$') => self.dollar(true),
                 Some('`') => self.backticks(),
-                Some(c) => self.word().text.push(c),
+                Some(c) => self.word().push(c),
             }
         }
     }
@@ -188,9 +177,7 @@ impl Lexer<'_> {
             Some('{') => {
                 self.rest = &self.rest[1..];
                 let inside = self.until('}');
-                let word = self.word();
-                word.text.push_str(&format!("${{{inside}}}"));
-                word.dynamic = true;
+                self.word().push_dynamic(&format!("${{{inside}}}"));
                 self.lexed.inner.push(inside);
             }
             Some('\'') if !quoted => {
@@ -198,11 +185,21 @@ impl Lexer<'_> {
                 self.ansi_quoted();
             }
             Some('"') if !quoted => {}
-            next => {
-                let word = self.word();
-                word.text.push('$');
-                word.dynamic |= next.is_some_and(|c| c.is_ascii_alphanumeric() || "_@*#?-$![".contains(c));
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
+                let (name, rest) = self.rest.split_at(end);
+                self.word
+                    .get_or_insert_default()
+                    .push_dynamic(&format!("${name}"));
+                self.rest = rest;
             }
+            Some('[') => self.word().push_loose("$"),
+            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
+                self.next();
+                self.word().push_dynamic(&format!("${c}"));
+            }
+            _ => self.word().push('$'),
         }
     }
 
@@ -219,7 +216,7 @@ impl Lexer<'_> {
                 Some(c) => inside.push(c),
             }
         }
-        self.word().dynamic = true;
+        self.word().push_dynamic("");
         self.lexed.inner.push(inside);
     }
 
@@ -233,7 +230,7 @@ impl Lexer<'_> {
         };
         self.rest = rest;
         self.lexed.inner.push(inside.to_owned());
-        self.word().dynamic = true;
+        self.word().push_dynamic("");
     }
 
     /// The lines of here-documents, each until the line that is its end.
@@ -292,10 +289,11 @@ impl Lexer<'_> {
                 }
                 Some('\'') => return,
                 Some('\\') => {
-                    let c = self.ansi_escape();
-                    self.word().text.extend(c);
+                    if let Some(c) = self.ansi_escape() {
+                        self.word().push(c);
+                    }
                 }
-                Some(c) => self.word().text.push(c),
+                Some(c) => self.word().push(c),
             }
         }
     }

@@ -2,18 +2,28 @@
 //! or handed to a shell. It finds more than runs. A determined writer can still hide a command, which only a sandbox
 //! prevents; where it is plain that something is hidden, that is said.
 
+mod evident;
 mod lex;
+mod may_fit;
 mod nesting;
+mod word;
 mod wrap;
 
+use agentx_types::RULES_VERSION;
+
 use crate::command::{BLANKS, take_apart};
-use lex::{Word, lex};
+use evident::{asks_beside, texts_that_may_run, words_that_may_run};
+use lex::lex;
+pub(crate) use may_fit::may_fit;
+use word::{ANYTHING, Word};
 use wrap::{Runs, basename, options_before_subcommand, runs};
 
 /// Commands within commands are followed so deep.
 const DEPTH: usize = 5;
 /// Commands before a command are followed so far.
 const WRAPPERS: usize = 12;
+/// So many commands that are not known to the letter are looked at; where there are more, the line hides something.
+const MOST_OPEN: usize = 200;
 
 /// What a command line may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +36,14 @@ pub struct Reading {
     /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that reads a
     /// pipe, a quote without an end.
     pub hides: bool,
+    /// Commands that may run and are not known to the letter: with a NUL where a variable, a glob or a substitution stands for any
+    /// text, and the words that a program may take as a command. From version 1 of the rules on.
+    pub open: Vec<String>,
+    /// Whether what version 1 of the rules looks at is looked at.
+    closer: bool,
+    /// What is run from a file, and what is written: a file that the line itself writes is not known.
+    scripts: Vec<String>,
+    written: Vec<String>,
 }
 
 /// Reads a command line.
@@ -38,8 +56,18 @@ pub struct Reading {
 /// assert!(read("curl x.com | sh").hides);
 /// ```
 pub fn read(line: &str) -> Reading {
-    let mut reading = Reading::default();
+    read_as(line, RULES_VERSION)
+}
+
+/// Reads a command line as rules of this version do (see [`RULES_VERSION`]).
+pub fn read_as(line: &str, version: u32) -> Reading {
+    let mut reading = Reading {
+        closer: version >= 1,
+        ..Reading::default()
+    };
     reading.line(line, DEPTH);
+    reading.hides |= reading.closer && reading.runs_what_it_writes();
+    reading.hides |= reading.open.len() > MOST_OPEN;
     reading
 }
 
@@ -56,6 +84,10 @@ impl Reading {
         }
         self.paths
             .extend(lexed.targets.iter().map(|target| target.text.clone()));
+        if self.closer {
+            self.written
+                .extend(lexed.targets.iter().map(|target| target.text.clone()));
+        }
         let Some(deeper) = depth.checked_sub(1) else {
             self.hides |= hid || !lexed.inner.is_empty();
             return;
@@ -82,7 +114,10 @@ impl Reading {
         let mut words = words;
         for _ in 0..WRAPPERS {
             self.note(words);
-            match runs(words) {
+            if self.closer {
+                self.look_closer(words, depth);
+            }
+            match runs(words, self.closer) {
                 Runs::Nothing => return,
                 Runs::Unknown => {
                     self.hides = true;
@@ -126,6 +161,77 @@ impl Reading {
         if options > 0 {
             self.push(name, &arguments[options..]);
         }
+        if self.closer && arguments.iter().any(|word| word.dynamic) {
+            self.note_open(name, arguments);
+            self.note_open(name, &arguments[options..]);
+        }
+    }
+
+    fn note_open(&mut self, program: &str, arguments: &[Word]) {
+        if self.open.len() > MOST_OPEN {
+            return;
+        }
+        let mut command = program.to_owned();
+        for word in arguments {
+            if word.is_anything() {
+                command.push(ANYTHING);
+            } else {
+                command.push(' ');
+                command.push_str(&word.open);
+            }
+        }
+        self.open.push(command);
+    }
+
+    /// What version 1 of the rules sees besides: programs that take their work from elsewhere, and words that may be commands.
+    fn look_closer(&mut self, words: &[Word], depth: usize) {
+        let Some((program, arguments)) = words.split_first().filter(|_| !self.hides) else {
+            return;
+        };
+        self.hides |= asks_beside(words);
+        let name = basename(&program.text);
+        if name == "xargs" || name == "parallel" {
+            // What comes in is put behind the words.
+            if let Runs::From(start) = runs(words, true) {
+                let given = Word::anything();
+                // `parallel git ::: push`
+                let own = words[start..]
+                    .iter()
+                    .take_while(|word| !word.text.starts_with(":::"));
+                let with: Vec<Word> = own.cloned().chain([given]).collect();
+                if let Some((program, arguments)) = with.split_first() {
+                    self.note_open(basename(&program.text), arguments);
+                }
+            }
+        }
+        if matches!(name, "tee" | "cp" | "mv" | "install" | "curl" | "wget") {
+            let files = arguments.iter().map(|word| word.text.clone());
+            self.written.extend(files);
+        }
+        match name {
+            "source" | "." => self
+                .scripts
+                .extend(arguments.first().map(|word| word.text.clone())),
+            _ if program.text.contains('/') => self.scripts.push(program.text.clone()),
+            _ => self.scripts.extend(wrap::script_of(words)),
+        }
+        if depth == 0 {
+            return;
+        }
+        for start in words_that_may_run(words) {
+            self.note_open(basename(&words[start].text), &words[start + 1..]);
+        }
+        for part in texts_that_may_run(words) {
+            for command in lex(&part).commands.iter().filter(|command| !command.is_empty()) {
+                self.note_open(basename(&command[0].text), &command[1..]);
+            }
+        }
+    }
+
+    fn runs_what_it_writes(&self) -> bool {
+        let plain = |path: &String| path.trim_start_matches("./").to_owned();
+        let written: Vec<String> = self.written.iter().map(plain).collect();
+        self.scripts.iter().any(|script| written.contains(&plain(script)))
     }
 
     fn push(&mut self, program: &str, arguments: &[Word]) {

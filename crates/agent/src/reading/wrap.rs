@@ -1,6 +1,6 @@
 //! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it begins.
 
-use super::lex::Word;
+use super::word::Word;
 
 /// What a command runs besides itself.
 pub(crate) enum Runs<'a> {
@@ -86,8 +86,40 @@ const KEYWORDS: &[&str] = &[
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "mksh"];
 
+pub(crate) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
+
+/// Whether the words of this program are looked at in their own way.
+pub(crate) fn is_wrapper(program: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "eval", "trap", "alias", "su", "runuser", "sg", "script", "function", "coproc",
+    ];
+    KEYWORDS.contains(&program)
+        || OTHERS.contains(&program)
+        || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
+}
+
+/// The file that a shell or another interpreter is told to run: its first word that is no option.
+pub(crate) fn script_of(words: &[Word]) -> Option<String> {
+    let (program, arguments) = words.split_first()?;
+    let program = basename(&program.text);
+    let interprets =
+        is_shell(program) || ["python", "python3", "node", "perl", "ruby", "php"].contains(&program);
+    let mut skip = false;
+    let script = arguments.iter().filter(|_| interprets).find(|word| {
+        let is_value = std::mem::take(&mut skip);
+        let is_option = word.text.starts_with(['-', '+']);
+        skip = is_shell(program) && is_option && word.text.len() > 1 && word.text.ends_with(['o', 'O']);
+        !is_value && !(is_option && word.text.len() > 1)
+    });
+    script.map(|word| word.text.clone())
+}
+
 /// What `words` run besides themselves.
-pub(crate) fn runs(words: &[Word]) -> Runs<'_> {
+///
+/// `closer`: as from version 1 of the rules on.
+pub(crate) fn runs(words: &[Word], closer: bool) -> Runs<'_> {
     let Some(first) = words.first() else {
         return Runs::Nothing;
     };
@@ -101,7 +133,10 @@ pub(crate) fn runs(words: &[Word]) -> Runs<'_> {
     let arguments = &words[1..];
     match program {
         _ if KEYWORDS.contains(&program) => Runs::From(1),
+        "function" if closer => Runs::From(body(words, 2)),
+        "coproc" if closer => Runs::From(body(words, 1)),
         _ if SHELLS.contains(&program) => shell(arguments),
+        "su" | "runuser" | "sg" | "script" if closer => as_somebody(arguments),
         "eval" => Runs::Lines(vec![joined(arguments)]),
         "trap" => Runs::Lines(arguments.first().map(line).into_iter().collect()),
         "alias" => Runs::Lines(arguments.iter().filter_map(value).collect()),
@@ -116,6 +151,39 @@ pub(crate) fn runs(words: &[Word]) -> Runs<'_> {
             Some(wrapper) => wrapped(wrapper, arguments),
             None => Runs::Nothing,
         },
+    }
+}
+
+/// Where the body of a function begins that has a brace in front of it, or none: `function f { git push; }`.
+fn body(words: &[Word], start: usize) -> usize {
+    let braces = |at: &usize| words.get(*at).is_some_and(|word| word.text == "{");
+    (start..start + 2).find(braces).map_or(start, |brace| brace + 1)
+}
+
+/// `su me -c 'git push'`, `runuser -u me -- git push`, `script -qc 'git push' log`: the option stands anywhere, also among others.
+fn as_somebody(arguments: &[Word]) -> Runs<'_> {
+    for (at, word) in arguments.iter().enumerate() {
+        let text = word.text.as_str();
+        if let Some(command) = text.strip_prefix("--command=") {
+            return Runs::Lines(vec![(command.to_owned(), !word.dynamic)]);
+        }
+        let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        let after = letters.and_then(|letters| letters.split_once('c'));
+        match (text, after, arguments.get(at + 1)) {
+            ("--command" | "--session-command", _, Some(next)) | (_, Some((_, "")), Some(next)) => {
+                return Runs::Lines(vec![line(next)]);
+            }
+            (_, Some((_, attached)), _) if !attached.is_empty() => {
+                return Runs::Lines(vec![(attached.to_owned(), !word.dynamic)]);
+            }
+            ("--", _, Some(_)) => return Runs::From(at + 2),
+            _ => {}
+        }
+    }
+    match arguments.iter().position(|word| word.text == "-u") {
+        Some(at) if arguments.len() > at + 2 => Runs::From(at + 3),
+        // A shell that reads what it is given.
+        _ => Runs::Unknown,
     }
 }
 
@@ -226,7 +294,7 @@ fn joined(words: &[Word]) -> (String, bool) {
     (text.join(" "), words.iter().all(|word| !word.dynamic))
 }
 
-fn is_assignment(word: &str) -> bool {
+pub(crate) fn is_assignment(word: &str) -> bool {
     let name = |name: &str| {
         !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())

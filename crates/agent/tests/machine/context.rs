@@ -136,6 +136,7 @@ fn changes_hold_from_the_next_request_on() {
 #[test]
 fn rules_that_change_hold_for_the_next_call() {
     let deny = Rule {
+        workspace: None,
         effect: RuleEffect::Deny,
         tool: "look".into(),
         argument: None,

@@ -95,6 +95,7 @@ fn piece(a: u8, b: u8, c: u8) -> Event {
 fn change(a: u8, b: u8, session: &Session) -> ConfigChange {
     let config = session.react().config();
     let rule = Rule {
+        workspace: None,
         effect: pick(&[RuleEffect::Allow, RuleEffect::Ask, RuleEffect::Deny], b),
         tool: pick(&["*", "look", "change"], a).into(),
         argument: None,

@@ -36,6 +36,7 @@ pub(crate) fn rule(text: &str) -> Rule {
         _ => RuleEffect::Deny,
     };
     Rule {
+        workspace: None,
         effect,
         tool: tool.into(),
         argument,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, LeftRunning, OwnerId,
-    SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
+    RULES_VERSION, SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -168,7 +168,13 @@ async fn load(
     }
     let root = fold.root().cloned();
     let tools = changed_tools(&fold, &parts.tools).map(ConfigChange::Tools);
-    drafts.extend(tools.map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })));
+    let rules = older_rules(&fold).then_some(ConfigChange::RulesVersion(RULES_VERSION));
+    drafts.extend(
+        tools
+            .into_iter()
+            .chain(rules)
+            .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
+    );
     drafts.extend(
         changes
             .into_iter()
@@ -191,6 +197,12 @@ async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &Ses
         ended.extend(effector.session_taken_over(session, open.clone()).await);
     }
     ended
+}
+
+/// Whether the session still reads rules as an older program did.
+fn older_rules(fold: &SessionFold) -> bool {
+    fold.root_agent()
+        .is_some_and(|agent| agent.config().rules_version < RULES_VERSION)
 }
 
 /// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.

@@ -69,7 +69,7 @@ fn part_of(change: &ConfigChange) -> &'static str {
         ConfigChange::Params(_) => "params",
         ConfigChange::Limits(_) => "limits",
         ConfigChange::Approval(_) => "approval",
-        ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) => "rules",
+        ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) | ConfigChange::RulesVersion(_) => "rules",
         ConfigChange::Tools(_) => "tools",
         ConfigChange::Instructions(_) => "instructions",
         ConfigChange::Condensing(_) => "condensing",
@@ -164,6 +164,7 @@ mod tests {
     #[test]
     fn a_change_names_the_part_that_it_touches() {
         let rule = Rule {
+            workspace: None,
             effect: RuleEffect::Allow,
             tool: "bash".into(),
             argument: None,

@@ -73,6 +73,7 @@ pub(super) fn config() -> AgentConfig {
         agents: Vec::new(),
         routing: None,
         condensing: None,
+        rules_version: 0,
     }
 }
 

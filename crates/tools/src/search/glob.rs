@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::walk::{Ended, PathGlob, Shown, Walk, literal_prefix};
+use super::withheld::Withheld;
 use crate::work::{Stop, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
@@ -143,29 +144,39 @@ fn list(
         threads: options.threads,
     };
     let by_time = input.sort == Some(Sort::Modified);
-    let (first, matched, ended) = find(&walk, &glob, by_time, options.limit(input.limit), stop)?;
-    let (text, listed) = render(scope, &first.keys, matched, options);
+    let withheld = Withheld::of(scope, &walk.root);
+    let wanted = Wanted {
+        glob: &glob,
+        by_time,
+        limit: options.limit(input.limit),
+        withheld: &withheld,
+    };
+    let (first, matched, ended) = find(&walk, &wanted, stop)?;
+    let (mut text, listed) = render(scope, &first.keys, matched, options);
+    text.push_str(&withheld.note());
     Ok(ended.outcome(text, json!({ "matched": matched, "shown": listed })))
 }
 
-/// Walks. Returns the first paths, how many there are, and whether that is all.
-fn find(
-    walk: &Walk,
-    glob: &PathGlob,
+/// What is looked for.
+struct Wanted<'a> {
+    glob: &'a PathGlob,
     by_time: bool,
     limit: usize,
-    stop: &Stop,
-) -> Result<(First, usize, Ended), ToolFailure> {
+    withheld: &'a Withheld,
+}
+
+/// Walks. Returns the first paths, how many there are, and whether that is all.
+fn find(walk: &Walk, wanted: &Wanted<'_>, stop: &Stop) -> Result<(First, usize, Ended), ToolFailure> {
     let (matched, ended) = (AtomicUsize::new(0), Ended::default());
-    let all = Mutex::new(First::new(limit));
+    let all = Mutex::new(First::new(wanted.limit));
     walk.parallel()?.run(|| {
         let mut local = Local {
-            first: First::new(limit),
+            first: First::new(wanted.limit),
             all: &all,
         };
         let (matched, ended) = (&matched, &ended);
         Box::new(move |entry| {
-            if let Some(key) = entry.ok().and_then(|entry| key(&entry, walk, glob, by_time)) {
+            if let Some(key) = entry.ok().and_then(|entry| key(&entry, walk, wanted)) {
                 matched.fetch_add(1, Ordering::Relaxed);
                 local.first.push(key);
             }
@@ -186,15 +197,15 @@ fn place(input: &GlobInput) -> (String, &str) {
     }
 }
 
-fn key(entry: &DirEntry, walk: &Walk, glob: &PathGlob, by_time: bool) -> Option<Key> {
+fn key(entry: &DirEntry, walk: &Walk, wanted: &Wanted<'_>) -> Option<Key> {
     if !entry.file_type().is_some_and(|kind| kind.is_file()) {
         return None;
     }
     let path = entry.path().strip_prefix(&walk.root).ok()?;
-    if !glob.matches(path) {
+    if !wanted.glob.matches(path) || wanted.withheld.takes(entry.path()) {
         return None;
     }
-    let time = if by_time {
+    let time = if wanted.by_time {
         entry
             .metadata()
             .ok()

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::hits::{Collector, Hits, Local, Wanted, render};
 use super::walk::{Ended, PathGlob, Shown, Walk};
+use super::withheld::Withheld;
 use crate::work::{Stop, StoppableReader, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
@@ -138,6 +139,7 @@ struct Search<'a> {
     limit: usize,
     line_bytes: usize,
     stop: &'a Stop,
+    withheld: Withheld,
 }
 
 fn search(
@@ -164,9 +166,11 @@ fn search(
         limit: options.limit(input.limit),
         line_bytes: options.line_bytes,
         stop,
+        withheld: Withheld::of(scope, &walk.root),
     };
     let (hits, ended) = search.run(|| input.searcher())?;
-    let (text, listed) = describe(scope, search.wanted, options, &hits);
+    let (mut text, listed) = describe(scope, search.wanted, options, &hits);
+    text.push_str(&search.withheld.note());
     let details = json!({
         "matches": hits.matches,
         "files": hits.matched_files,
@@ -199,7 +203,10 @@ impl Search<'_> {
     }
 
     fn look(&self, entry: &DirEntry, searcher: &mut Searcher, hits: &mut Hits) {
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) || !self.is_meant(entry) {
+        if !entry.file_type().is_some_and(|kind| kind.is_file())
+            || !self.is_meant(entry)
+            || self.withheld.takes(entry.path())
+        {
             return;
         }
         hits.searched += 1;

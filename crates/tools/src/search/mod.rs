@@ -4,6 +4,7 @@ mod glob;
 mod grep;
 mod hits;
 mod walk;
+mod withheld;
 
 pub(crate) use glob::Glob;
 pub(crate) use grep::Grep;

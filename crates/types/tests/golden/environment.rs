@@ -344,6 +344,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
         ConfigChange::Limits(limits()),
         ConfigChange::Approval(ApprovalMode::Auto),
         ConfigChange::RuleAdded(rule()),
+        ConfigChange::RulesVersion(1),
         ConfigChange::Rules(vec![rule(), small_rule()]),
         ConfigChange::Tools([tool()].into()),
         ConfigChange::Instructions(instructions()),
@@ -358,6 +359,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
             | ConfigChange::Approval(_)
             | ConfigChange::RuleAdded(_)
             | ConfigChange::Rules(_)
+            | ConfigChange::RulesVersion(_)
             | ConfigChange::Tools(_)
             | ConfigChange::Instructions(_)
             | ConfigChange::Condensing(_) => {}

@@ -30,6 +30,7 @@ pub(crate) fn rule() -> Rule {
         tool: "bash".into(),
         argument: Some("git *".into()),
         path: Some("src/**".into()),
+        workspace: Some("/w".into()),
     }
 }
 
@@ -39,6 +40,7 @@ pub(crate) fn small_rule() -> Rule {
         tool: "*".into(),
         argument: None,
         path: None,
+        workspace: None,
     }
 }
 
@@ -294,6 +296,7 @@ fn childless() -> AgentConfig {
         agents: Vec::new(),
         routing: None,
         condensing: None,
+        rules_version: 1,
     }
 }
 
@@ -306,6 +309,7 @@ pub(crate) fn small_config() -> AgentConfig {
         limits: Limits::default(),
         agents: Vec::new(),
         routing: None,
+        rules_version: 0,
         ..childless()
     }
 }

@@ -36,7 +36,7 @@ fn a_diff() {
         chat.each_once([
             "› give it",
             "The clock should",
-            "wants to run",
+            "wants to change",
             "allowed once",
             "Done.",
         ]);

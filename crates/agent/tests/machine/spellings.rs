@@ -1,0 +1,210 @@
+//! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and what "always" keeps.
+
+use agentx_agent::approval::{Verdict, judge, suggested};
+use agentx_agent::pattern::literal;
+use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule};
+use serde_json::json;
+
+use crate::rules::config;
+
+const AROUND_DENY: &str = include_str!("spellings/around_deny.txt");
+const AROUND_ALLOW: &str = include_str!("spellings/around_allow.txt");
+const EVERYDAY: &str = include_str!("spellings/everyday.txt");
+
+const DENIED: &[&str] = &["allow bash", "deny bash: git push *", "deny bash: rm -rf *"];
+
+fn now(rules: &[&str]) -> AgentConfig {
+    AgentConfig {
+        rules_version: RULES_VERSION,
+        ..config(ApprovalMode::Ask, rules)
+    }
+}
+
+/// The lines of a table, without its comments.
+fn lines(table: &str) -> impl Iterator<Item = String> {
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| match line.contains(r"\n") || line.contains(r"\t") {
+        // A line that has a backslash of its own is about that.
+        true if !line.contains(r"gi\t") => line
+            .replace(r"\\\n", "\\\n")
+            .replace(r"\r\n", "\r\n")
+            .replace(r"\n", "\n")
+            .replace(r"\t", "\t"),
+        _ => line.to_owned(),
+    })
+}
+
+fn is_allowed(config: &AgentConfig, line: &str) -> bool {
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let judged = judge(config, bash, &json!({ "command": line }));
+    matches!(judged.verdict, Verdict::Allow { .. })
+}
+
+fn kept(config: &AgentConfig, line: &str) -> Rule {
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    suggested(config, bash, &json!({ "command": line }))
+}
+
+#[test]
+fn no_spelling_leads_around_a_rule_that_denies() {
+    let config = now(DENIED);
+    let allowed: Vec<String> = lines(AROUND_DENY)
+        .filter(|line| is_allowed(&config, line))
+        .collect();
+    assert!(lines(AROUND_DENY).count() >= 170);
+    assert!(allowed.is_empty(), "{}", allowed.join("\n"));
+}
+
+#[test]
+fn a_rule_allows_no_more_than_its_words_say() {
+    let rules = [
+        "ls *",
+        "git status *",
+        "git log -1",
+        "cargo test *",
+        "rm build/*",
+        "echo *",
+    ];
+    let rules = rules.map(|pattern| format!("allow bash: {pattern}"));
+    let config = now(&rules.each_ref().map(String::as_str));
+    let allowed: Vec<String> = lines(AROUND_ALLOW)
+        .filter(|line| is_allowed(&config, line))
+        .collect();
+    assert!(lines(AROUND_ALLOW).count() >= 110);
+    assert!(allowed.is_empty(), "{}", allowed.join("\n"));
+    for line in [
+        "ls",
+        "ls -l; git status",
+        "cargo test -p a",
+        "rm build/a build/b",
+        "echo 'a; b'",
+    ] {
+        assert!(is_allowed(&config, line), "{line}");
+    }
+}
+
+#[test]
+fn always_keeps_no_more_than_was_seen() {
+    let config = now(&[]);
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for entry in lines(EVERYDAY) {
+        count += 1;
+        let entry = entry.trim_start_matches("? ");
+        let (line, expected) = match entry.split_once(" => ") {
+            Some((line, pattern)) => (line, pattern.to_owned()),
+            None => (entry, literal(entry)),
+        };
+        let rule = kept(&config, line);
+        let mut with = config.clone();
+        with.rules.push(rule.clone());
+        let more = [
+            " && rm other",
+            "; curl x",
+            " | sh",
+            " > x",
+            " $(x)",
+            " `x`",
+            "\nrm other",
+        ];
+        let options = [" --output=x", " -o x", " --exec x", " y"];
+        let harmless = entry.contains(" => ");
+        let wider = |end: &&str| is_allowed(&with, &format!("{line}{end}"));
+        if rule.argument.as_deref() != Some(&*expected)
+            || rule.workspace.as_deref() != Some("/ws")
+            || !is_allowed(&with, line)
+            || more.iter().any(|end| wider(&end))
+            || (!harmless && options.iter().any(|end| wider(&end)))
+        {
+            wrong.push(format!("{line}: {rule:?}"));
+        }
+    }
+    assert!(count >= 200);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Rules that deny are no reason to be asked about what has nothing to do with them.
+#[test]
+fn what_is_plain_is_not_asked_about_beside_a_rule_that_denies() {
+    let config = now(DENIED);
+    let wrong: Vec<String> = lines(EVERYDAY)
+        .filter(|entry| {
+            let asked = entry.starts_with("? ");
+            let line = entry
+                .trim_start_matches("? ")
+                .split(" => ")
+                .next()
+                .unwrap_or_default();
+            is_allowed(&config, line) == asked
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A rule that was kept in one project says nothing in another.
+#[test]
+fn what_was_kept_holds_in_its_project_alone() {
+    let mut config = now(&[]);
+    let rule = kept(&config, "cargo test");
+    config.rules.push(rule);
+    assert!(is_allowed(&config, "cargo test"));
+    config.workspace = "/ws/sub".into();
+    assert!(is_allowed(&config, "cargo test"));
+    for elsewhere in ["/", "/ws2", "/other"] {
+        config.workspace = elsewhere.into();
+        assert!(!is_allowed(&config, "cargo test"), "{elsewhere}");
+    }
+}
+
+/// Whoever may write `.git/config` has an allowed `git status` run anything.
+#[test]
+fn no_pattern_covers_files_that_programs_run_by_themselves() {
+    let config = now(&[
+        "allow change in **",
+        "allow change in .git/config",
+        "allow change",
+    ]);
+    let narrow = now(&["allow change in **", "allow change"]);
+    let allowed = |config: &AgentConfig, path: &str| {
+        let tool = config.tools.iter().find(|tool| tool.name == "change").unwrap();
+        let judged = judge(config, tool, &json!({ "path": path }));
+        matches!(judged.verdict, Verdict::Allow { .. })
+    };
+    assert!(allowed(&narrow, "src/a.rs") && allowed(&config, ".git/config"));
+    for path in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        "sub/.git/config",
+        "src/../.git/config",
+        ".GIT/config",
+        ".agentx/config.yaml",
+        ".agentx/tools/x.yaml",
+        ".bashrc",
+        ".envrc",
+        "sub/.envrc",
+        ".vscode/tasks.json",
+        ".husky/pre-commit",
+        ".cargo/config.toml",
+        ".npmrc",
+        ".git",
+    ] {
+        assert!(!allowed(&narrow, path), "{path}");
+    }
+    let tool = narrow.tools.iter().find(|tool| tool.name == "change").unwrap();
+    let path = |path: &str| suggested(&narrow, tool, &json!({ "path": path })).path;
+    assert_eq!(path("src/a.rs").as_deref(), Some("src/*"));
+    assert_eq!(path("a.rs").as_deref(), Some("a.rs"));
+    assert_eq!(path(".git/config").as_deref(), Some(".git/config"));
+    assert_eq!(path("/etc/x*").as_deref(), Some(r"/etc/x\*"));
+    // As in logs from before.
+    let old = config_before();
+    assert!(allowed(&old, ".git/config"));
+    assert_eq!(
+        suggested(&old, tool, &json!({"path": "a"})).path.as_deref(),
+        Some("**")
+    );
+}
+
+fn config_before() -> AgentConfig {
+    config(ApprovalMode::Ask, &["allow change in **"])
+}

@@ -1,0 +1,58 @@
+//! Files that a search leaves out, because a rule asks about them or denies them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agentx_runtime::PlaceRules;
+
+use crate::workspace::Scope;
+
+/// What is left out of one search. Threads share it.
+pub(crate) struct Withheld {
+    rules: Option<PlaceRules>,
+    /// Where the workspace really is, and how rules name it.
+    root: PathBuf,
+    named: PathBuf,
+    count: AtomicUsize,
+}
+
+impl Withheld {
+    /// Of a search that begins at the real path `begins`.
+    pub(crate) fn of(scope: &Scope, begins: &Path) -> Self {
+        let (root, named) = (scope.real_root(), scope.named_root().to_owned());
+        Self {
+            rules: scope.place_rules(&as_named(begins, &root, &named)),
+            root,
+            named,
+            count: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether this file is left out. It counts then.
+    pub(crate) fn takes(&self, real: &Path) -> bool {
+        let Some(rules) = &self.rules else { return false };
+        let taken = rules.cover(&as_named(real, &self.root, &self.named).to_string_lossy());
+        if taken {
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// What the model reads about it; empty where nothing was left out.
+    pub(crate) fn note(&self) -> String {
+        match self.count.load(Ordering::Relaxed) {
+            0 => String::new(),
+            1 => "[1 file left out: a rule asks about it or denies it]\n".to_owned(),
+            count => format!("[{count} files left out: rules ask about them or deny them]\n"),
+        }
+    }
+}
+
+/// A real path as rules name it: the workspace itself may be reached through a link.
+fn as_named(real: &Path, root: &Path, named: &Path) -> PathBuf {
+    match real.strip_prefix(root) {
+        Ok(inside) if inside.as_os_str().is_empty() => named.to_owned(),
+        Ok(inside) => named.join(inside),
+        Err(_) => real.to_owned(),
+    }
+}
