@@ -7,6 +7,7 @@ use agentx::config::{ConfigError, Flag, Loaded, Places, Request, SCRIPTED_MODEL,
 use crate::args::{AgentArgs, Approve, Global};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::folder;
 
 /// Reads the environment; a value that is not UTF-8 counts as not set.
 pub(crate) fn lookup(name: &str) -> Option<String> {
@@ -61,6 +62,17 @@ pub(crate) fn settings_aloud(
 ) -> Result<Loaded, CliError> {
     let loaded = settings(global, agent)?;
     console.say(&notes(&loaded));
+    Ok(loaded)
+}
+
+/// The same, where an agent is going to work: what is left out of a folder that is not trusted is said too.
+pub(crate) fn settings_of_run(
+    global: &Global,
+    agent: &AgentArgs,
+    console: &mut Console,
+) -> Result<Loaded, CliError> {
+    let loaded = settings_aloud(global, agent, console)?;
+    console.say(&folder::note(&loaded));
     Ok(loaded)
 }
 

@@ -15,7 +15,6 @@ use crate::compose::{build_node, keyring};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::folder;
 use crate::logging;
 use crate::signals::Signals;
 use crate::start;
@@ -25,8 +24,7 @@ const THREADS: Duration = Duration::from_millis(200);
 
 /// Serves until it is told to end.
 pub(crate) fn run(global: &Global, args: &ServeArgs, console: &mut Console) -> Result<Exit, CliError> {
-    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
-    console.say(&folder::note(&loaded));
+    let loaded = start::settings_of_run(global, &AgentArgs::default(), console)?;
     logging::start_server(&loaded)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::File {

@@ -19,7 +19,6 @@ use crate::console::Console;
 use crate::elsewhere::place_of;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::folder;
 use crate::follow::Follower;
 use crate::link::Link;
 use crate::logging;
@@ -39,8 +38,7 @@ pub(crate) async fn run(
     args: &RunArgs,
     console: &mut Console,
 ) -> Result<RunResult, CliError> {
-    let mut loaded = start::settings_aloud(global, &args.agent, console)?;
-    console.say(&folder::note(&loaded));
+    let mut loaded = start::settings_of_run(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
     let target = Target::of(&args.session)?;
     // A session that exists may have something under way: without a prompt, that is gone on with.
