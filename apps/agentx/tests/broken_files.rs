@@ -239,3 +239,20 @@ end";
     let ran = sandbox.run(&["tools", "run", "kid"]);
     assert!(ran.stdout.contains("agents are made inside a session"), "{ran}");
 }
+
+#[test]
+fn a_tool_that_asks_no_model_runs_where_there_is_none() {
+    let sandbox = Sandbox::new().env("AGENTX_MODEL", "nosuch");
+    sandbox.write("ws/.agentx/tools/six.luau", "function invoke(ctx) return 6 end");
+    let ran = sandbox.run(&["tools", "run", "six"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "6\n"), "{ran}");
+    assert!(!ran.stderr.contains("without a model"), "{ran}");
+    let asks = "--[[\ncapabilities: { models: ['*'] }\n]]\nfunction invoke(ctx) return ctx.generate('nosuch', 'hello') end";
+    sandbox.write("ws/.agentx/tools/asks.luau", asks);
+    let ran = sandbox.run(&["tools", "run", "asks"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(
+        ran.stderr.contains("note: asks ran without a model: ") && ran.stderr.contains("nosuch"),
+        "{ran}"
+    );
+}

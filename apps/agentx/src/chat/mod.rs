@@ -364,7 +364,14 @@ impl<'a> Chat<'a> {
         for envelope in past.all() {
             self.cast.meet(envelope);
         }
-        for envelope in past.last_turns(|envelope| self.cast.is_of_another(envelope)) {
+        let turns = past.last_turns(|envelope| self.cast.is_of_another(envelope));
+        let left_out = past.left_out(turns, |envelope| self.cast.is_of_another(envelope));
+        if let (Some(left_out), Seat::Open { session, .. }) = (left_out, &self.seat) {
+            let all = self.place.command(&format!("sessions show {}", session.id()));
+            let note = format!("… {left_out}; {all}");
+            self.transcript.aside(&self.console.out_style().dim(&note));
+        }
+        for envelope in turns {
             if let RuntimeEvent::UserMessageAdded(added) = &envelope.event
                 && !self.cast.is_of_another(envelope)
             {

@@ -106,6 +106,25 @@ impl Past {
         self.events.first().is_none_or(|envelope| envelope.seq <= 1)
     }
 
+    /// What is not shown before `shown`, its end, in words; `None` where nothing that a person said is. How many messages that are
+    /// is known where all of the session was looked through.
+    pub(crate) fn left_out(
+        &self,
+        shown: &[Arc<Envelope<RuntimeEvent>>],
+        is_of_another: impl Fn(&Envelope<RuntimeEvent>) -> bool,
+    ) -> Option<String> {
+        let hidden = &self.events[..self.events.len() - shown.len()];
+        let is_input = |envelope: &&Arc<Envelope<RuntimeEvent>>| {
+            matches!(envelope.event, RuntimeEvent::UserMessageAdded(_)) && !is_of_another(envelope)
+        };
+        match (self.is_whole(), hidden.iter().filter(is_input).count()) {
+            (true, 0) => None,
+            (true, 1) => Some("1 earlier message is not shown".into()),
+            (true, count) => Some(format!("{count} earlier messages are not shown")),
+            (false, _) => Some("earlier messages are not shown".into()),
+        }
+    }
+
     /// Those of the last turns, where `is_of_another` says what is of other agents than the one that people talk to. It begins with what a person said; where nothing was found that far back, with the
     /// beginning of an answer, so that nothing is shown by half.
     pub(crate) fn last_turns(
@@ -152,6 +171,29 @@ mod tests {
             content: Vec::new(),
         };
         UserMessageAdded { message }
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_where_all_is_known() {
+        let mine = |_: &Envelope<RuntimeEvent>| false;
+        for (inputs, expected) in [
+            (3, None),
+            (4, Some("1 earlier message is not shown")),
+            (6, Some("3 earlier messages are not shown")),
+        ] {
+            let mut past = Past::until(9);
+            for seq in 1..=inputs {
+                past.take(&event("agt_1", seq, said()));
+            }
+            let shown = past.last_turns(mine);
+            assert_eq!(shown.len(), 3);
+            assert_eq!(past.left_out(shown, mine).as_deref(), expected);
+        }
+        let mut past = Past::until(900);
+        past.take(&event("agt_1", 700, said()));
+        let shown = past.last_turns(mine);
+        let left_out = past.left_out(shown, mine);
+        assert_eq!(left_out.as_deref(), Some("earlier messages are not shown"));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use agentx::agent_files::Scaffold;
 use agentx::assembly::mistakes_of;
 use agentx::runtime::ToolOutcome;
-use agentx::types::{Access, ContentPart, EnvironmentEvent, ToolSpec};
-use serde_json::Value;
+use agentx::types::{Access, Api, ContentPart, EnvironmentEvent, ModelSpec, Prices, ToolSpec};
+use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
 use crate::cmd::{agents, only_here, with_runtime};
@@ -44,14 +44,22 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
             ToolsCommand::Show { name } => show(find_here(place, &tools, &name)?, json, console),
             ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,
             ToolsCommand::Run { name, arguments } => {
-                find_here(place, &tools, &name)?;
-                let input = arguments_of(&arguments)?;
-                let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await?;
+                let input = arguments_of(find_here(place, &tools, &name)?, &arguments)?;
+                let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await;
+                // Most tools ask no model: they run where there is none, too.
+                let (agent, no_model) = match agent {
+                    Ok(agent) => (*agent.config, None),
+                    Err(error) => (loaded.settings.agent(no_model(), tools.clone()), Some(error)),
+                };
                 let mut aside = Aside::new(console);
                 let hears = |event: &EnvironmentEvent| aside.hear(event);
-                let outcome = place.try_tool(&name, input, *agent.config, hears).await?;
+                let outcome = place.try_tool(&name, input, agent, hears).await?;
                 aside.end();
-                report(&outcome, json, console)
+                let exit = report(&outcome, json, console)?;
+                if let Some(error) = no_model.filter(|_| outcome.is_error()) {
+                    console.say(&format!("note: {name} ran without a model: {error}\n"));
+                }
+                Ok(exit)
             }
             ToolsCommand::New(_) => Ok(Exit::Ok),
         }
@@ -153,9 +161,26 @@ impl<'a> Aside<'a> {
     }
 }
 
-fn arguments_of(words: &str) -> Result<Value, CliError> {
+/// Stands for the model where none can be used. No provider has this name, so to ask it fails.
+fn no_model() -> ModelSpec {
+    ModelSpec {
+        id: "none".into(),
+        provider: "none".into(),
+        api: Api::OpenaiChat,
+        context_window: 0,
+        max_output_tokens: 0,
+        input: None,
+        prices: Prices::default(),
+    }
+}
+
+/// The arguments of a call: an object, unless the tool's schema takes something else.
+fn arguments_of(tool: &ToolSpec, words: &str) -> Result<Value, CliError> {
+    let kinds = &tool.input_schema["type"];
+    let takes_objects_only = kinds == "object" || *kinds == json!(["object"]);
     match serde_json::from_str(words) {
-        Ok(Value::Object(fields)) => Ok(Value::Object(fields)),
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(value) if !takes_objects_only => Ok(value),
         Ok(_) => Err(CliError::usage(
             "the arguments of a tool are a JSON object",
             r#"for example '{"city": "Paris"}'"#,
@@ -170,7 +195,7 @@ fn arguments_of(words: &str) -> Result<Value, CliError> {
 /// What came of a tool: its words on standard output, a failure by the exit code too.
 fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Exit, CliError> {
     if json {
-        console.out_pretty(&serde_json::json!({
+        console.out_pretty(&json!({
             "status": outcome.status,
             "content": outcome.content,
             "details": outcome.details,
@@ -200,4 +225,37 @@ fn show(tool: &ToolSpec, json: bool, console: &mut Console) -> Result<Exit, CliE
         tool.description.trim_end()
     ))?;
     Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_what_the_schema_takes() {
+        let tool = |input_schema: Value| ToolSpec {
+            name: "t".into(),
+            description: String::new(),
+            input_schema,
+            access: Access::Internal,
+            path_argument: None,
+            command_argument: None,
+            idempotent: true,
+            quit: false,
+            checked: false,
+        };
+        let takes = |schema: Value, words: &str| arguments_of(&tool(schema), words).is_ok();
+        assert!(takes(json!({"type": "object"}), "{}"));
+        assert!(!takes(json!({"type": "object"}), "[1]"));
+        assert!(!takes(json!({"type": ["object"]}), "7"));
+        for schema in [
+            json!({"type": "array"}),
+            json!({"type": ["object", "array"]}),
+            json!({}),
+            json!(true),
+        ] {
+            assert!(takes(schema.clone(), "[1]"), "{schema}");
+        }
+        assert!(!takes(json!({}), "["));
+    }
 }
