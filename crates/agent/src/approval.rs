@@ -166,6 +166,54 @@ pub fn refused_where_it_leads(
         .then(|| format!("it leads to {real}, and {}", judged.reason))
 }
 
+/// Whether a script may make this call of `tool`, and if so, whether it may reach outside the workspace. The rules count as they do
+/// for a model's call. Nobody can be asked in the middle of a script, so where a rule asks, the call is refused. Where no rule says
+/// anything, whoever allowed the script allowed the tools that its file names (`named`): it is not asked about again. That does not
+/// hold for files that programs run by themselves.
+///
+/// # Errors
+/// Why it may not, and what helps.
+pub fn judge_in_script(
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+    named: bool,
+) -> Result<bool, String> {
+    let Judgement {
+        verdict,
+        rules,
+        reason,
+    } = judge(config, tool, input);
+    if let Verdict::Allow { outside_workspace } = verdict {
+        return Ok(outside_workspace);
+    }
+    let name = &tool.name;
+    let denies = |index: &usize| {
+        config
+            .rules
+            .get(*index)
+            .is_some_and(|rule| rule.effect == RuleEffect::Deny)
+    };
+    let subject = Subject::of(&config.workspace, config.rules_version, tool, input);
+    let helps = if rules.iter().any(denies) {
+        String::new()
+    } else if !rules.is_empty() {
+        format!(
+            ". A rule that asks about {name} refuses it in scripts, where nobody can be asked; change that rule, or let the agent \
+             call {name} itself"
+        )
+    } else if subject.changes_what_runs() {
+        ", and nobody can be asked in a script; a rule that allows exactly this path lets it".to_owned()
+    } else if !named {
+        format!(
+            ", and nobody can be asked in a script; name {name} under `capabilities: tools` in place of `*`, or allow it with a rule"
+        )
+    } else {
+        return Ok(false);
+    };
+    Err(format!("{name} is refused: {reason}{helps}"))
+}
+
 /// A rule on one line: `deny bash: rm *`.
 pub fn describe(rule: &Rule) -> String {
     let effect = match rule.effect {

@@ -151,7 +151,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether it changes a file that programs run by themselves.
-    fn changes_what_runs(&self) -> bool {
+    pub(crate) fn changes_what_runs(&self) -> bool {
         let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
         self.version >= 1 && !only_looks && self.path.as_deref().is_some_and(is_guarded)
     }

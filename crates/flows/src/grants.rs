@@ -22,6 +22,11 @@ impl Grants {
         allowed(&self.tools, "tool", "tools", name)
     }
 
+    /// Whether the tool is granted by its name, not only by `*`.
+    pub(crate) fn names_tool(&self, name: &str) -> bool {
+        self.tools.iter().any(|granted| granted == name)
+    }
+
     pub(crate) fn agent(&self, name: &str) -> Result<(), EffectError> {
         allowed(&self.agents, "agent", "agents", name)
     }

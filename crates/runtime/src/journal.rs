@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
     AgentStateId, Caller, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
-    Kept, RecordedEffect, RecordedEffects, RunId, SessionId, Source, ToolCallId,
+    Kept, RecordedEffect, RecordedEffects, RunId, SessionId, Source, ToolCallId, ToolSpec,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -117,6 +117,24 @@ impl Journal {
             listener: self.listener.clone(),
             depth: self.depth.saturating_add(1),
         }
+    }
+
+    /// The same, for a call of `tool`, which the agent itself may not have: rules about places look for it among the agent's tools.
+    #[must_use]
+    pub fn calling(mut self, tool: &ToolSpec) -> Self {
+        let Some(config) = self.caller.config.as_deref() else {
+            return self;
+        };
+        if config.tools.iter().any(|known| known.name == tool.name) {
+            return self;
+        }
+        let mut config = config.clone();
+        config.tools = config.tools.iter().chain([tool]).cloned().collect();
+        self.caller = Arc::new(Caller {
+            config: Some(Arc::new(config)),
+            ..(*self.caller).clone()
+        });
+        self
     }
 
     /// Which call.

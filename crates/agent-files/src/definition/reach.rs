@@ -59,7 +59,7 @@ impl ToolDefinition {
         hosts
     }
 
-    /// Names of other tools that it calls without anybody being asked; `*` for all.
+    /// Names of other tools that it calls without anybody being asked, as far as no rule says otherwise; `*` for all.
     pub fn calls(&self) -> Vec<&str> {
         match &self.body {
             ToolBody::Luau(luau) => luau.capabilities.tools.iter().map(String::as_str).collect(),

@@ -1,4 +1,4 @@
-//! Other tools that a tool calls. What its file grants needs no further approval.
+//! Other tools that a tool calls: those that its file grants, as far as the rules of its agent let it.
 
 use std::sync::Arc;
 
@@ -62,7 +62,18 @@ async fn called(call: &Call, step: u64, asked: &Value) -> Result<ToolOutcome, Ef
         .shared
         .tool(name)
         .ok_or_else(|| EffectError::new("not_found", format!("there is no tool {name:?}")))?;
-    let journal = call.context.journal.inner(step);
+    let args = match asked.get("args") {
+        // A table without entries may be either.
+        Some(Value::Array(items)) if items.is_empty() => Value::Object(Map::new()),
+        Some(args) => args.clone(),
+        None => Value::Object(Map::new()),
+    };
+    let spec = tool.spec();
+    let outside_workspace = call
+        .context
+        .may_call(&spec, &args, call.grants.names_tool(name))
+        .map_err(|why| EffectError::new("denied", why))?;
+    let journal = call.context.journal.inner(step).calling(&spec);
     if journal.depth() > MAX_DEPTH {
         let problem = format!("more than {MAX_DEPTH} tool calls stand inside each other");
         return Err(EffectError::new("too_deep", problem));
@@ -70,15 +81,10 @@ async fn called(call: &Call, step: u64, asked: &Value) -> Result<ToolOutcome, Ef
     let mut context = call.context.clone();
     context.tool_call_id = journal.tool_call_id().clone();
     context.journal = journal;
+    context.outside_workspace = outside_workspace;
     context.cancel = call.context.cancel.child_token();
     // What runs is stopped when nobody waits for it any more.
     let _stops_with_us = context.cancel.clone().drop_guard();
-    let args = match asked.get("args") {
-        // A table without entries may be either.
-        Some(Value::Array(items)) if items.is_empty() => Value::Object(Map::new()),
-        Some(args) => args.clone(),
-        None => Value::Object(Map::new()),
-    };
     let place = context.places.take(&*tool).await;
     let outcome = tool.call(args, context).await;
     drop(place);

@@ -259,13 +259,18 @@ impl Place {
     }
 
     pub async fn open(&self) -> Arc<dyn Session> {
+        self.open_as(|config| config).await
+    }
+
+    /// Opens a session with an agent that differs from the usual one.
+    pub async fn open_as(&self, change: impl FnOnce(AgentConfig) -> AgentConfig) -> Arc<dyn Session> {
         let tools = self.parts.lock().unwrap().tools.clone();
         let config = AgentConfig {
             tools,
             approval: ApprovalMode::Auto,
             ..fixture::config()
         };
-        self.open_with(OpenRequest::New(Box::new(config))).await
+        self.open_with(OpenRequest::New(Box::new(change(config)))).await
     }
 
     pub async fn resume(&self) -> Arc<dyn Session> {

@@ -1,0 +1,314 @@
+//! The rules of an agent hold for the calls that its scripts make: what a rule denies or asks about is refused there, what a file
+//! names and no rule is about is done.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use agentx_agent_files::definition::ToolDefinition;
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_testing::{Answer, MemoryLog};
+use agentx_types::{
+    Access, AgentConfig, ApprovalMode, EnvironmentEvent, Rule, RuleEffect, SessionId, ToolSpec, ToolStatus,
+};
+use serde_json::{Value, json};
+use support::{Place, definition, luau, prefix};
+
+/// Takes a command line or a path, runs nothing, and remembers what it was given.
+#[derive(Clone)]
+struct Recorder {
+    spec: ToolSpec,
+    calls: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Recorder {
+    fn new(name: &str, access: Access, argument: &str) -> Self {
+        let is_path = argument == "path";
+        let argument = Some(argument.to_owned());
+        let (path_argument, command_argument) = if is_path {
+            (argument, None)
+        } else {
+            (None, argument)
+        };
+        Self {
+            spec: ToolSpec {
+                name: name.to_owned(),
+                description: String::new(),
+                input_schema: json!({"type": "object"}),
+                access,
+                path_argument,
+                command_argument,
+                idempotent: false,
+                quit: false,
+                checked: false,
+            },
+            calls: Arc::default(),
+        }
+    }
+
+    fn bash() -> Self {
+        Self::new("bash", Access::Run, "command")
+    }
+
+    fn count(&self) -> usize {
+        self.calls.lock().unwrap().len()
+    }
+}
+
+impl Tool for Recorder {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    /// The file `link` stands for a link to `/workspace/secret/key`, and `../` for what lies outside.
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let real = Path::new("/workspace/secret/key");
+        let refused = match input["path"].as_str() {
+            Some("link") => context.refused_at(&self.spec.name, "link", real),
+            Some(path) if path.starts_with("..") && !context.outside_workspace => Some("outside".to_owned()),
+            _ => None,
+        };
+        self.calls.lock().unwrap().push(input);
+        Box::pin(std::future::ready(match refused {
+            Some(why) => ToolOutcome::failed(ToolStatus::Refused, why),
+            None => ToolOutcome::success("ran"),
+        }))
+    }
+}
+
+fn rule(effect: RuleEffect, tool: &str, argument: Option<&str>, path: Option<&str>) -> Rule {
+    Rule {
+        effect,
+        tool: tool.to_owned(),
+        argument: argument.map(str::to_owned),
+        path: path.map(str::to_owned),
+        workspace: None,
+    }
+}
+
+/// A script that calls `tool` with its own arguments.
+fn script(tool: &str, granted: &str) -> ToolDefinition {
+    let text = format!("function invoke(ctx, args) return ctx.invoke('{tool}', args) end");
+    luau("outer", &text, json!({"tools": [granted]}))
+}
+
+/// The same as a row of one step.
+fn row(tool: &str) -> ToolDefinition {
+    definition(
+        json!({"name": "outer", "type": "composite", "steps": [{"id": "one", "tool": {"$ref": tool}}]}),
+    )
+}
+
+/// What a call of `outer` comes to with these rules, where nobody asks about `outer` itself.
+async fn called(
+    outer: ToolDefinition,
+    inner: &Recorder,
+    input: Value,
+    mode: ApprovalMode,
+    rules: &[Rule],
+) -> (ToolStatus, String) {
+    let place = Place::with(
+        MemoryLog::new(),
+        [Answer::call("call_1", "outer", input), Answer::text("Done.")],
+        |mut parts| {
+            parts.tools = vec![Arc::new(inner.clone())];
+            parts
+        },
+    );
+    place.tool(outer);
+    let own = rule(RuleEffect::Allow, "outer", None, None);
+    let rules = rules.iter().cloned().chain([own]).collect();
+    let session = place
+        .open_as(|config| AgentConfig {
+            approval: mode,
+            rules,
+            ..config
+        })
+        .await;
+    place.ask(&session, "go").await;
+    session.close().await;
+    place.result("call_1")
+}
+
+const MODES: [ApprovalMode; 3] = [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::Deny];
+
+#[tokio::test]
+async fn a_rule_that_denies_holds_for_scripts_and_rows() {
+    let deny = [
+        rule(RuleEffect::Deny, "bash", Some("rm *"), None),
+        rule(RuleEffect::Allow, "bash", None, None),
+    ];
+    for mode in MODES {
+        for outer in [script("bash", "bash"), script("bash", "*"), row("bash")] {
+            let bash = Recorder::bash();
+            let input = json!({"command": "ls; rm -r x"});
+            let (status, text) = called(outer.clone(), &bash, input, mode, &deny).await;
+            assert_ne!(status, ToolStatus::Success, "{text}");
+            assert_eq!(bash.count(), 0, "{text}");
+            assert!(
+                text.contains(r#"bash is refused: the rule "deny bash: rm *" denies it"#),
+                "{text}"
+            );
+            // What the rule is not about is done.
+            let (status, text) = called(outer, &bash, json!({"command": "ls"}), mode, &deny).await;
+            assert_eq!((status, bash.count()), (ToolStatus::Success, 1), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_script_reads_the_refusal_and_may_go_on() {
+    let text = "function invoke(ctx, args)
+        local ok, problem = pcall(function() return ctx.invoke('bash', {command = 'ls'}) end)
+        return { ok = ok, denied = string.find(tostring(problem), 'denied') ~= nil }
+    end";
+    let outer = luau("outer", text, json!({"tools": ["bash"]}));
+    let bash = Recorder::bash();
+    let deny = [rule(RuleEffect::Deny, "bash", None, None)];
+    let result = called(outer, &bash, json!({}), ApprovalMode::Ask, &deny).await;
+    assert_eq!(
+        result,
+        (ToolStatus::Success, r#"{"denied":true,"ok":false}"#.to_owned())
+    );
+    assert_eq!(bash.count(), 0);
+}
+
+#[tokio::test]
+async fn a_rule_that_asks_refuses_in_scripts_and_says_so() {
+    let ask = [rule(RuleEffect::Ask, "bash", Some("git push*"), None)];
+    for mode in [ApprovalMode::Ask, ApprovalMode::Deny] {
+        for outer in [script("bash", "bash"), row("bash")] {
+            let bash = Recorder::bash();
+            for line in ["git push origin", "$(echo git) push"] {
+                let input = json!({"command": line});
+                let (status, text) = called(outer.clone(), &bash, input, mode, &ask).await;
+                assert_ne!(status, ToolStatus::Success, "{text}");
+                assert_eq!(bash.count(), 0, "{text}");
+                let says = "A rule that asks about bash refuses it in scripts, where nobody can be asked";
+                assert!(
+                    text.contains(r#""ask bash: git push*""#) && text.contains(says),
+                    "{text}"
+                );
+            }
+        }
+    }
+    // As for a model's own call, the mode `auto` asks nobody.
+    let bash = Recorder::bash();
+    let input = json!({"command": "git push origin"});
+    let (status, text) = called(row("bash"), &bash, input, ApprovalMode::Auto, &ask).await;
+    assert_eq!((status, bash.count()), (ToolStatus::Success, 1), "{text}");
+}
+
+#[tokio::test]
+async fn without_a_rule_a_script_calls_the_tools_that_its_file_names() {
+    let allow = [rule(RuleEffect::Allow, "bash", None, None)];
+    for mode in [ApprovalMode::Ask, ApprovalMode::Deny] {
+        let bash = Recorder::bash();
+        let input = json!({"command": "ls"});
+        for outer in [script("bash", "bash"), row("bash")] {
+            let (status, text) = called(outer, &bash, input.clone(), mode, &[]).await;
+            assert_eq!(status, ToolStatus::Success, "{text}");
+        }
+        let all = script("bash", "*");
+        let (status, text) = called(all.clone(), &bash, input.clone(), mode, &[]).await;
+        assert_eq!((status, bash.count()), (ToolStatus::Failed, 2), "{text}");
+        assert!(
+            text.contains("name bash under `capabilities: tools` in place of `*`"),
+            "{text}"
+        );
+        let (status, text) = called(all, &bash, input, mode, &allow).await;
+        assert_eq!((status, bash.count()), (ToolStatus::Success, 3), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn rules_about_places_hold_for_tools_that_only_a_script_has() {
+    let rules = [
+        rule(RuleEffect::Deny, "read", None, Some("secret/**")),
+        rule(RuleEffect::Allow, "read", None, Some("/shared/**")),
+    ];
+    let cases = [
+        (
+            "secret/key",
+            ToolStatus::Failed,
+            r#"the rule "deny read in secret/**" denies it"#,
+        ),
+        ("link", ToolStatus::Failed, "it leads to /workspace/secret/key"),
+        ("../shared/a", ToolStatus::Success, "ran"),
+        ("../other/a", ToolStatus::Failed, "outside"),
+        ("a", ToolStatus::Success, "ran"),
+    ];
+    for (path, wanted, says) in cases {
+        let read = Recorder::new("read", Access::Read, "path");
+        let input = json!({"path": path});
+        let (status, text) = called(script("read", "read"), &read, input, ApprovalMode::Ask, &rules).await;
+        assert_eq!(status, wanted, "{path}: {text}");
+        assert!(text.contains(says), "{path}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_script_does_not_change_what_runs_by_itself_without_a_rule_for_that_file() {
+    let input = json!({"path": ".git/hooks/pre-commit"});
+    let write = Recorder::new("write", Access::Change, "path");
+    let wide = [rule(RuleEffect::Allow, "write", None, Some("**"))];
+    let (status, text) = called(
+        script("write", "write"),
+        &write,
+        input.clone(),
+        ApprovalMode::Ask,
+        &wide,
+    )
+    .await;
+    assert_eq!((status, write.count()), (ToolStatus::Failed, 0), "{text}");
+    assert!(text.contains("can make other programs run something"), "{text}");
+    let exact = [rule(
+        RuleEffect::Allow,
+        "write",
+        None,
+        Some(".git/hooks/pre-commit"),
+    )];
+    let (status, text) = called(script("write", "write"), &write, input, ApprovalMode::Ask, &exact).await;
+    assert_eq!((status, write.count()), (ToolStatus::Success, 1), "{text}");
+}
+
+/// A log from before rules held for scripts: the call that a rule denies is on record as done, and stays so.
+#[tokio::test]
+async fn what_an_old_log_has_on_record_is_not_judged_again() {
+    let bash = Recorder::bash();
+    let tools = |mut parts: agentx_flows::FlowParts| {
+        parts.tools = vec![Arc::new(bash.clone()) as Arc<dyn Tool>];
+        parts
+    };
+    let input = json!({"command": "ls"});
+    let answers = [Answer::call("call_1", "outer", input), Answer::text("Done.")];
+    let first = Place::with(MemoryLog::new(), answers, tools);
+    first.tool(script("bash", "bash"));
+    let session = first.open().await;
+    first.ask(&session, "go").await;
+    session.close().await;
+    let mut facts = first.log.facts(&SessionId::new("ses_1"));
+    let end = facts
+        .iter()
+        .position(|fact| matches!(fact.event, EnvironmentEvent::ToolResult(_)))
+        .expect("a result");
+    for fact in &mut facts {
+        let fact = Arc::make_mut(fact);
+        if let EnvironmentEvent::SessionOpened(opened) = &mut fact.event {
+            opened.config.rules = vec![rule(RuleEffect::Deny, "bash", None, None)];
+        }
+    }
+    let second = Place::with(prefix(&facts, end).await, [Answer::text("Done.")], tools);
+    second.tool(script("bash", "bash"));
+    let session = second.resume().await;
+    second.until_done(&session, 0).await;
+    assert_eq!(second.result("call_1"), (ToolStatus::Success, "ran".to_owned()));
+    assert_eq!(bash.count(), 1);
+}
