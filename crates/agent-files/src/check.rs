@@ -239,6 +239,9 @@ impl<'a> Checker<'a> {
             if let Some(table) = markers.first() {
                 return self.table(key, table, node);
             }
+            if rules::reserved(self, shapes, entries) {
+                return None;
+            }
         }
         let fits = |shape: &&Shape| match (&node.value, shape) {
             (Yaml::Map(_), Shape::Map(table)) => table.marker.is_none(),

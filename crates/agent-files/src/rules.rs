@@ -9,7 +9,7 @@ use crate::check::{Checker, text_of};
 use crate::jq::Filter;
 use crate::mistake::did_you_mean;
 use crate::scalar::is_variable;
-use crate::shape::Table;
+use crate::shape::{Shape, Table};
 
 type Entries = [(Key, Node)];
 
@@ -35,6 +35,22 @@ pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static Table, entries
         "variable" => label(checker, entries),
         _ => {}
     }
+}
+
+/// Whether a mapping is a layer `$mem`, which GenX has and nothing here reads yet. It is refused, not ignored: an agent would lack what
+/// its file says that it has.
+pub(crate) fn reserved(checker: &mut Checker<'_>, shapes: &[Shape], entries: &Entries) -> bool {
+    let is_layer = |shape: &Shape| matches!(shape, Shape::Map(table) if table.marker == Some("$this"));
+    let Some((key, _)) = entries.iter().find(|(key, _)| key.name == "$mem") else {
+        return false;
+    };
+    if !shapes.iter().any(is_layer) {
+        return false;
+    }
+    let hint = "remove this layer; the model reads the conversation without it".to_owned();
+    let message = "`$mem` is reserved: a layer of what the agent remembers cannot be made yet";
+    checker.wrong(key.at, message, Some(hint));
+    true
 }
 
 fn find<'n>(entries: &'n Entries, name: &str) -> Option<&'n Node> {

@@ -160,16 +160,6 @@ static LAYER_REF: Table = table(
 .marker("$ref");
 static LAYER_ENV: Table =
     table("layer_env", &[must("$env", Shape::Variable, "the environment variable that holds it")]).marker("$env");
-static MEM: Table = table(
-    "memory",
-    &[
-        may("summary", Shape::Bool, "the summary of what was said"),
-        may("query", Shape::Bool, "what fits the input"),
-        may("recent", Shape::Count(0, 100_000), "how many of the last messages"),
-    ],
-);
-static LAYER_MEM: Table =
-    table("layer_mem", &[must("$mem", Shape::Map(&MEM), "what the agent remembers")]).marker("$mem");
 
 /// A layer of the context.
 pub(crate) const LAYER: Shape = Shape::Either(&[
@@ -177,7 +167,6 @@ pub(crate) const LAYER: Shape = Shape::Either(&[
     Shape::Map(&LAYER_THIS),
     Shape::Map(&LAYER_REF),
     Shape::Map(&LAYER_ENV),
-    Shape::Map(&LAYER_MEM),
 ]);
 
 macro_rules! parameters {

@@ -1,4 +1,4 @@
-//! The files of GenX: they load unmodified, YAML and JSON twins say the same, and what is wrong is refused for its reason.
+//! The files of GenX: they load unmodified but for layers of memory, YAML and JSON twins say the same, and what is wrong is refused for its reason.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_macros,
@@ -125,8 +125,22 @@ fn tools_load_and_twins_are_equal() {
 
 #[test]
 fn context_layers_load_and_twins_are_equal() {
-    let layers = all("genx-agentcfg/context", parse_layer, |_| true);
-    assert!(layers.is_empty() || layers.len() == 8);
+    let layers = all("genx-agentcfg/context", parse_layer, |stem| stem != "mem");
+    assert!(layers.is_empty() || layers.len() == 6);
+}
+
+#[test]
+fn layers_of_memory_are_refused_with_their_place() {
+    for (path, text) in files("genx-agentcfg/context") {
+        if path.file_stem().is_some_and(|stem| stem == "mem") {
+            let place = match path.extension().is_some_and(|end| end == "json") {
+                true => ":2:5: ",
+                false => ":1:1: ",
+            };
+            let shown = show(parse_layer(&path, &text).unwrap_err());
+            assert!(shown.contains(&format!("{place}`$mem` is reserved")), "{shown}");
+        }
+    }
 }
 
 #[test]

@@ -44,6 +44,17 @@ fn all_mistakes_of_an_agent_are_shown_at_once() {
 }
 
 #[test]
+fn a_layer_of_memory_is_refused_and_not_ignored() {
+    let says = "`$mem` is reserved: a layer of what the agent remembers cannot be made yet; remove this layer; the model reads the conversation without it";
+    let layers = "name: a\ncontext_layers:\n  - First.\n  - $mem: {recent: 3}\n";
+    assert_eq!(agent(layers), format!("a.yaml:4:5: {says}"));
+    let empty = "name: a\ncontext_layers:\n  - $mem:\n";
+    assert_eq!(agent(empty), format!("a.yaml:3:5: {says}"));
+    let of_tool = "name: t\ntype: generator\nprompt: Sum up.\ncontext_layers:\n  - $mem: {summary: true}\n";
+    assert_eq!(tool(of_tool), format!("t.yaml:5:5: {says}"));
+}
+
+#[test]
 fn agents_are_refused_for_their_reason() {
     let cases = [
         (

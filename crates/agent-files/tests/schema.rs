@@ -87,8 +87,12 @@ fn schema_and_reader_agree_on_agents() {
             true,
         ),
         (
-            json!({"name": "a", "context_layers": ["x", {"$env": "X"}, {"$mem": {"recent": 3}}]}),
+            json!({"name": "a", "context_layers": ["x", {"$env": "X"}, {"$this": ".name"}]}),
             true,
+        ),
+        (
+            json!({"name": "a", "context_layers": ["x", {"$mem": {"recent": 3}}]}),
+            false,
         ),
         (json!({"name": "a", "approval": "auto", "prompt": null}), true),
         (

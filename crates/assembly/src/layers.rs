@@ -5,8 +5,7 @@ use agentx_agent_files::definition::{AgentDefinition, Layer};
 /// What an environment variable holds, if it is set.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The text of all layers; `None` where the file says nothing. An `Err` is what a layer lacks. What an agent remembers is its
-/// conversation, which it has anyway.
+/// The text of all layers; `None` where the file says nothing. An `Err` is what a layer lacks.
 pub(crate) fn instructions(
     agent: &AgentDefinition,
     text_of: &dyn Fn(&str) -> Option<String>,
@@ -31,7 +30,6 @@ pub(crate) fn instructions(
             Layer::Env(name) => {
                 parts.push(lookup(name).ok_or_else(|| format!("the variable {name} is not set"))?);
             }
-            Layer::Mem(_) => {}
         }
     }
     Ok(Some(parts.join("\n\n")))

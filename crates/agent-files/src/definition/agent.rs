@@ -72,21 +72,6 @@ pub enum Layer {
     Ref(String),
     /// What an environment variable holds: its name.
     Env(String),
-    /// What the agent remembers.
-    Mem(Memory),
-}
-
-/// What a layer takes from memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Memory {
-    /// The summary of what was said.
-    pub summary: bool,
-    /// What fits the input.
-    pub query: bool,
-    /// How many of the last messages; the usual number without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recent: Option<u64>,
 }
 
 impl Serialize for Layer {
@@ -96,7 +81,6 @@ impl Serialize for Layer {
             Self::This(key) => json!({"$this": key}).serialize(serializer),
             Self::Ref(name) => json!({"$ref": name}).serialize(serializer),
             Self::Env(name) => json!({"$env": name}).serialize(serializer),
-            Self::Mem(memory) => json!({"$mem": memory}).serialize(serializer),
         }
     }
 }
@@ -108,11 +92,6 @@ impl<'de> Deserialize<'de> for Layer {
             return Ok(Self::Text(text));
         }
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-        if let Some(memory) = value.get("$mem") {
-            return Memory::deserialize(memory)
-                .map(Self::Mem)
-                .map_err(D::Error::custom);
-        }
         text("$this")
             .map(Self::This)
             .or_else(|| text("$ref").map(Self::Ref))

@@ -13,8 +13,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use agent::{
-    AgentDefinition, AgentKind, AgentLimits, AgentUse, Approval, Generator, Layer, Memory, Reference, Route,
-    RuleUse, ToolUse,
+    AgentDefinition, AgentKind, AgentLimits, AgentUse, Approval, Generator, Layer, Reference, Route, RuleUse,
+    ToolUse,
 };
 pub use rule::{Example, Pattern, Rule, RuleTest, Variable, VariableType};
 pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};

@@ -178,8 +178,6 @@ impl What {
                 text.map(Some)
                     .ok_or_else(|| missing(format!("the environment variable {name} is not set")))
             }
-            // A tool has no memory; its agent has.
-            Layer::Mem(_) => Ok(None),
         }
     }
 }
