@@ -1,7 +1,7 @@
 //! Looking at a session: checked, derived again, searched, and what its models were asked.
 
 use agentx::runtime::Runtime as _;
-use agentx::types::ApprovalMode;
+use agentx::types::{ApprovalMode, Condensing};
 
 use crate::place::Place;
 
@@ -55,7 +55,10 @@ pub(crate) async fn models_and_tools_are_those_of_the_runtime(place: Place) {
     let mut config = place.config(ApprovalMode::Auto);
     if place.remote.is_some() {
         // Where a client says nothing about it, a server's setting counts.
-        config.condensing = Some(Box::default());
+        config.condensing = Some(Box::new(Condensing {
+            keeps_beginning: true,
+            ..Condensing::default()
+        }));
     }
     let state = talk.session.state().await.unwrap();
     assert_eq!(state.config, config);

@@ -249,7 +249,7 @@ mod tests {
             ),
             (
                 "{effect: allow, tool: bash, workspace: here}",
-                "/c.yaml:2:41: `rules.workspace`: expected an absolute path such as `/home/me/project`, found `here`",
+                "/c.yaml:2:44: `rules.workspace`: expected an absolute path such as `/home/me/project`, found `here`",
             ),
             (
                 "{effect: deny, tool: bash, examples: [ls]}",

@@ -233,7 +233,7 @@ fn parts_of_claude() {
         r#"{"type":"tool_use","id":"a_b","name":"read","input":{"b":1,"a":"\u0001"},"caller":{"type":"direct"}},"#,
         r#"{"type":"tool_use","id":"c","name":"read","input":{}}]},"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a_b","content":[{"type":"text","text":"x"}]},"#,
-        r#"{"type":"tool_result","tool_use_id":"c","is_error":true},{"z":1,"type":"tool_result"},"#,
+        r#"{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"(it failed without a word)"}],"is_error":true},{"z":1,"type":"tool_result"},"#,
         r#"{"type":"text","text":"by the way ","cache_control":{"type":"ephemeral"}}]}]"#,
     );
     assert_eq!(messages(CLAUDE, &said), written);

@@ -213,7 +213,8 @@ fn claude_gets_its_own_parts_back_and_no_others() {
     assert_eq!(
         body["messages"][2]["content"],
         json!([
-            {"type": "tool_result", "tool_use_id": "functions_read_0", "is_error": true},
+            {"type": "tool_result", "tool_use_id": "functions_read_0",
+             "content": [{"type": "text", "text": "(it failed without a word)"}], "is_error": true},
             {"type": "text", "text": "and by the way", "cache_control": {"type": "ephemeral"}},
         ])
     );

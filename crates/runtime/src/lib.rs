@@ -45,7 +45,7 @@ mod ui;
 mod values;
 
 pub use agentx_agent::places::PlaceRules;
-pub use agentx_agent::{arguments, delegation_tools, nearest};
+pub use agentx_agent::{arguments, delegation_tools, grade, nearest};
 pub use api::*;
 pub use blob_store::BlobStore;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};

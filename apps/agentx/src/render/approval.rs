@@ -1,7 +1,7 @@
 //! The question about a tool call, and the answers that a person may type.
 
-use agentx::agent::grade::{Grade, of_command};
 use agentx::config::show_rule;
+use agentx::runtime::grade::{Grade, of_command};
 use agentx::runtime::{FileInQuestion, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use agentx_terminal::{Line, Row};

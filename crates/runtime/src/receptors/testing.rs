@@ -252,6 +252,12 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         .into(),
     ];
     facts.extend(a_run_with_tools());
+    let ended = JobEnded {
+        job: "job_1".into(),
+        command: "make".into(),
+        how: "exit 0, 3.20 s".into(),
+    };
+    facts.push(ended.into());
     facts.extend(runs_that_are_stopped());
     facts.extend([
         SessionForked {

@@ -231,10 +231,23 @@ fn system() -> Vec<EnvironmentEvent> {
             ended: vec![left_running()],
         }
         .into(),
+        WriterAttached {
+            epoch: 3,
+            program: "agentx 0.1.0".into(),
+            process: 4712,
+            ended: vec![],
+        }
+        .into(),
         SessionForked {
             parent: "ses_0".into(),
             at_seq: 41,
             hold: true,
+        }
+        .into(),
+        SessionForked {
+            parent: "ses_0".into(),
+            at_seq: 41,
+            hold: false,
         }
         .into(),
         SessionTitled {

@@ -176,6 +176,11 @@ fn session() -> Vec<RuntimeEvent> {
             ended: vec![left_running()],
         }
         .into(),
+        SessionResumed {
+            epoch: 3,
+            ended: vec![],
+        }
+        .into(),
         ForkCreated {
             parent: "ses_0".into(),
             at_seq: 41,

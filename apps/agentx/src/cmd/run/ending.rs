@@ -62,6 +62,11 @@ impl Ending {
         said
     }
 
+    /// The run never began: its input was taken back.
+    pub(crate) fn taken_back(&mut self) {
+        self.result.status = Some(RunStatus::Interrupted);
+    }
+
     /// Whether the run is over.
     pub(crate) fn is_over(&self) -> bool {
         self.finished

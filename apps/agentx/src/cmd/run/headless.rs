@@ -5,8 +5,8 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{
-    AgentConfig, AgentKind, AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId,
-    RuntimeEvent,
+    AgentConfig, AgentKind, AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, MessageId,
+    RunId, RuntimeEvent,
 };
 
 use super::approver::{Approver, deny_where_it_would_ask};
@@ -210,7 +210,7 @@ impl Headless {
                     while let Some(delivery) = events.ready() {
                         self.delivery(&delivery, console).await?;
                     }
-                    over = self.ending.is_over() && !self.has_more().await?;
+                    over = self.ending.is_over() && !self.has_more().await? || self.is_taken_back().await?;
                 }
                 fact = next_fact(&mut facts) => self.fact(fact?, &mut facts, console)?,
                 answer = self.approver.answered(console) => {
@@ -243,6 +243,23 @@ impl Headless {
     async fn stop(&self) -> Result<(), CliError> {
         self.session.halt(Some("the person stopped it".into())).await?;
         Ok(())
+    }
+
+    /// Whether the run will never begin: it was stopped while its input waited behind another run. Takes the input back, so that
+    /// whoever goes on with the session does not send it.
+    async fn is_taken_back(&mut self) -> Result<bool, CliError> {
+        let Some(input) = self.run_id.input().filter(|_| self.signal.is_some()) else {
+            return Ok(false);
+        };
+        let input = MessageId::with_suffix(input);
+        let state = self.session.state().await?;
+        let waits = state.held && state.queued.iter().any(|(queued, _)| *queued == input);
+        if !waits || state.run.is_some_and(|run| !run.status.is_final()) {
+            return Ok(false);
+        }
+        self.session.revise(input, None).await?;
+        self.ending.taken_back();
+        Ok(true)
     }
 
     /// Whether another input waits, or its run is under way, or an agent in the background is at work.
