@@ -159,7 +159,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     chat.wait_for("-hello");
     chat.wait_for("+bye");
     chat.wait_for("because changing files is asked for");
-    chat.wait_for("(a PATTERN keeps another)");
+    chat.wait_for("(a PATTERN keeps");
     chat.wait_for_last(question);
     chat.keys("a src/**\r");
     chat.wait_for("would not allow this call");

@@ -27,7 +27,6 @@ const ANY_WORDS: &[&str] = &[
     "realpath",
     "seq",
     "stat",
-    "test",
     "uname",
     "uptime",
     "which",

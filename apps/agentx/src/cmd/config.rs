@@ -223,12 +223,12 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     }
     let brings = brings(&loaded.settings);
     if args.show {
-        let (style, width) = (console.out_style(), console.out_width());
+        let style = console.out_style();
         return console.out(&format!(
             "{}  ({})\n{}\n{}",
             folder::what_it_is(&loaded).trim_start(),
             loaded.settings.folder.trust.word(),
-            folder::what_it_brings(&loaded, &brings, width),
+            folder::what_it_brings(&loaded, &brings),
             folder::changes(&loaded, &brings, style)
         ));
     }
@@ -250,7 +250,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         _ => format!("{shown} is {word} from now on\n"),
     })?;
     if trust == FolderTrust::Trusted {
-        console.out(&folder::what_it_brings(&loaded, &brings, console.out_width()))?;
+        console.out(&folder::what_it_brings(&loaded, &brings))?;
     }
     Ok(())
 }

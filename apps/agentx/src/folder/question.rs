@@ -41,14 +41,17 @@ fn has_changed(brings: &Brings) -> bool {
 }
 
 fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
-    let width = console.terminal.width;
+    let trusts = match loaded.ignored.is_empty() {
+        true => "load this; changes and programs are still asked about",
+        false => "load all of this; its settings decide what is asked about",
+    };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
-         1  trust it    load this; changes and programs are still asked about\n\
+         1  trust it    {trusts}\n\
          2  read only   load its instructions; nothing is changed or run\n\
          3  restricted  load nothing of it\n",
         what_it_is(loaded),
-        what_it_brings(loaded, brings, width),
+        what_it_brings(loaded, brings),
     );
     console.out(&screen)?;
     let question = match brings.is_empty() {

@@ -5,19 +5,16 @@ use std::path::Path;
 
 use agentx::agent_files::definition::{ToolBody, ToolDefinition};
 use agentx::assembly::{Brings, Brought, Role, key_variables};
-use agentx::config::{Loaded, Standing, accepted_text, trusted_below};
+use agentx::config::{FolderTrust, Loaded, Standing, accepted_text, trusted_below};
 use agentx::types::Access;
 
 use crate::render::clean::visible;
 use crate::render::diff;
 use crate::render::style::Style;
-use crate::render::table::cut;
 use crate::render::units::counted;
 
-/// Lines of one kind that are listed; a screen has 24 rows.
-const MOST: usize = 4;
-/// Lines of one difference.
-const MOST_DIFF: usize = 40;
+/// Lines of one difference. A file is shown whole: what is cut off could be what matters.
+const MOST_DIFF: usize = 1_000_000;
 
 /// Which folder it is, and what else a person should know about the place.
 pub(crate) fn what_it_is(loaded: &Loaded) -> String {
@@ -42,50 +39,37 @@ pub(crate) fn what_it_is(loaded: &Loaded) -> String {
     text
 }
 
-/// What the folder brings, one row for each thing.
-pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings, width: usize) -> String {
+/// What the folder brings, one row for each thing. Nothing is cut or left out: a folder could hide what matters behind what does not.
+pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings) -> String {
     if brings.is_empty() {
         return "  It brings no instructions, settings or tools.\n".to_owned();
     }
     let mut rows = Vec::new();
-    rows.extend(some(files(brings, Role::Instructions).map(instructions)));
-    if files(brings, Role::Settings).next().is_some() {
-        rows.push(settings(loaded));
+    rows.extend(files(brings, Role::Instructions).map(instructions));
+    for file in files(brings, Role::Settings) {
+        rows.extend(settings(loaded, file));
     }
     let keys = key_variables(&loaded.settings);
-    rows.extend(some(brings.tools.iter().map(|tool| {
+    rows.extend(brings.tools.iter().map(|tool| {
         let asks_for_key = tool.definition.variables().iter().any(|name| keys.contains(name));
         row(&tool.definition, asks_for_key)
-    })));
-    rows.extend(some(brings.agents.iter().map(|(name, variables)| {
+    }));
+    rows.extend(brings.agents.iter().map(|(name, variables)| {
         let with: Vec<&str> = variables.iter().map(String::as_str).collect();
         match with.is_empty() {
             true => format!("agent {name}"),
             false => format!("agent {name}: its model is told {}", with.join(", ")),
         }
-    })));
+    }));
     let others = files(brings, Role::Definition).count();
     if others > brings.tools.len() + brings.agents.len() {
         rows.push(format!("{} below .agentx in all", counted(others, "file")));
     }
-    rows.iter()
-        .map(|row| format!("  {}\n", cut(&visible(row), width.saturating_sub(2))))
-        .collect()
+    rows.iter().map(|row| format!("  {}\n", visible(row))).collect()
 }
 
 fn files(brings: &Brings, role: Role) -> impl Iterator<Item = &Brought> {
     brings.files.iter().filter(move |file| file.role == role)
-}
-
-/// The first few, and how many more there are.
-fn some(rows: impl Iterator<Item = String>) -> Vec<String> {
-    let mut rows: Vec<String> = rows.collect();
-    if rows.len() > MOST {
-        let more = rows.len() - MOST + 1;
-        rows.truncate(MOST - 1);
-        rows.push(format!("… {more} more"));
-    }
-    rows
 }
 
 fn instructions(file: &Brought) -> String {
@@ -97,17 +81,21 @@ fn instructions(file: &Brought) -> String {
     )
 }
 
-fn settings(loaded: &Loaded) -> String {
-    let mut keys: Vec<&str> = loaded
-        .ignored
-        .iter()
-        .map(|ignored| ignored.key.as_str())
-        .collect();
-    keys.dedup();
-    match keys.is_empty() {
-        true => ".agentx/config.yaml: settings that make things stricter".to_owned(),
-        false => format!(".agentx/config.yaml: sets {}", keys.join(", ")),
+/// Settings that only make things stricter are one row. Others are shown line by line, because what they say matters: an address, a
+/// command, a rule.
+fn settings(loaded: &Loaded, file: &Brought) -> Vec<String> {
+    let name = file.path.display();
+    if loaded.ignored.is_empty() && loaded.settings.folder.trust != FolderTrust::Trusted {
+        return vec![format!("{name}: settings that make things stricter")];
     }
+    let text = String::from_utf8_lossy(&file.bytes);
+    let says = text.lines().filter(|line| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with('#')
+    });
+    std::iter::once(format!("{name} sets:"))
+        .chain(says.map(|line| format!("  {line}")))
+        .collect()
 }
 
 /// One tool: what it reaches, which variables it gets, whether it asks.

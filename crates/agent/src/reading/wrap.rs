@@ -111,7 +111,7 @@ pub(crate) fn script_of(words: &[Word]) -> Option<String> {
         let is_value = std::mem::take(&mut skip);
         let is_option = word.text.starts_with(['-', '+']);
         skip = is_shell(program) && is_option && word.text.len() > 1 && word.text.ends_with(['o', 'O']);
-        !is_value && !(is_option && word.text.len() > 1)
+        !(is_value || is_option && word.text.len() > 1)
     });
     script.map(|word| word.text.clone())
 }

@@ -34,12 +34,14 @@ fn lines(table: &str) -> impl Iterator<Item = String> {
     })
 }
 
+#[expect(clippy::unwrap_used, reason = "a helper of tests, with a table of ours")]
 fn is_allowed(config: &AgentConfig, line: &str) -> bool {
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
     let judged = judge(config, bash, &json!({ "command": line }));
     matches!(judged.verdict, Verdict::Allow { .. })
 }
 
+#[expect(clippy::unwrap_used, reason = "a helper of tests, with a table of ours")]
 fn kept(config: &AgentConfig, line: &str) -> Rule {
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
     suggested(config, bash, &json!({ "command": line }))
@@ -113,8 +115,8 @@ fn always_keeps_no_more_than_was_seen() {
         if rule.argument.as_deref() != Some(&*expected)
             || rule.workspace.as_deref() != Some("/ws")
             || !is_allowed(&with, line)
-            || more.iter().any(|end| wider(&end))
-            || (!harmless && options.iter().any(|end| wider(&end)))
+            || more.iter().any(&wider)
+            || (!harmless && options.iter().any(wider))
         {
             wrong.push(format!("{line}: {rule:?}"));
         }

@@ -282,7 +282,7 @@ fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Json<'a>
     let mut block = object! {"type": "tool_result", "tool_use_id": call_id(part.tool_call_id.as_str())};
     let content: Vec<Json<'a>> = match part.is_error {
         // "all content must be type `text` if `is_error` is true" (github.com/vellum-ai/vellum-assistant/pull/18387).
-        true => part.content.iter().filter_map(|part| text_only(part)).collect(),
+        true => part.content.iter().filter_map(text_only).collect(),
         false => user_blocks(&part.content, blobs),
     };
     if !content.is_empty() {

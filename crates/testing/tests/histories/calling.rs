@@ -194,7 +194,7 @@ fn failed(attempt: u32, error: &ModelError, retry_in_ms: Option<u64>) -> Attempt
         message: error.message.clone(),
         status: error.status,
         retry_in_ms,
-        overflow: error.overflow.clone(),
+        overflow: error.overflow,
         refused: error.refused,
     }
 }

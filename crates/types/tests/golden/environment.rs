@@ -215,6 +215,7 @@ fn doing() -> Vec<EnvironmentEvent> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "one sample for each event")]
 fn system() -> Vec<EnvironmentEvent> {
     let (agent, child) = (AgentStateId::new("agt_1"), AgentStateId::new("agt_2"));
     vec![

@@ -220,7 +220,7 @@ fn order(messages: &[Value], dialect: Dialect) -> Result<(), Refusal> {
         if dialect == Dialect::Mistral && before == "tool" && after == "user" {
             return Err(dialect.refuse(rules::AFTER_TOOL, "Unexpected role 'user' after role 'tool'"));
         }
-        let takes_turns = !(before == after && after != "tool") && !(before == "tool" && after == "user");
+        let takes_turns = !(before == after && after != "tool" || before == "tool" && after == "user");
         if dialect == Dialect::Perplexity && !takes_turns {
             let message = "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).";
             return Err(dialect.refuse(rules::ALTERNATE, message));
