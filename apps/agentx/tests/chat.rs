@@ -152,7 +152,7 @@ fn a_tool_an_approval_and_what_was_typed_meanwhile() {
 fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
-    let mut chat = Pty::start(&sandbox, &[], 80, 50);
+    let mut chat = Pty::start(&sandbox, &[], 200, 50);
     let question = "allow? y once · s session · a always · n no · with Alt at once ›";
     chat.wait_for_last("›");
     chat.keys("replace hello with bye in notes.txt\r");
@@ -168,9 +168,11 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     chat.wait_for("allow edit in notes.*");
     chat.wait_for_last("›");
     let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    let here = std::fs::canonicalize(sandbox.path("ws")).unwrap();
+    let here = here.display();
     assert_eq!(
         config,
-        "rules:\n  - {effect: allow, tool: \"edit\", path: \"notes.*\"}\n"
+        format!("rules:\n  - {{effect: allow, tool: \"edit\", path: \"notes.*\", workspace: \"{here}\"}}\n")
     );
     let notes = std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
     assert_eq!(notes, "one\nbye\nthree\n");
