@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{ContentPart, InputMode, RunId};
+use agentx::types::{AgentConfig, AgentKind, ContentPart, InputMode, MessageId, RunId};
 
+use crate::args::RunArgs;
+use crate::console::Console;
 use crate::error::CliError;
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
@@ -52,4 +54,27 @@ pub(super) async fn run(
         ..UserInput::default()
     };
     Ok(RunId::of_input(session.send(input).await?))
+}
+
+/// Takes the input of this run back where it still waits and nothing runs, so that whoever goes on with the session does not
+/// send it. Whether it did.
+pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Result<bool, CliError> {
+    let Some(input) = run_id.input() else {
+        return Ok(false);
+    };
+    let input = MessageId::with_suffix(input);
+    let state = session.state().await?;
+    let waits = state.held && state.queued.iter().any(|(queued, _)| *queued == input);
+    if !waits || state.run.is_some_and(|run| !run.status.is_final()) {
+        return Ok(false);
+    }
+    session.revise(input, None).await?;
+    Ok(true)
+}
+
+/// Whether the words of the answer go to the terminal as they come. A router says nothing itself: what its agents say goes to
+/// standard error, and may be hidden there.
+pub(super) fn is_told_as_it_comes(agent: &AgentConfig, args: &RunArgs, console: &Console) -> bool {
+    let shows_others = console.terminal.error && !args.quiet;
+    console.terminal.output && (agent.kind != AgentKind::Match || shows_others)
 }

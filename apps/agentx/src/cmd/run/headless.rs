@@ -5,8 +5,7 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{
-    AgentConfig, AgentKind, AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, MessageId,
-    RunId, RuntimeEvent,
+    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId, RuntimeEvent,
 };
 
 use super::approver::{Approver, deny_where_it_would_ask};
@@ -129,19 +128,12 @@ pub(crate) async fn with_session(
     if let Ok(state) = session.state().await {
         result.fill_cost(&before, &state);
     }
-    let is_told = args.streams || is_told_as_it_comes(&before.config, args, console);
+    let is_told = args.streams || beginning::is_told_as_it_comes(&before.config, args, console);
     if args.output_format == OutputFormat::Text && !is_told && !result.text.is_empty() {
         let end = if result.text.ends_with('\n') { "" } else { "\n" };
         console.out(&format!("{}{end}", result.text))?;
     }
     Ok(result)
-}
-
-/// Whether the words of the answer go to the terminal as they come. A router says nothing itself: what its agents say goes to
-/// standard error, and may be hidden there.
-fn is_told_as_it_comes(agent: &AgentConfig, args: &RunArgs, console: &Console) -> bool {
-    let shows_others = console.terminal.error && !args.quiet;
-    console.terminal.output && (agent.kind != AgentKind::Match || shows_others)
 }
 
 struct Headless {
@@ -245,21 +237,14 @@ impl Headless {
         Ok(())
     }
 
-    /// Whether the run will never begin: it was stopped while its input waited behind another run. Takes the input back, so that
-    /// whoever goes on with the session does not send it.
+    /// Whether the run will never begin, because it was stopped while its input waited behind another run.
     async fn is_taken_back(&mut self) -> Result<bool, CliError> {
-        let Some(input) = self.run_id.input().filter(|_| self.signal.is_some()) else {
-            return Ok(false);
-        };
-        let input = MessageId::with_suffix(input);
-        let state = self.session.state().await?;
-        let waits = state.held && state.queued.iter().any(|(queued, _)| *queued == input);
-        if !waits || state.run.is_some_and(|run| !run.status.is_final()) {
-            return Ok(false);
+        let is_taken_back =
+            self.signal.is_some() && beginning::take_back(&self.session, &self.run_id).await?;
+        if is_taken_back {
+            self.ending.taken_back();
         }
-        self.session.revise(input, None).await?;
-        self.ending.taken_back();
-        Ok(true)
+        Ok(is_taken_back)
     }
 
     /// Whether another input waits, or its run is under way, or an agent in the background is at work.
