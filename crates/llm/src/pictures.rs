@@ -27,8 +27,8 @@ struct Limits {
 const SIDE_OF_MANY: u32 = 2_000;
 
 /// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for windows over 200,000
-/// tokens), 32 MB a request: https://platform.claude.com/docs/en/build-with-claude/vision. 10 MB of base64 a picture, 5 MB on
-/// other platforms: https://platform.claude.com/docs/en/api/overview. Both read 2026-11-22.
+/// tokens), 32 MB a request: <https://platform.claude.com/docs/en/build-with-claude/vision>. 10 MB of base64 a picture, 5 MB on
+/// other platforms: <https://platform.claude.com/docs/en/api/overview>. Both read 2026-11-22.
 fn anthropic(window: u64) -> Limits {
     Limits {
         side: 8_000,

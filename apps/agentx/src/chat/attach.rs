@@ -12,7 +12,7 @@ use super::Chat;
 const LONGEST_TEXT: u64 = 256 * 1024;
 /// The largest picture.
 const LARGEST_PICTURE: u64 = 5 << 20;
-/// The most pixels a side that vendors take: https://platform.claude.com/docs/en/build-with-claude/vision, read 2026-11-22.
+/// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
 const LONGEST_SIDE: u32 = 8_000;
 
 /// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word.

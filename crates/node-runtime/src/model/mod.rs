@@ -25,7 +25,7 @@
 //!
 //! A server that is overloaded, failing or not there is waited for, with growing pauses, within
 //! [`RetryPolicy::retry_for`]; a person who reads of the pause in `attempt_failed` ends it
-//! ([`Effector::retry_now`](agentx_runtime::Effector::retry_now)). An answer that broke off or made no sense may have to be
+//! ([`Effector::retry_now`]). An answer that broke off or made no sense may have to be
 //! paid again and is asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
 //!
 //! An answer that is cut off, by whom ever, is booked with what it has cost until then: where the provider has not counted it,
