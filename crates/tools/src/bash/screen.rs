@@ -73,9 +73,15 @@ impl Screen {
             }
             None => text,
         };
+        if self.line.len() + last.chars().count() >= LINE_CHARS {
+            // The line is let go of at once, without taking it apart first.
+            out.extend(self.line.drain(..));
+            out.push_str(last);
+            self.cursor = 0;
+            return;
+        }
         self.line.extend(last.chars());
         self.cursor = self.line.len();
-        self.bound(out);
     }
 
     fn char(&mut self, c: char, out: &mut String) {
