@@ -667,7 +667,7 @@ export interface AttemptFailed {
   refused?: RequestPart | null;
 }
 
-/** What a server says about sizes where it refuses a conversation as too long. What it does not say is absent. */
+/** The sizes that a server names when it refuses a conversation as too long; absent if it names none. */
 export interface Overflow {
   /** Tokens that fit into one call. */
   window?: number | null;
@@ -1074,7 +1074,7 @@ export interface WriterAttached {
   ended?: LeftRunning[];
 }
 
-/** What a command left running whose program was killed: it is ended where another one goes on with the session. */
+/** Processes of a command that outlived the program that ran it. The next program that opens the session ends them. */
 export interface LeftRunning {
   /** The call that was cut off; absent where the call had ended, and this went on in the background. */
   tool_call_id?: ToolCallId | null;
@@ -1512,7 +1512,7 @@ export interface SessionCreated {
 export interface SessionResumed {
   /** Counts its writers. */
   epoch: number;
-  /** What the process before had left running, and this one has ended. */
+  /** Commands that the previous process left running and this one ended. */
   ended?: LeftRunning[];
 }
 

@@ -46,7 +46,7 @@ fn no_key_that_the_agent_runs_on_reaches_a_command() {
     }
 }
 
-/// Root may read every process: so the program runs as somebody else here.
+/// Root may read every process, so this test runs the program as another user.
 #[test]
 fn a_command_cannot_read_the_environment_of_the_program_that_runs_it() {
     let sandbox = sandbox();

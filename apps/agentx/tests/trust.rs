@@ -19,7 +19,7 @@ use pty::Pty;
 /// Planted in the environment; made up.
 const SECRET: &str = "made-up-7f3a9c-planted";
 
-/// A server of a stranger: what anybody sends to it comes out.
+/// A server that yields every request it receives.
 fn thief() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -37,7 +37,7 @@ fn thief() -> (String, Receiver<String>) {
     (address, heard)
 }
 
-/// A folder whose tool sends a variable away, and says about itself that it only reads.
+/// A folder with a tool that sends a variable away while its file claims that it only reads.
 fn strange(address: &str) -> Sandbox {
     let sandbox = Sandbox::new().of_a_stranger().env("PLANTED", SECRET);
     sandbox

@@ -53,7 +53,7 @@ pub struct Folder {
     /// The files that were accepted: paths below the folder with `/`, and the BLAKE3 hash of their bytes.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Whether everything counts as it is now, because the environment of this start says so.
+    /// Whether the whole folder is trusted as it is now, because `AGENTX_TRUST_FOLDER` is set.
     #[serde(skip)]
     pub whole: bool,
 }
@@ -117,7 +117,7 @@ impl Folder {
 /// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded before is forgotten.
 ///
 /// # Errors
-/// Where the data directory cannot be written, or the folder's path is no text.
+/// If the data directory cannot be written, or the folder's path is not UTF-8.
 pub fn trust_folder(
     data_dir: &Path,
     root: &Path,

@@ -53,7 +53,7 @@ pub struct Settings {
     pub workspace_root: PathBuf,
     /// What the person said about that root: what of its files counts.
     pub folder: Folder,
-    /// Where what the person said about folders is kept: their data directory, whatever a workspace says.
+    /// Where decisions about folders are kept: the person's data directory, whatever a workspace configures.
     pub trust_dir: PathBuf,
     /// The user's file, for messages that say where to put something.
     pub user_file: PathBuf,

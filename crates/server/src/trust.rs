@@ -256,7 +256,7 @@ pub(crate) fn change_of_server(
             return Ok(ConfigChange::Condensing(condensing));
         }
         ConfigChange::Params(_) | ConfigChange::Limits(_) | ConfigChange::Instructions(_) => false,
-        // Only a program that goes on with an older session says so, of itself.
+        // Only the program itself records this, when it resumes an older session.
         ConfigChange::RulesVersion(_) => true,
     };
     if widens && !is_free {

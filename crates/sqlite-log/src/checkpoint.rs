@@ -23,7 +23,7 @@ const PAGES: i32 = 2000;
 /// always some that a checkpoint beside them did not get. One is made right before, so that they wait for little.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
 /// A write-ahead log of this length may stay behind when the database is closed: the next process reads it in a millisecond. A
-/// longer one is emptied and cut, also where all of it was moved before: people take its length for data.
+/// longer one is truncated even if all of it was checkpointed before, because people take its size for data.
 const BYTES_LEFT: u64 = 1 << 20;
 
 /// How long closing waits for readers of other processes.

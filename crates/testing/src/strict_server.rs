@@ -75,7 +75,7 @@ impl StrictServer {
         locked(&self.refused).clone()
     }
 
-    /// Fails the test where a request was refused for its form: a full window is no mistake.
+    /// Fails the test if a request was refused for its form. A full window does not count.
     ///
     /// # Panics
     /// With what was refused.

@@ -34,7 +34,7 @@ pub enum ApprovalDecision {
     Deny,
 }
 
-/// What a command left running whose program was killed: it is ended where another one goes on with the session.
+/// Processes of a command that outlived the program that ran it. The next program that opens the session ends them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftRunning {

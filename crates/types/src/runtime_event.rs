@@ -314,7 +314,7 @@ payloads! {
     SessionResumed {
         /// Counts its writers.
         epoch: u64,
-        /// What the process before had left running, and this one has ended.
+        /// Commands that the previous process left running and this one ended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ended: Vec<LeftRunning>,
     }

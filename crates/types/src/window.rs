@@ -70,7 +70,7 @@ pub enum WindowKind {
     Opaque,
 }
 
-/// What a server says about sizes where it refuses a conversation as too long. What it does not say is absent.
+/// The sizes that a server names when it refuses a conversation as too long; absent if it names none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

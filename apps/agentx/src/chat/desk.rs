@@ -80,7 +80,7 @@ impl Desk {
         }
     }
 
-    /// The session says what waits, and whether it is held back.
+    /// Reports which inputs wait, and whether they are held back.
     pub(crate) fn stands(&mut self, state: &SessionState) {
         self.queue.stands(state);
         if state.held {

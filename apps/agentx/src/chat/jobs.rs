@@ -47,7 +47,7 @@ impl Jobs {
         }
     }
 
-    /// A call has its result: what it started may run on, or a job that it asked about has ended.
+    /// Notes that a call has its result. A job that it started may still run, or one that it asked about has ended.
     fn answered(&mut self, call: &ToolCallId, details: Option<&Value>) {
         let at = self.called.iter().position(|(id, _)| id == call);
         let command = at.map(|at| self.called.remove(at).1);

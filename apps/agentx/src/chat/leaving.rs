@@ -8,10 +8,10 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::conversation;
 
-/// What is said to a key that came too late to stop anything.
+/// The notice for an interrupt that arrives after the run has ended.
 const ENDED: &str = "it has just ended by itself; the same key again leaves";
 
-/// Whether a line that is a word alone is no message: who types `exit` wants to leave, as in a shell.
+/// Whether the line is a word that leaves the chat, such as `exit`, rather than a message.
 pub(super) fn is_exit(line: &str) -> bool {
     matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
 }

@@ -19,9 +19,9 @@ use crate::seat;
 pub(crate) struct Left {
     /// Its id.
     pub(crate) session: String,
-    /// How many messages wait in it until the person comes back. One of a server goes on without the person.
+    /// How many messages wait until the person comes back. A session on a server goes on without them.
     pub(crate) queued: usize,
-    /// What is said about commands in the background that were ended with it.
+    /// The notice about background commands that were ended with the session.
     pub(crate) jobs: Option<String>,
 }
 

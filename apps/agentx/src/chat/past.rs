@@ -60,7 +60,7 @@ impl Past {
         }
     }
 
-    /// What is said about commands that the process before had left running.
+    /// The notice about commands that the previous process left running.
     pub(crate) fn ended_on_opening(&self) -> Option<String> {
         let resumed = self
             .events

@@ -15,7 +15,7 @@ use crate::error::CliError;
 pub(crate) enum Answer {
     /// There was nothing to ask.
     NotAsked,
-    /// Something is on record that was not: settings have to be read again.
+    /// A decision was recorded, so the settings have to be read again.
     Said,
     /// The person wants to leave.
     Leave,
@@ -114,7 +114,7 @@ fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
     }
 }
 
-/// One line that the person types, in small letters; `q` where there will be no more.
+/// Reads one line from the person, in lower case; `q` at the end of input.
 fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
     console.out(question)?;
     console.flush()?;

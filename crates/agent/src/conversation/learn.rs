@@ -42,7 +42,7 @@ impl Conversation {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
     }
 
-    /// Another model answers: nothing is known about its window yet.
+    /// Forgets the learned window, because another model answers from here on.
     pub(crate) fn forget_window(&mut self) {
         self.longest_result = None;
     }

@@ -20,7 +20,7 @@ const SIGNS_THINKING: &str = "anthropic";
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
-/// Up to which event what is sent is without something. 0 is nothing.
+/// The event up to which a part is left out of requests; 0 if nothing is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Repairs {

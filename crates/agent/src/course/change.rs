@@ -45,7 +45,7 @@ fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
     }
 }
 
-/// Rules are read in one way by an agent and those that it may make.
+/// Gives an agent and the agents that it may make the same version of the rules.
 fn read_rules_as(config: &mut AgentConfig, version: u32) {
     config.rules_version = version;
     for child in below(config) {

@@ -63,7 +63,7 @@ pub enum Thinking {
 /// - Thinking at the end of a message is left out, and the message with it where nothing else is in it.
 /// - Names of tools are made to fit what the API takes: a model may have made them up.
 /// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there is no room
-///   for it, or where the turn that goes on with tool results began without thinking, none is asked for.
+///   for it, or if the turn that the tool results belong to began without thinking, no thinking is requested.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut turns = turns(request, blobs);

@@ -95,7 +95,7 @@ impl<'a> Attempt<'a> {
         self.started
     }
 
-    /// How an answer ends that is cut off here: with what it has cost, if nobody has counted that.
+    /// Ends an answer that is cut off here, with an estimate of its cost if the provider reported none.
     pub(super) fn cut_off(&self, reason: StopReason) -> Vec<EnvironmentEvent> {
         let cost = self
             .stream_is_open()

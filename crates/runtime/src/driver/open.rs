@@ -95,7 +95,7 @@ struct Opened {
     remembered: Option<SessionFold>,
     /// What is put on record first.
     first: Vec<Draft<EnvironmentEvent>>,
-    /// What the process before had left running, and this one has ended.
+    /// Commands that the previous process left running and this one ended.
     ended: Vec<LeftRunning>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Plays the history of this seed to its end, and asks one thing more.
+    /// Plays the history of this seed to its end, then sends one more prompt.
     pub(crate) fn play(seed: u64, steps: u64, verbose: bool) -> Self {
         let mut history = Self::open(seed, verbose);
         for _ in 0..1 + history.random.below(steps) {

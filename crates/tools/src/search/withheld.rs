@@ -38,7 +38,7 @@ impl Withheld {
         taken
     }
 
-    /// What the model reads about it; empty where nothing was left out.
+    /// What the model is told about it; empty if nothing was left out.
     pub(crate) fn note(&self) -> String {
         match self.count.load(Ordering::Relaxed) {
             0 => String::new(),

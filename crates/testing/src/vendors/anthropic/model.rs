@@ -72,7 +72,7 @@ impl Model {
         self.version >= 47
     }
 
-    /// Whether its thinking is bound to what stands before it.
+    /// Whether the model refuses thinking blocks whose prefix has changed.
     pub(super) fn binds(&self) -> bool {
         match self.family.as_str() {
             "fable" | "mythos" => self.version >= 51,
