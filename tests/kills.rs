@@ -289,7 +289,8 @@ fn every_call_gets_one_result_whatever_dies() {
         .ok()
         .and_then(|seed| seed.parse().ok())
         .unwrap_or_else(|| u64::from(std::process::id()));
-    let url = model().url();
+    let model = model();
+    let url = model.url();
     let mut random = Random(seed);
     let mut killed = 0;
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use agentx_testing::RequestChecks;
 use agentx_tests::model_server::{Answer, ModelServer, Reply};
 use agentx_tests::{Ran, World};
 use serde_json::Value;
@@ -11,6 +12,8 @@ use crate::{facts, names};
 
 /// What the server answers where it is asked for a summary.
 const SUMMARY: &str = "The numbers were printed.";
+/// The id of the model that [`CONFIG`] describes.
+const MODEL: &str = "made-up-1";
 const CONFIG: &str = "
 model: small
 models:
@@ -29,7 +32,8 @@ fn world_with(rounds: usize, overflows: fn(usize) -> bool, stalls: usize) -> (Wo
     let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (kept, asked) = (requests.clone(), AtomicUsize::new(0));
     let wanted = AtomicUsize::new(0);
-    let server = ModelServer::start(move |body: &[u8]| {
+    let checks = RequestChecks::new().knowing(MODEL);
+    let server = ModelServer::checked(checks, move |body: &[u8]| {
         let request: Value = serde_json::from_slice(body).unwrap();
         let wants_summary = request["system"]
             .to_string()
@@ -57,7 +61,7 @@ fn world_with(rounds: usize, overflows: fn(usize) -> bool, stalls: usize) -> (Wo
         }
         words("all is printed")
     });
-    let world = World::new(&server.unwrap().url());
+    let world = World::of(server.unwrap());
     world.config(CONFIG);
     (world, requests)
 }

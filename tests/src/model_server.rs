@@ -1,10 +1,12 @@
 //! A model server for tests and benchmarks of the whole program: Anthropic Messages over HTTP on a real socket, on threads of
-//! its own, answering each request as a function says.
+//! its own, answering each request as a function says. A request that the vendor would refuse is refused, and fails the test at its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
+
+use agentx_testing::{FailsOnRefusal, RequestChecks};
 
 /// One answer of the model.
 #[derive(Clone, Debug, Default)]
@@ -47,13 +49,39 @@ impl From<Answer> for Reply {
     }
 }
 
-/// What answers a request body.
-pub type Script = dyn Fn(&[u8]) -> Reply + Send + Sync;
+impl Reply {
+    /// A body in JSON with this status.
+    fn refusal(status: u16, body: &serde_json::Value) -> Self {
+        Self::Whole {
+            status: match status {
+                404 => "404 Not Found",
+                413 => "413 Payload Too Large",
+                422 => "422 Unprocessable Entity",
+                _ => "400 Bad Request",
+            },
+            headers: vec!["content-type: application/json".to_owned()],
+            body: body.to_string(),
+        }
+    }
+}
 
-/// A server that is there until the process ends.
+/// What answers a request.
+type Script = dyn Fn(&Request) -> Reply + Send + Sync;
+
+/// A server that is there until the process ends. Hold it until the test ends: where the last clone is dropped, the test fails if a
+/// request was refused.
+#[must_use]
 #[derive(Clone, Debug)]
 pub struct ModelServer {
     address: SocketAddr,
+    _fails_on_refusal: Option<Arc<FailsOnRefusal>>,
+}
+
+/// A request as it came.
+struct Request {
+    path: String,
+    beta: String,
+    body: Vec<u8>,
 }
 
 impl ModelServer {
@@ -64,16 +92,53 @@ impl ModelServer {
     pub fn start<R: Into<Reply>>(
         script: impl Fn(&[u8]) -> R + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
+        Self::checked(RequestChecks::new(), script)
+    }
+
+    /// The same, with checks of its own: for models that [`RequestChecks::new`] does not know.
+    ///
+    /// # Errors
+    /// Where there is no port to be had.
+    pub fn checked<R: Into<Reply>>(
+        checks: RequestChecks,
+        script: impl Fn(&[u8]) -> R + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        let fails_on_refusal = Arc::new(checks.fail_when_dropped());
+        let script = move |request: &Request| {
+            let Request { path, beta, body } = request;
+            match checks.check(path, beta, body) {
+                Ok(_) => script(body).into(),
+                Err(refusal) => Reply::refusal(refusal.status, &refusal.body),
+            }
+        };
+        let mut server = Self::listen(Arc::new(script))?;
+        server._fails_on_refusal = Some(fails_on_refusal);
+        Ok(server)
+    }
+
+    /// The same without any check: for tests that send garbage, and for measurements.
+    ///
+    /// # Errors
+    /// Where there is no port to be had.
+    pub fn accepting<R: Into<Reply>>(
+        script: impl Fn(&[u8]) -> R + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        Self::listen(Arc::new(move |request: &Request| script(&request.body).into()))
+    }
+
+    fn listen(script: Arc<Script>) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let script: Arc<Script> = Arc::new(move |body: &[u8]| script(body).into());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let script = script.clone();
                 std::thread::spawn(move || serve(stream, script.as_ref()));
             }
         });
-        Ok(Self { address })
+        Ok(Self {
+            address,
+            _fails_on_refusal: None,
+        })
     }
 
     /// What `ANTHROPIC_BASE_URL` is to be.
@@ -88,8 +153,8 @@ fn serve(stream: TcpStream, script: &Script) {
     let Ok(reading) = stream.try_clone() else { return };
     let mut reader = BufReader::new(reading);
     let mut writer = stream;
-    while let Some(body) = read_request(&mut reader) {
-        match reply(&mut writer, &mut reader, script(&body)) {
+    while let Some(request) = read_request(&mut reader) {
+        match reply(&mut writer, &mut reader, script(&request)) {
             Ok(true) => {}
             Ok(false) | Err(_) => return,
         }
@@ -137,20 +202,26 @@ fn begin_to_say(out: &mut TcpStream, words: Vec<String>) -> std::io::Result<()> 
     )
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
-    let mut length = 0;
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
+    let mut first = String::new();
+    reader.read_line(&mut first).ok()?;
+    let path = first.split(' ').nth(1)?.to_owned();
+    let (mut length, mut beta) = (0, String::new());
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
             return None;
         }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line == "\r\n" {
+        let line = line.trim_end().to_ascii_lowercase();
+        if line.is_empty() {
             let mut body = vec![0; length];
             reader.read_exact(&mut body).ok()?;
-            return Some(body);
+            return Some(Request { path, beta, body });
+        }
+        match line.split_once(':') {
+            Some(("content-length", value)) => length = value.trim().parse().ok()?,
+            Some(("anthropic-beta", value)) => value.trim().clone_into(&mut beta),
+            _ => {}
         }
     }
 }

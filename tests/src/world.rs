@@ -6,6 +6,7 @@ use std::sync::Once;
 
 use serde_json::Value;
 
+use crate::model_server::ModelServer;
 use crate::{Ran, Running};
 
 /// The key that the program has; it must turn up nowhere.
@@ -17,6 +18,7 @@ pub struct World {
     home: tempfile::TempDir,
     url: String,
     data: Option<PathBuf>,
+    _model: Option<ModelServer>,
 }
 
 impl World {
@@ -32,6 +34,18 @@ impl World {
             home,
             url: url.to_owned(),
             data: None,
+            _model: None,
+        }
+    }
+
+    /// A new one with this model, which it holds.
+    ///
+    /// # Panics
+    /// Where it cannot be made, or the program cannot be built.
+    pub fn of(model: ModelServer) -> Self {
+        Self {
+            _model: Some(model.clone()),
+            ..Self::new(&model.url())
         }
     }
 

@@ -19,10 +19,13 @@ pub fn agent_state_id() -> AgentStateId {
     AgentStateId::new("agt_test")
 }
 
+/// The id of every fixture's model.
+pub const MODEL: &str = "test-model";
+
 /// A model of the provider `test`, with round prices (1 and 2 nano-dollars a token).
 pub fn model(api: Api) -> ModelSpec {
     ModelSpec {
-        id: "test-model".into(),
+        id: MODEL.into(),
         provider: "test".into(),
         api,
         context_window: 100_000,

@@ -8,7 +8,8 @@
 //! - [`perform`]: runs an effector on one action and collects what it says;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
 //!   behaves;
-//! - [`vendors`]: what the vendors of models refuse, as checks without I/O, and [`StrictServer`]: servers that refuse it.
+//! - [`vendors`]: what the vendors of models refuse, as checks without I/O; [`StrictServer`]: servers that refuse it; and
+//!   [`RequestChecks`], which every model server of a test puts in front, so that such a request fails the test.
 //!
 //! ```
 //! use agentx_testing::{Answer, ScriptedModel, fixture, perform};
@@ -32,6 +33,7 @@ mod log;
 mod memory_log;
 mod model;
 mod reply;
+mod request_checks;
 mod server;
 mod strict_server;
 pub mod vendors;
@@ -45,5 +47,6 @@ pub use log::LogBuilder;
 pub use memory_log::MemoryLog;
 pub use model::{Answer, ScriptedModel};
 pub use reply::Reply;
+pub use request_checks::{Checked, FailsOnRefusal, RequestChecks};
 pub use server::{TestServer, refusing_address};
 pub use strict_server::StrictServer;

@@ -1,4 +1,5 @@
-//! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a list.
+//! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a list. A request to a
+//! model that its vendor would refuse is refused, and fails the test at its end.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,17 +13,19 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::reply::{Act, Framing};
-use crate::{HttpRequest, Reply};
+use crate::{FailsOnRefusal, HttpRequest, Reply, RequestChecks};
 
 /// The server. It stops when it is dropped.
 pub struct TestServer {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: JoinHandle<()>,
+    _fails_on_refusal: Option<FailsOnRefusal>,
 }
 
 struct Shared {
     script: Mutex<Script>,
+    checks: Option<RequestChecks>,
     hung_up: watch::Sender<usize>,
 }
 
@@ -50,18 +53,38 @@ impl TestServer {
     /// # Panics
     /// Where no port can be had.
     pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self::listen(replies.into_iter().collect(), None).await
+        Self::listen(replies.into_iter().collect(), None, Some(RequestChecks::new())).await
     }
 
-    /// Listens on a free port of this machine, and answers each request as `answering` says.
+    /// The same, with checks of its own: for models that [`RequestChecks::new`] does not know.
+    ///
+    /// # Panics
+    /// Where no port can be had.
+    pub async fn checked(checks: RequestChecks, replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::listen(replies.into_iter().collect(), None, Some(checks)).await
+    }
+
+    /// The same without any check: for tests that send garbage.
+    ///
+    /// # Panics
+    /// Where no port can be had.
+    pub async fn accepting(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::listen(replies.into_iter().collect(), None, None).await
+    }
+
+    /// Listens on a free port of this machine, and answers each request as `answering` says. It checks nothing by itself.
     ///
     /// # Panics
     /// Where no port can be had.
     pub async fn answering(answering: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static) -> Self {
-        Self::listen(VecDeque::new(), Some(Arc::new(answering))).await
+        Self::listen(VecDeque::new(), Some(Arc::new(answering)), None).await
     }
 
-    async fn listen(replies: VecDeque<Reply>, answering: Option<Arc<Answering>>) -> Self {
+    async fn listen(
+        replies: VecDeque<Reply>,
+        answering: Option<Arc<Answering>>,
+        checks: Option<RequestChecks>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
             .unwrap_or_else(|error| panic!("no free port: {error}"));
@@ -74,8 +97,10 @@ impl TestServer {
             requests: Vec::new(),
             connections: 0,
         };
+        let fails_on_refusal = checks.as_ref().map(RequestChecks::fail_when_dropped);
         let shared = Arc::new(Shared {
             script: Mutex::new(script),
+            checks,
             hung_up: watch::Sender::new(0),
         });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
@@ -83,6 +108,7 @@ impl TestServer {
             address,
             shared,
             accepting,
+            _fails_on_refusal: fails_on_refusal,
         }
     }
 
@@ -128,6 +154,24 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Script> {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn reply(&self, request: &HttpRequest) -> Reply {
+        self.lock().requests.push(request.clone());
+        if let Some(checks) = &self.checks {
+            let beta = request.header("anthropic-beta").unwrap_or_default();
+            if let Err(refusal) = checks.check(&request.path, beta, &request.body) {
+                return Reply::json(refusal.status, &refusal.body);
+            }
+        }
+        let (listed, answering) = {
+            let mut script = self.lock();
+            (script.replies.pop_front(), script.answering.clone())
+        };
+        let answered = || answering.map(|answering| answering(request));
+        listed
+            .or_else(answered)
+            .unwrap_or_else(|| Reply::body(418, "text/plain", "the test has no more replies"))
+    }
 }
 
 /// An address of this machine where nobody listens.
@@ -154,15 +198,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::new();
     while let Some(request) = HttpRequest::read(&mut stream, &mut buffer).await {
-        let (listed, answering) = {
-            let mut script = shared.lock();
-            script.requests.push(request.clone());
-            (script.replies.pop_front(), script.answering.clone())
-        };
-        let answered = || answering.map(|answering| answering(&request));
-        let reply = listed
-            .or_else(answered)
-            .unwrap_or_else(|| Reply::body(418, "text/plain", "the test has no more replies"));
+        let reply = shared.reply(&request);
         match answer(&mut stream, &reply).await {
             Ok(true) => {}
             Ok(false) => return,

@@ -1,0 +1,181 @@
+//! Checks every request that a model server of a test receives, as the vendor would. What it refuses fails the test at its end, so
+//! that a request which breaks a rule is noticed in tests that are about something else.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::fixture;
+use crate::vendors::{Anthropic, AnthropicAccepted, Chat, ChatAccepted, Dialect, Refusal};
+
+/// The model of Anthropic that made-up models of tests behave like: one that thinks only where it is asked to.
+const ORDINARY: &str = "claude-opus-4-6";
+
+/// The checks, shared between a server's threads. It chooses the vendor by the path of the request.
+#[derive(Clone, Debug)]
+pub struct RequestChecks {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    anthropic: Anthropic,
+    chat: Chat,
+    refused: Vec<Refusal>,
+}
+
+/// What became of a request that was not refused.
+#[derive(Clone, Debug)]
+pub enum Checked {
+    /// It is one for Anthropic Messages.
+    Anthropic(Box<AnthropicAccepted>),
+    /// It is one for Chat Completions.
+    Chat(Box<ChatAccepted>),
+    /// It asks no model, so nothing was checked.
+    Other,
+}
+
+/// Fails the test where it is dropped, if a request was refused.
+#[derive(Debug)]
+pub struct FailsOnRefusal {
+    checks: RequestChecks,
+}
+
+impl Default for RequestChecks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RequestChecks {
+    /// Anthropic Messages as it is for a new account, and OpenAI's Chat Completions. Of made-up models they know
+    /// [`fixture::MODEL`] alone.
+    pub fn new() -> Self {
+        let anthropic = Anthropic::new().knowing(fixture::MODEL, ORDINARY);
+        Self::of(anthropic, Chat::new(Dialect::OpenAi))
+    }
+
+    /// These servers.
+    pub fn of(anthropic: Anthropic, chat: Chat) -> Self {
+        let state = State {
+            anthropic,
+            chat,
+            refused: Vec::new(),
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// Knows a made-up model of Anthropic, which behaves like an ordinary one.
+    #[must_use]
+    pub fn knowing(self, model: &str) -> Self {
+        let anthropic = self.lock().anthropic.clone().knowing(model, ORDINARY);
+        self.lock().anthropic = anthropic;
+        self
+    }
+
+    /// Looks at a request: its path, its header `anthropic-beta` and its body.
+    ///
+    /// # Errors
+    /// The first rule that it breaks. It is also written to standard error, and counted unless the request was only too long.
+    pub fn check(&self, path: &str, beta: &str, body: &[u8]) -> Result<Checked, Refusal> {
+        let path = path.split('?').next().unwrap_or_default();
+        let mut state = self.lock();
+        let checked = if path.ends_with("/messages") {
+            let accepted = state.anthropic.check(body, beta);
+            accepted.map(|accepted| Checked::Anthropic(Box::new(accepted)))
+        } else if path.ends_with("/chat/completions") {
+            let accepted = state.chat.check(body);
+            accepted.map(|accepted| Checked::Chat(Box::new(accepted)))
+        } else {
+            Ok(Checked::Other)
+        };
+        if let Err(refusal) = &checked
+            && !refusal.is_full_window()
+        {
+            eprintln!(
+                "A vendor would refuse this request ({}): {}",
+                refusal.rule.name, refusal.message
+            );
+            state.refused.push(refusal.clone());
+        }
+        checked
+    }
+
+    /// What was refused so far, requests that were only too long left out.
+    pub fn refused(&self) -> Vec<Refusal> {
+        self.lock().refused.clone()
+    }
+
+    /// What fails the test in the end. Whoever holds the server holds it.
+    pub fn fail_when_dropped(&self) -> FailsOnRefusal {
+        FailsOnRefusal { checks: self.clone() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for FailsOnRefusal {
+    fn drop(&mut self) {
+        let refused = self.checks.refused();
+        if refused.is_empty() || std::thread::panicking() {
+            return;
+        }
+        let lines: Vec<String> = refused
+            .iter()
+            .map(|refusal| format!("{}: {}", refusal.rule.name, refusal.message))
+            .collect();
+        panic!(
+            "a vendor would have refused {} requests:\n{}",
+            lines.len(),
+            lines.join("\n")
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asks(checks: &RequestChecks, path: &str, text: &str) -> Result<Checked, Refusal> {
+        let body = json!({
+            "model": fixture::MODEL, "max_tokens": 1000,
+            "messages": [{ "role": "user", "content": text }],
+        });
+        checks.check(path, "", body.to_string().as_bytes())
+    }
+
+    #[test]
+    fn a_request_is_checked_as_the_vendor_of_its_path_does() {
+        let checks = RequestChecks::new();
+        assert!(matches!(
+            asks(&checks, "/v1/messages", "hello"),
+            Ok(Checked::Anthropic(_))
+        ));
+        assert!(matches!(
+            asks(&checks, "/chat/completions?a=b", "hello"),
+            Ok(Checked::Chat(_))
+        ));
+        assert!(matches!(asks(&checks, "/v1/models", ""), Ok(Checked::Other)));
+        let refused = asks(&checks, "/v1/messages", "").map_err(|refusal| refusal.rule.name);
+        assert_eq!(refused.err(), Some("anthropic-empty-text"));
+        assert_eq!(checks.refused().len(), 1);
+    }
+
+    #[test]
+    fn a_refusal_fails_the_test_at_its_end_with_the_name_of_the_rule() {
+        let checks = RequestChecks::new();
+        drop(checks.fail_when_dropped());
+        let held = checks.fail_when_dropped();
+        let _ = asks(&checks, "/v1/messages", "");
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held)));
+        let message = failed.err().and_then(|any| any.downcast::<String>().ok());
+        assert!(
+            message.is_some_and(|message| message.contains("anthropic-empty-text")),
+            "it names the rule"
+        );
+    }
+}
