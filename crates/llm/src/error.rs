@@ -5,6 +5,7 @@ mod classify;
 mod extract;
 mod overflow;
 mod refused;
+mod template;
 
 use std::fmt;
 

@@ -434,9 +434,12 @@ fn a_refusal_names_the_part_that_is_refused() {
             Some(Part::ToolCalls),
         ),
         (
-            "Conversation roles must alternate user/assistant",
-            Some(Part::Unknown),
+            "Conversation roles must alternate user/assistant/user/assistant/...",
+            Some(Part::Roles),
         ),
+        ("Unexpected role 'user' after role 'tool'", Some(Part::Roles)),
+        ("System role not supported", Some(Part::Roles)),
+        ("Something else is wrong", Some(Part::Unknown)),
         ("max_tokens: must be at most 64000", None),
         ("Unsupported parameter: 'temperature'", None),
     ] {
@@ -449,4 +452,46 @@ fn a_refusal_names_the_part_that_is_refused() {
         said(400, "prompt is too long: 210000 tokens > 200000 maximum"),
         None
     );
+}
+
+#[test]
+fn an_exception_of_a_chat_template_is_a_refusal_whatever_its_status() {
+    use agentx_types::RequestPart;
+    let words = "\n------------\nWhile executing CallExpression at line 47, column 32 in source:\n...== 0) %}↵            {{- raise_exception('After the optional system message, con...\n                                           ^\nError: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.";
+    for (status, body) in [
+        (
+            500,
+            serde_json::json!({"error": {"code": 500, "message": words, "type": "server_error"}}),
+        ),
+        (
+            500,
+            serde_json::json!({"error": {"message": "Conversation roles must alternate user/assistant/user/assistant/...", "type": "internal_server_error"}}),
+        ),
+        (
+            400,
+            serde_json::json!({"error": "Error rendering prompt with jinja template: \"No user query found in messages.\"."}),
+        ),
+        (
+            422,
+            serde_json::json!({"error": "Template error: syntax error: Conversation roles must alternate user/assistant/user/assistant/...", "error_type": "template_error"}),
+        ),
+    ] {
+        let error = error(status, &body.to_string());
+        assert_eq!(
+            (error.code, error.retryable),
+            (ErrorCode::BadRequest, false),
+            "{body}"
+        );
+        assert_eq!(error.refused, Some(RequestPart::Roles), "{body}");
+    }
+    let failed = error(
+        500,
+        "{\"error\":{\"code\":500,\"message\":\"out of memory\",\"type\":\"server_error\"}}",
+    );
+    assert_eq!((failed.code, failed.refused), (ErrorCode::ServerError, None));
+    let away = error(
+        503,
+        "{\"error\":{\"code\":503,\"message\":\"Loading model and its chat template\"}}",
+    );
+    assert_eq!(away.code, ErrorCode::Overloaded);
 }

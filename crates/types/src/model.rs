@@ -151,6 +151,8 @@ pub enum RequestPart {
     Media,
     /// Calls of tools and their results.
     ToolCalls,
+    /// The order of roles, or a role that the chat template of a model does not know.
+    Roles,
     /// The provider does not say which.
     Unknown,
 }
@@ -168,7 +170,8 @@ pub struct ModelRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools on offer.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether it is sent without anything that a server may not know: its provider has refused that.
+    /// Whether it is sent without anything that a server may not know, because its provider has refused that: settings, and at Chat
+    /// Completions every role and every order but a person and the assistant in turns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
 }

@@ -156,6 +156,9 @@ impl Conversation {
 
     /// The instructions, the tools or the model have changed.
     pub(crate) fn fixed_changed(&mut self, before: &AgentConfig, config: &AgentConfig) {
+        if (&before.model.id, &before.model.provider) != (&config.model.id, &config.model.provider) {
+            self.repairs.another_model();
+        }
         let before = self.fixed(before).clone();
         self.fixed.clear();
         self.counted = None;
@@ -210,7 +213,7 @@ impl Conversation {
             system,
             messages: self.window(),
             tools,
-            plain: self.repairs.plain,
+            plain: self.repairs.is_plain(),
         }
     }
 

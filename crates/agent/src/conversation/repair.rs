@@ -31,12 +31,30 @@ pub(super) struct Repairs {
     /// Calls and results as such.
     tool_calls: u64,
     /// Whether settings are left out that a server may not know.
-    pub(super) plain: bool,
+    plain: bool,
+    /// Whether nobody but a person and the assistant speaks, in turns.
+    roles: bool,
 }
+
+/// Up to the end, what is still to come included.
+const ALL: u64 = u64::MAX;
 
 impl Repairs {
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether a request is sent without anything that a server may not know.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain || self.roles
+    }
+
+    /// Another model is asked from now on: its template may know what that of the last one did not.
+    pub(super) fn another_model(&mut self) {
+        self.roles = false;
+        if self.tool_calls == ALL {
+            self.tool_calls = 0;
+        }
     }
 
     /// A message as it is sent; `None` where nothing of it is left.
@@ -94,22 +112,32 @@ impl Conversation {
     ///
     /// Each part is left out once. What comes after that is sent as it is, so this ends.
     pub(crate) fn repair(&mut self, refused: RequestPart, config: &AgentConfig) -> Option<RequestPart> {
-        const IN_TURN: [RequestPart; 4] = [
+        const IN_TURN: [RequestPart; 5] = [
             RequestPart::Thinking,
             RequestPart::Extras,
+            RequestPart::Roles,
             RequestPart::Media,
             RequestPart::ToolCalls,
         ];
+        const OF_ROLES: [RequestPart; 2] = [RequestPart::Roles, RequestPart::ToolCalls];
         let latest = self.latest();
+        let parts = match refused {
+            RequestPart::Roles => &OF_ROLES[..],
+            _ => &IN_TURN,
+        };
         let part = [refused]
-            .into_iter()
-            .chain(IN_TURN)
-            .find(|part| self.can_leave_out(*part, config));
+            .iter()
+            .chain(parts)
+            .copied()
+            .find(|part| self.can_leave_out(*part, refused, config));
         let before = self.before_repairs.get_or_insert(self.repairs);
         match part {
             Some(RequestPart::Thinking) => self.repairs.thinking = latest,
             Some(RequestPart::Extras) => self.repairs.plain = true,
             Some(RequestPart::Media) => self.repairs.media = latest,
+            Some(RequestPart::Roles) => self.repairs.roles = true,
+            // A template without a role for tools refuses the next result too.
+            Some(RequestPart::ToolCalls) if refused == RequestPart::Roles => self.repairs.tool_calls = ALL,
             Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
             Some(RequestPart::Unknown) | None => {
                 let thinking = self.repairs.thinking;
@@ -128,10 +156,10 @@ impl Conversation {
 
     /// Whether settings are left out that a server may not know.
     pub(crate) fn is_plain(&self) -> bool {
-        self.repairs.plain
+        self.repairs.is_plain()
     }
 
-    fn can_leave_out(&self, part: RequestPart, config: &AgentConfig) -> bool {
+    fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
         let has = |from: u64, kind: fn(&ContentPart) -> bool| {
             let entries = self.entries[self.window_start..].iter();
             let later = entries
@@ -149,6 +177,10 @@ impl Conversation {
             RequestPart::Extras => !self.repairs.plain && config.model.api == Api::Anthropic,
             RequestPart::Media => has(self.repairs.media, has_media),
             RequestPart::ToolCalls => has(self.repairs.tool_calls, is_exchange),
+            RequestPart::Roles => {
+                let is_named = refused == RequestPart::Roles || config.rules_version >= 2;
+                is_named && !self.repairs.roles && config.model.api != Api::Anthropic
+            }
             RequestPart::Unknown => false,
         }
     }

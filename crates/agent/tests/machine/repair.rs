@@ -274,6 +274,43 @@ fn what_nobody_names_is_left_out_part_by_part_and_comes_back_where_that_was_in_v
 }
 
 #[test]
+fn a_template_that_wants_turns_gets_them_and_then_calls_in_words_until_another_model_is_asked() {
+    let mut session = Session::started(small);
+    session.looks("a");
+    session.result("a", "seen");
+    session.refused(RequestPart::Roles);
+    assert!(session.request().plain);
+    let has_results = |session: &Session| {
+        session
+            .request()
+            .messages
+            .iter()
+            .any(|message| message.role == Role::Tool)
+    };
+    assert!(has_results(&session), "most templates know tools");
+    session.refused(RequestPart::Roles);
+    assert!(!has_results(&session));
+    session.looks("b");
+    session.result("b", "seen");
+    assert!(
+        !has_results(&session),
+        "what comes later is told in words at once"
+    );
+    assert_eq!(session.repairs(), [RequestPart::Roles, RequestPart::ToolCalls]);
+    session.answer("done");
+    let mut model = session.react().config().model.clone();
+    model.id = "another".into();
+    session.change(ConfigChange::Model(Box::new(model)));
+    session.say("and again");
+    assert!(has_results(&session) && !session.request().plain);
+    session.refused(RequestPart::Roles);
+    session.refused(RequestPart::Roles);
+    session.refused(RequestPart::Roles);
+    assert_eq!(session.ends_of_runs().len(), 2, "nothing is left to try");
+    session.check_replay();
+}
+
+#[test]
 fn a_refusal_of_something_else_ends_the_run_as_before() {
     let mut session = Session::started(keeping);
     session.model(vec![error_event("unauthorized", "no key")]);
@@ -303,8 +340,8 @@ proptest! {
     /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at each), there are
     /// at most four more requests for one that was refused, and the session goes on.
     #[test]
-    fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..9, 1..40)) {
-        let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::Media, RequestPart::ToolCalls, RequestPart::Unknown];
+    fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..10, 1..40)) {
+        let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::Media, RequestPart::ToolCalls, RequestPart::Roles, RequestPart::Unknown];
         let mut session = Session::started(keeping);
         session.copies = false;
         let mut in_a_row = 0;
@@ -318,16 +355,16 @@ proptest! {
                 continue;
             }
             match step {
-                0..=4 => {
+                0..=5 => {
                     in_a_row += 1;
                     prop_assert!(in_a_row <= 5, "{in_a_row} refusals in a row");
                     session.refused(parts[usize::from(*step)]);
                 }
-                5 => session.answer("done"),
-                6 => session.restart(),
+                6 => session.answer("done"),
+                7 => session.restart(),
                 _ => session.thinking_round(&format!("c{at}"), 40),
             }
-            if *step > 4 && *step != 6 {
+            if *step > 5 && *step != 7 {
                 in_a_row = 0;
             }
         }

@@ -1,7 +1,7 @@
 //! From what a provider said to one of our codes. The status alone is not enough: a full context window is a 400 here and a
 //! 413 there, an empty account a 400, 402, 403 or 429.
 
-use super::{ErrorCode, Extracted, overflow};
+use super::{ErrorCode, Extracted, overflow, template};
 
 /// A code by the words that stand for it.
 struct Rule {
@@ -161,6 +161,10 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
     };
     if overflow::is_one(status, extracted, &message) {
         return ErrorCode::ContextWindow;
+    }
+    let is_vague = status.is_none_or(|status| telling_status(status).is_none());
+    if is_vague && (template::is_one(&message) || template::is_missing(&message)) {
+        return ErrorCode::BadRequest;
     }
     find(BEFORE_STATUS)
         .or_else(|| status.and_then(telling_status))

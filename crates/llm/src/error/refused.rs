@@ -3,7 +3,7 @@
 
 use agentx_types::RequestPart;
 
-use super::ErrorCode;
+use super::{ErrorCode, template};
 
 /// Words that name a part, in lower case; the first that fits counts.
 ///
@@ -89,10 +89,13 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Op
         ErrorCode::TooLarge => true,
         _ => false,
     };
+    let message = message.to_ascii_lowercase();
+    if code == ErrorCode::BadRequest && template::is_one(&message) {
+        return Some(RequestPart::Roles);
+    }
     if !about_its_form {
         return None;
     }
-    let message = message.to_ascii_lowercase();
     let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
     let part = NAMES
         .iter()

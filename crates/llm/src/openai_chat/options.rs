@@ -20,7 +20,9 @@ pub struct Options {
     pub effort_with_tools: EffortWithTools,
     /// Whether the model takes a temperature.
     pub temperature: bool,
-    /// Whether the assistant has to speak between a tool's message and a person's, and must not speak last (Mistral).
+    /// Whether a person and the assistant speak in turns: neighbouring messages of a person are one, the assistant speaks between
+    /// a tool's message and a person's, and it does not speak last. Chat templates of local models often refuse anything else, so it
+    /// is the default; vendors that take any order are sent what was said.
     pub strict_turns: bool,
     /// Whether a model of Anthropic's is sent cache breakpoints: gateways hand them on.
     pub cache_control: bool,
@@ -38,7 +40,7 @@ impl Default for Options {
             effort: None,
             effort_with_tools: EffortWithTools::AsWished,
             temperature: true,
-            strict_turns: false,
+            strict_turns: true,
             cache_control: true,
             short_call_ids: false,
         }

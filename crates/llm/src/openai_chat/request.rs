@@ -24,8 +24,10 @@ const LONGEST_ID: usize = 40;
 /// `user` message, because `tool` messages hold text only. A failed result says so in its text.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut messages = messages(request, options, blobs);
-    if options.strict_turns {
-        turns::separate(&mut messages);
+    if request.plain {
+        turns::without_system(&mut messages);
+    } else if options.strict_turns || turns::are_wanted_by(&request.model.id) {
+        turns::alternate(&mut messages);
     }
     if options.cache_control && is_claude(&request.model.id) {
         cache::mark(&mut messages);

@@ -80,7 +80,9 @@ impl History {
             }
             Err(refusal) => {
                 self.seen.full += u64::from(refusal.is_full_window());
-                if !refusal.is_full_window() {
+                let has_no_tools = refusal.rule.name == "chat-template-gemma";
+                self.seen.repaired += u64::from(has_no_tools);
+                if !refusal.is_full_window() && !has_no_tools {
                     let (model, rule) = (&request.model.id, refusal.rule.name);
                     self.blame(format!("{rule} ({model})"), &refusal.message);
                 }

@@ -30,6 +30,8 @@ pub(crate) struct Seen {
     pub(crate) condensed: u64,
     /// Answers that were interrupted or broke off.
     pub(crate) cut_off: u64,
+    /// Requests that were refused because the model's template has no tools: nobody can know that before.
+    pub(crate) repaired: u64,
 }
 
 impl Seen {
@@ -40,6 +42,7 @@ impl Seen {
         self.dropped += other.dropped;
         self.condensed += other.condensed;
         self.cut_off += other.cut_off;
+        self.repaired += other.repaired;
     }
 }
 
@@ -92,6 +95,7 @@ impl History {
                 .one_of(&[ApprovalMode::Auto, ApprovalMode::Auto, ApprovalMode::Ask])
                 .unwrap(),
             condensing: (random.below(3) > 0).then(|| Box::new(condensing)),
+            rules_version: RULES_VERSION,
             ..fixtures::config()
         };
         let mut history = Self {

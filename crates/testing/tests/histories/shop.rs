@@ -25,6 +25,7 @@ const MODELS: &[(&str, &str)] = &[
     ("mistral", "mistral-large-latest"),
     ("ollama", "made-up-local"),
     ("llamacpp", "made-up-local"),
+    ("openrouter", "mistralai/made-up-devstral"),
 ];
 
 static CATALOG: OnceLock<Catalog> = OnceLock::new();
@@ -50,13 +51,19 @@ impl Shop {
             anthropic = anthropic.with_window(window);
         }
         let local = random
-            .one_of(&[Dialect::LlamaCpp, Dialect::LlamaCppPython])
+            .one_of(&[
+                Dialect::LlamaCpp,
+                Dialect::LlamaCppPython,
+                Dialect::Devstral,
+                Dialect::Gemma,
+            ])
             .unwrap();
         let dialects = [
             ("openai", Dialect::OpenAi),
             ("mistral", Dialect::Mistral),
             ("ollama", Dialect::Ollama),
             ("llamacpp", local),
+            ("openrouter", Dialect::Devstral),
         ];
         let chat = |dialect| match window {
             Some(window) if dialect != Dialect::Ollama => Chat::new(dialect).with_window(window),

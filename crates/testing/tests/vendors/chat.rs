@@ -10,6 +10,8 @@ fn dialect(rule: &str) -> Dialect {
     match rule {
         "chat-content-null" => Dialect::LlamaCppPython,
         "chat-alternating-roles" => Dialect::Perplexity,
+        "chat-template-devstral" => Dialect::Devstral,
+        "chat-template-gemma" => Dialect::Gemma,
         "chat-user-after-tool" | "chat-last-role" | "chat-system-first" | "chat-nine-character-ids" => {
             Dialect::Mistral
         }
@@ -18,11 +20,11 @@ fn dialect(rule: &str) -> Dialect {
 }
 
 /// A conversation with a call and its result.
-fn good(_: &str) -> Value {
+fn good(rule: &str) -> Value {
     let call =
         json!({ "id": "call12345", "type": "function", "function": { "name": "look", "arguments": "{}" } });
     let parameters = json!({ "type": "object", "properties": { "at": { "type": "string" } } });
-    json!({
+    let mut request = json!({
         "model": "gpt-5.6-terra", "stream": true, "reasoning_effort": "none",
         "tools": [{ "type": "function", "function": { "name": "look", "description": "looks", "parameters": parameters } }],
         "messages": [
@@ -33,7 +35,11 @@ fn good(_: &str) -> Value {
             { "role": "assistant", "content": "I saw" },
             { "role": "user", "content": "and?" },
         ],
-    })
+    });
+    if dialect(rule) == Dialect::Gemma {
+        request["messages"].as_array_mut().unwrap().drain(2..4);
+    }
+    request
 }
 
 fn check(rule: &str, request: &Value) -> Option<Refusal> {
@@ -126,6 +132,19 @@ fn each_rule_refuses_what_breaks_it() {
         }),
         ("chat-alternating-roles", |request| {
             push(request, json!({ "role": "user", "content": "hello?" }))
+        }),
+        ("chat-template-devstral", |request| {
+            drop(request["messages"].as_array_mut().unwrap().remove(4))
+        }),
+        ("chat-template-devstral", |request| {
+            push(request, json!({ "role": "user", "content": "hello?" }))
+        }),
+        ("chat-template-gemma", |request| {
+            push(
+                request,
+                json!({ "role": "tool", "tool_call_id": "call12345", "content": "seen" }),
+            );
+            request["messages"][3] = json!({ "role": "assistant", "content": "", "tool_calls": [good("")["messages"][2]["tool_calls"][0]] });
         }),
         ("chat-user-after-tool", |request| {
             drop(request["messages"].as_array_mut().unwrap().remove(4))

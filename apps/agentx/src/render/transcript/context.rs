@@ -51,6 +51,7 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::Extras => "without optional settings",
         RequestPart::Media => "without earlier pictures and files",
         RequestPart::ToolCalls => "with earlier tool calls as plain text",
+        RequestPart::Roles => "with a person and the assistant in turns",
         RequestPart::Unknown => "in a plainer form",
     }
 }

@@ -76,8 +76,8 @@ fn content(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> 
             &format!("[] is too short - 'messages.{at}.tool_calls'"),
         ));
     }
-    let needs_something =
-        matches!(dialect, Dialect::Mistral | Dialect::LlamaCpp) && role(message) == "assistant";
+    let needs_something = matches!(dialect, Dialect::Mistral | Dialect::LlamaCpp | Dialect::Devstral)
+        && role(message) == "assistant";
     if needs_something && calls.is_none() && content.as_str().is_some_and(str::is_empty) {
         let message = "Assistant message must have either content or tool_calls, but not none.";
         return Err(dialect.refuse(rules::CONTENT, message));
@@ -226,10 +226,39 @@ fn order(messages: &[Value], dialect: Dialect) -> Result<(), Refusal> {
             return Err(dialect.refuse(rules::ALTERNATE, message));
         }
     }
+    if matches!(dialect, Dialect::Devstral | Dialect::Gemma) {
+        turns(talk, dialect)?;
+    }
     let begins = talk.first().map(role).unwrap_or_default();
     if dialect == Dialect::Perplexity && (begins != "user" || last == "assistant") {
         let message = "Last message must have role `user` or `tool`, and the first one role `user`.";
         return Err(dialect.refuse(rules::ALTERNATE, message));
+    }
+    Ok(())
+}
+
+/// Turns as chat templates want them: what they count is a person's at each even place, and at no other.
+fn turns(talk: &[Value], dialect: Dialect) -> Result<(), Refusal> {
+    let counts = |message: &&Value| match dialect {
+        Dialect::Devstral => {
+            role(message) == "user" || role(message) == "assistant" && message["tool_calls"].is_null()
+        }
+        _ => true,
+    };
+    for (at, message) in talk.iter().filter(counts).enumerate() {
+        if (role(message) == "user") == at.is_multiple_of(2) {
+            continue;
+        }
+        return Err(match dialect {
+            Dialect::Devstral => dialect.refuse(
+                rules::DEVSTRAL,
+                "\n------------\nWhile executing CallExpression at line 47, column 32 in source:\n...\nError: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.",
+            ),
+            _ => dialect.refuse(
+                rules::GEMMA,
+                "Conversation roles must alternate user/assistant/user/assistant/...",
+            ),
+        });
     }
     Ok(())
 }

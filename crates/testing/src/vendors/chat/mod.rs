@@ -25,6 +25,11 @@ pub enum Dialect {
     LlamaCppPython,
     /// llama.cpp's own server: it names `n_ctx` where a request is too long.
     LlamaCpp,
+    /// llama.cpp's own server with the template of Devstral, Mistral Small and Ministral: a person and the assistant take turns, calls
+    /// and results aside.
+    Devstral,
+    /// vLLM with the template of Gemma 3: a person and the assistant take turns, and there is no other role.
+    Gemma,
     /// Ollama: it refuses nothing, and cuts off the beginning of what is too long (`num_ctx`).
     /// <https://github.com/ollama/ollama/issues/17889>
     Ollama,
@@ -55,7 +60,7 @@ impl Chat {
     pub fn new(dialect: Dialect) -> Self {
         let window = match dialect {
             Dialect::Ollama => 4_096,
-            Dialect::LlamaCpp | Dialect::LlamaCppPython => 32_768,
+            Dialect::LlamaCpp | Dialect::LlamaCppPython | Dialect::Devstral | Dialect::Gemma => 32_768,
             Dialect::OpenAi | Dialect::Mistral | Dialect::Perplexity => 128_000,
         };
         Self {
@@ -141,9 +146,13 @@ impl Dialect {
                 500,
                 json!({ "error": { "message": message, "type": "internal_server_error", "param": null, "code": null } }),
             ),
-            Self::LlamaCpp => (
+            Self::LlamaCpp | Self::Devstral => (
                 500,
                 json!({ "error": { "code": 500, "message": message, "type": "server_error" } }),
+            ),
+            Self::Gemma => (
+                400,
+                json!({ "error": { "message": message, "type": "BadRequestError", "param": null, "code": 400 } }),
             ),
             Self::OpenAi | Self::Ollama => (
                 400,
@@ -172,7 +181,7 @@ impl Dialect {
                 );
                 refusal.body["message"] = json!(refusal.message);
             }
-            Self::LlamaCpp => {
+            Self::LlamaCpp | Self::Devstral => {
                 let message = "the request exceeds the available context size, try increasing it";
                 let error = json!({ "code": 400, "message": message, "type": "exceed_context_size_error", "n_prompt_tokens": total, "n_ctx": window });
                 message.clone_into(&mut refusal.message);
@@ -182,7 +191,7 @@ impl Dialect {
                 refusal.status = 400;
                 refusal.body["error"]["code"] = json!("context_length_exceeded");
             }
-            Self::Perplexity | Self::Ollama => {}
+            Self::Perplexity | Self::Ollama | Self::Gemma => {}
         }
         refusal
     }

@@ -49,6 +49,10 @@ rules! {
         "https://github.com/ggml-org/llama.cpp/pull/15780", "2025-09-03";
     ALTERNATE: "chat-alternating-roles", "Perplexity and templates of Mistral want user and assistant in turns after system messages, and a user's or a tool's message last.",
         "https://github.com/perplexityai/api-discussion/issues/265 https://github.com/charmbracelet/crush/issues/279", "2025-04-01";
+    DEVSTRAL: "chat-template-devstral", "The template of Devstral, Mistral Small and Ministral wants a person's message and an assistant's without calls in turns (llama.cpp: 500 `Jinja Exception`).",
+        "https://github.com/mistralai/mistral-vibe/issues/255 https://github.com/ggml-org/llama.cpp/issues/19851", "2026-02-24";
+    GEMMA: "chat-template-gemma", "The template of Gemma 3 wants a person and the assistant in turns, and knows no role of tools.",
+        "https://github.com/google/adk-python/issues/1373 https://github.com/huggingface/text-generation-inference/issues/3198", "2025-06-13";
     AFTER_TOOL: "chat-user-after-tool", "Mistral refuses a user's message behind a `tool` message (`Unexpected role 'user' after role 'tool'`).",
         "https://github.com/avante-corp/avante.nvim/pull/2695 https://github.com/BerriAI/litellm/issues/17761", "2025-12-10";
     LAST: "chat-last-role", "Mistral refuses a conversation that ends with the assistant.",

@@ -1,0 +1,41 @@
+//! When a refusal comes from the chat template of a model: servers of local models render the conversation with it, and it raises an
+//! exception where a role or an order is not its own. Several servers call that their own failure (500), yet the same
+//! conversation fails for ever.
+//!
+//! Sources of the words: llama.cpp ("Jinja Exception: Conversation roles must alternate …", 500 `server_error`,
+//! <https://github.com/sipeed/picoclaw/issues/207>, <https://github.com/mistralai/mistral-vibe/issues/255>), Ollama ("chat template
+//! prompt error", <https://github.com/mistralai/mistral-vibe/issues/1006>), LM Studio ("Error rendering prompt with jinja template",
+//! <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1586>), vLLM ("Conversation roles must alternate …",
+//! <https://github.com/vllm-project/vllm/issues/6862>; "System role not supported", <https://github.com/huggingface/chat-ui/issues/1386>),
+//! text-generation-inference ("Template error: …", <https://github.com/huggingface/text-generation-inference/issues/3198>), Mistral
+//! ("Unexpected role 'user' after role 'tool'", <https://github.com/aliou/pi-neuralwatt/issues/12>).
+
+/// Pieces of a message, in lower case.
+const PHRASES: &[&str] = &[
+    "jinja exception",
+    "jinja template",
+    "raise_exception",
+    "roles must alternate",
+    "chat template",
+    "template error",
+    "templateerror",
+    "unexpected role",
+    "expected last role",
+    "only user and assistant roles",
+    "role not supported",
+    "should alternate with assistant message",
+    "no user query found",
+];
+
+/// llama.cpp without its templates: no request with tools is taken until a person starts it otherwise.
+const NO_TEMPLATES: &str = "requires --jinja";
+
+/// Whether this message, in lower case, says that the server was started without what tools need.
+pub(super) fn is_missing(message: &str) -> bool {
+    message.contains(NO_TEMPLATES)
+}
+
+/// Whether this message, in lower case, is about the roles of a conversation or the template that renders it.
+pub(super) fn is_one(message: &str) -> bool {
+    PHRASES.iter().any(|phrase| message.contains(phrase))
+}
