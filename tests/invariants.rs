@@ -229,6 +229,7 @@ fn runtime(log: &Arc<SqliteLog>, owner: &str) -> NodeRuntime {
         scripted: ScriptedEnvironment::instant(),
         tools: Toolbox::builtin(ToolOptions::default()),
         clock: Arc::new(SimulatedClock::default()),
+        guard: None,
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     })

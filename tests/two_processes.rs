@@ -32,6 +32,7 @@ fn runtime(world: &World) -> NodeRuntime {
         scripted: ScriptedEnvironment::instant(),
         tools: Toolbox::builtin(ToolOptions::default()),
         clock: Arc::new(SystemClock),
+        guard: None,
         program: "test".into(),
         data_dir: world.data(),
     })

@@ -852,6 +852,8 @@ export interface AgentConfig {
   condensing?: Condensing | null;
   /** How rules are read: up to [`RULES_VERSION`]; 0 in logs from before there was such a number. */
   rules_version?: number;
+  /** Files that its calls are kept from by default; none in logs from before there was such a list. */
+  guard?: Guard | null;
 }
 
 /** Which machine drives the agent. */
@@ -1062,6 +1064,19 @@ export interface Condensing {
   keeps_beginning?: boolean;
 }
 
+/**
+ * Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case are the same. They are
+ * absolute, or begin with `~/`, which stands for any home directory that is written as such.
+ */
+export interface Guard {
+  /** Files that may hold secrets: a person is asked, unless a rule allows it that names such a file. */
+  secrets: string[];
+  /** Files that hold none although a pattern of `secrets` fits them. */
+  except?: string[];
+  /** The program's own files, such as sessions and keys: refused, whatever rules say. */
+  own?: string[];
+}
+
 /** A process became the session's writer. */
 export interface WriterAttached {
   /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
@@ -1183,7 +1198,8 @@ export type ConfigChange =
   | { tools: ToolSpec[] }
   | { instructions: Instructions[] }
   | { condensing: Condensing | null }
-  | { rules_version: number };
+  | { rules_version: number }
+  | { guard: Guard | null };
 
 /** An agent comes into being. */
 export interface AgentSpawned {

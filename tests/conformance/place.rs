@@ -82,6 +82,7 @@ impl Place {
             scripted: ScriptedEnvironment::instant(),
             tools: Toolbox::builtin(ToolOptions::default()),
             clock: Arc::new(SystemClock),
+            guard: None,
             program: "test".into(),
             data_dir: home.path().to_owned(),
         };

@@ -54,6 +54,7 @@ impl Place {
             scripted: ScriptedEnvironment::instant(),
             tools,
             clock: Arc::new(SystemClock),
+            guard: None,
             program: "test".into(),
             data_dir: home.path().to_owned(),
         });

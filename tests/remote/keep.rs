@@ -35,6 +35,7 @@ fn elsewhere() -> (Arc<SqliteLog>, NodeRuntime) {
         scripted: ScriptedEnvironment::instant(),
         tools: Toolbox::builtin(ToolOptions::default()),
         clock: Arc::new(SystemClock),
+        guard: None,
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     });

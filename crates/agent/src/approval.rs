@@ -52,9 +52,13 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
 
 /// The same, and what made it so.
 pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement {
-    let subject = Subject::of(&config.workspace, config.rules_version, tool, input);
+    let subject = Subject::of_agent(config, tool, input);
     let outside = subject.is_outside();
     let rules = &config.rules;
+    if let Some(path) = subject.own_file() {
+        let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";
+        return denied(format!("{path}: {what}"), Vec::new());
+    }
     if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
         return denied(
             format!("the rule {} denies it", describe(&rules[index])),
@@ -140,7 +144,7 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
 
 /// The rule that "the like" would keep for a call, whatever is decided about it.
 pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
-    Subject::of(&config.workspace, config.rules_version, tool, input).suggested()
+    Subject::of_agent(config, tool, input).suggested()
 }
 
 /// Why a call may not be done where its path leads through a link to `real`, which is absolute and normal: a rule that
@@ -194,15 +198,17 @@ pub fn judge_in_script(
             .get(*index)
             .is_some_and(|rule| rule.effect == RuleEffect::Deny)
     };
-    let subject = Subject::of(&config.workspace, config.rules_version, tool, input);
-    let helps = if rules.iter().any(denies) {
+    let subject = Subject::of_agent(config, tool, input);
+    let helps = if subject.own_file().is_some() {
+        String::new()
+    } else if rules.iter().any(denies) {
         String::new()
     } else if !rules.is_empty() {
         format!(
             ". A rule that asks about {name} refuses it in scripts, where nobody can be asked; change that rule, or let the agent \
              call {name} itself"
         )
-    } else if subject.changes_what_runs() {
+    } else if subject.changes_what_runs() || subject.secret().is_some() {
         ", and nobody can be asked in a script; a rule that allows exactly this path lets it".to_owned()
     } else if !named {
         format!(

@@ -42,6 +42,7 @@ pub fn config() -> AgentConfig {
         routing: None,
         condensing: None,
         rules_version: 0,
+        guard: None,
     }
 }
 

@@ -47,6 +47,7 @@ pub mod places;
 mod react;
 pub mod reading;
 mod recall;
+pub mod secrets;
 mod subject;
 mod summary;
 
@@ -61,7 +62,7 @@ use serde::{Deserialize, Serialize};
 pub use above::{Above, Census};
 pub use conversation::{estimate_request, estimate_text};
 use course::InputQueue;
-pub use course::{Bill, Input, Pending, Record, Run, StopCause};
+pub use course::{Bill, Input, Pending, Record, Run, StopCause, keep_from};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use nearest::nearest;

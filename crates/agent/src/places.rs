@@ -4,6 +4,7 @@
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
 use crate::pattern::{fits, is_within};
+use crate::secrets::{Watch, guarded, names_secret};
 use crate::subject::is_named_by;
 
 /// The rules that ask about, or deny, what a search may come upon.
@@ -11,11 +12,16 @@ use crate::subject::is_named_by;
 pub struct PlaceRules {
     rules: Vec<Rule>,
     workspace: String,
+    /// Files with secrets, and the program's own.
+    watch: Watch,
+    /// Rules that open some of them.
+    opening: Vec<Rule>,
 }
 
 impl PlaceRules {
     /// Those about files that a search of `tool` below `root` shows: its own, and those about reading (the tool `read`). A rule that
-    /// asked about `root` itself has been answered, and none asks where nobody is to be asked. `None` where there are none.
+    /// asked about `root` itself has been answered, and none asks where nobody is to be asked. Files that may hold secrets, and the
+    /// program's own, are kept from every search that does not begin at one of them. `None` where there are none.
     pub fn of(config: &AgentConfig, tool: &str, root: &str) -> Option<Self> {
         let is_open = |rule: &Rule| match rule.effect {
             RuleEffect::Allow => false,
@@ -36,15 +42,38 @@ impl PlaceRules {
                     .is_none_or(|place| is_within(place, &config.workspace))
         };
         let rules: Vec<Rule> = config.rules.iter().filter(is_about).cloned().collect();
-        (!rules.is_empty()).then(|| Self {
+        let guard = config.guard.as_deref();
+        let watch = guard.filter(|guard| guarded(guard, root, &config.workspace).is_none());
+        if rules.is_empty() && watch.is_none() {
+            return None;
+        }
+        let opens = |rule: &&Rule| {
+            let base = rule.workspace.as_deref().unwrap_or(&config.workspace);
+            rule.effect == RuleEffect::Allow
+                && rule.argument.is_none()
+                && (fits(&rule.tool, tool) || fits(&rule.tool, "read"))
+                && is_within(base, &config.workspace)
+                && (rule.path.as_deref())
+                    .is_some_and(|path| guard.is_some_and(|guard| names_secret(guard, path, base)))
+        };
+        Some(Self {
             rules,
             workspace: config.workspace.clone(),
+            watch: watch.map(|guard| Watch::over(guard, root)).unwrap_or_default(),
+            opening: config.rules.iter().filter(opens).cloned().collect(),
         })
     }
 
-    /// Whether a rule asks about or denies this path, which is absolute and normal.
+    /// Whether a rule asks about or denies this path, which is absolute and normal, or it is guarded.
     pub fn cover(&self, path: &str) -> bool {
-        self.rules.iter().any(|rule| covers(rule, path, &self.workspace))
+        let is_guarded = || {
+            self.watch.covers(path)
+                && !self
+                    .opening
+                    .iter()
+                    .any(|rule| covers(rule, path, &self.workspace))
+        };
+        self.rules.iter().any(|rule| covers(rule, path, &self.workspace)) || is_guarded()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use agentx_types::{Access, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
 use crate::command::{BLANKS, like, take_apart};
@@ -10,6 +10,7 @@ use crate::guarded::is_guarded;
 use crate::kept;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::reading::{Reading, may_fit, read_as};
+use crate::secrets::{self, Guarded};
 
 /// What a call touches.
 pub(crate) struct Subject<'a> {
@@ -23,6 +24,9 @@ pub(crate) struct Subject<'a> {
     argument: String,
     /// What the command line may run.
     reading: OnceCell<Reading>,
+    /// What is guarded of what it names, and why.
+    guarded: Option<(Guarded, String)>,
+    guard: Option<&'a Guard>,
 }
 
 impl<'a> Subject<'a> {
@@ -48,7 +52,37 @@ impl<'a> Subject<'a> {
             path,
             argument,
             reading: OnceCell::new(),
+            guarded: None,
+            guard: None,
         }
+    }
+
+    /// The same for a call that an agent wants, whose configuration guards files.
+    pub(crate) fn of_agent(config: &'a AgentConfig, tool: &'a ToolSpec, input: &Value) -> Self {
+        let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
+        subject.guard = config.guard.as_deref();
+        if let Some(guard) = subject.guard {
+            let texts = secrets::texts_of(tool, input);
+            let named = subject.path.iter().chain(&subject.reading().paths).chain(&texts);
+            let found = secrets::first_guarded(guard, named.map(String::as_str), &config.workspace);
+            subject.guarded = found.map(|(why, path)| (why, path.to_owned()));
+        }
+        subject
+    }
+
+    /// Which of the program's own files it names.
+    pub(crate) fn own_file(&self) -> Option<&str> {
+        self.guarded_as(Guarded::Own)
+    }
+
+    /// Which file that may hold secrets it names.
+    pub(crate) fn secret(&self) -> Option<&str> {
+        self.guarded_as(Guarded::Secret)
+    }
+
+    fn guarded_as(&self, wanted: Guarded) -> Option<&str> {
+        let (why, path) = self.guarded.as_ref()?;
+        (*why == wanted).then_some(path)
     }
 
     pub(crate) fn is_outside(&self) -> bool {
@@ -148,6 +182,31 @@ impl<'a> Subject<'a> {
                     .is_some_and(|path| fits_path(pattern, path, self.base(rule)))
             })
             && (!self.changes_what_runs() || rule.path.as_deref().is_some_and(is_exact))
+            && self.may_open(rule)
+    }
+
+    /// Whether a rule that allows is meant for what the call names: only one that names secrets opens them. Those about command lines
+    /// are held against each command.
+    fn may_open(&self, rule: &Rule) -> bool {
+        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
+            return true;
+        };
+        let by_path = |pattern: &str| secrets::names_secret(guard, pattern, self.base(rule));
+        match (&rule.path, &rule.argument) {
+            (Some(pattern), _) => by_path(pattern),
+            (None, Some(pattern)) => self.runs_commands() || self.is_whole(pattern),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether this part of a command line names no secret, or the pattern names one too.
+    fn may_open_in(&self, pattern: &str, command: &str) -> bool {
+        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
+            return true;
+        };
+        let paths = read_as(command, self.version).paths;
+        let named = secrets::first_guarded(guard, paths.iter().map(String::as_str), self.workspace);
+        named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace)
     }
 
     /// Whether it changes a file that programs run by themselves.
@@ -165,7 +224,9 @@ impl<'a> Subject<'a> {
             .collect();
         let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
             None => true,
-            Some(pattern) if self.runs_commands() => pattern == "*" || self.is_whole(pattern),
+            Some(pattern) if self.runs_commands() => {
+                (pattern == "*" && self.secret().is_none()) || self.is_whole(pattern)
+            }
             Some(pattern) => fits(pattern, &self.argument),
         };
         if let Some((index, _)) = rules.iter().find(whole) {
@@ -193,11 +254,13 @@ impl<'a> Subject<'a> {
         fits(pattern, command)
             && stays_below(pattern, command)
             && (self.version == 0 || names_all_places(pattern, command))
+            && self.may_open_in(pattern, command)
     }
 
     /// Why it is allowed without any rule.
     pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
         match self.tool.access {
+            _ if self.secret().is_some() => None,
             Access::Internal => Some("it touches nothing"),
             Access::Read if !self.is_outside() => Some("reading inside the workspace is allowed"),
             Access::Read | Access::Change | Access::Run | Access::Network => None,
@@ -205,6 +268,10 @@ impl<'a> Subject<'a> {
     }
 
     pub(crate) fn default_reason(&self) -> String {
+        if let Some(path) = self.secret() {
+            let path = kept::inside(self.workspace, path);
+            return format!("{path} may hold secrets, and only a rule that names it allows it");
+        }
         match (&self.path, self.tool.access) {
             (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
             (Some(path), _) if self.changes_what_runs() => {
@@ -223,10 +290,13 @@ impl<'a> Subject<'a> {
             return self.suggested_before();
         }
         let path = self.path.as_ref().map(|path| match self.tool.access {
-            Access::Change if !self.is_outside() => kept::folder(self.workspace, path),
+            Access::Change if !self.is_outside() && self.secret().is_none() => {
+                kept::folder(self.workspace, path)
+            }
             _ => literal(kept::inside(self.workspace, path)),
         });
         let argument = match (self.runs_commands(), self.tool.access) {
+            (true, _) if self.secret().is_some() => Some(literal(&self.argument)),
             (true, _) => Some(kept::command(&self.argument)),
             (false, Access::Internal | Access::Read) => None,
             (false, _) if path.is_some() => None,

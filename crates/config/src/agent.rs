@@ -114,6 +114,7 @@ impl Settings {
             routing: None,
             condensing: Some(Box::new(self.condensing.clone())),
             rules_version: RULES_VERSION,
+            guard: Some(self.guard()),
         }
     }
 }

@@ -22,6 +22,7 @@ mod condense;
 mod edit;
 mod environment;
 mod folder;
+mod guard;
 mod keys;
 mod layers;
 mod load;

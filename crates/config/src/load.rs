@@ -6,6 +6,7 @@ use agentx_llm::Catalog;
 
 use crate::assemble;
 use crate::folder;
+use crate::guard;
 use crate::layers::Merged;
 use crate::origin::FileLayer;
 use crate::read::{self, Flag, Layer};
@@ -120,7 +121,9 @@ fn admitted(
 ) -> (Layer, Vec<Ignored>) {
     match workspace {
         None => (Layer::default(), Vec::new()),
-        Some(file) if is_accepted(&file.bytes, trust_dir, folder, places) => (file.layer, Vec::new()),
+        Some(file) if is_accepted(&file.bytes, trust_dir, folder, places) => {
+            guard::without_opening_rules(file.layer, &guard::secrets(), &places.workspace_root)
+        }
         Some(file) => trust::restrict(file.layer, below),
     }
 }

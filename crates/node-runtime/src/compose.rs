@@ -71,6 +71,7 @@ impl NodeParts {
             clock: Arc::new(SystemClock),
             program: program.to_owned(),
             data_dir: settings.data_dir.clone(),
+            guard: Some(settings.guard()),
         })
     }
 }

@@ -11,7 +11,7 @@ use agentx_runtime::{
     SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{ActionKind, ConfigChange, ModelSpec, OwnerId, SessionId, SessionRole};
+use agentx_types::{ActionKind, ConfigChange, Guard, ModelSpec, OwnerId, SessionId, SessionRole};
 
 use crate::ids;
 use crate::model::load_blobs;
@@ -47,6 +47,8 @@ pub struct NodeParts {
     pub program: String,
     /// Where its data is, for messages.
     pub data_dir: PathBuf,
+    /// The files that calls are kept from in every session; `None` leaves it to each session's configuration.
+    pub guard: Option<Arc<Guard>>,
 }
 
 /// The runtime that acts.
@@ -77,6 +79,7 @@ impl NodeRuntime {
             bus,
             agents: AgentEventBus::new(),
             tools: parts.tools.specs(),
+            guard: parts.guard,
             program: parts.program,
         };
         Self {

@@ -88,6 +88,7 @@ fn parts(url: &str, log: &MemoryLog) -> DriverParts {
         bus: SystemBus::new(),
         agents: AgentEventBus::new(),
         tools: fixture::tools(),
+        guard: None,
         program: "test".into(),
     }
 }

@@ -72,7 +72,7 @@ impl ToolContext {
     /// has one about `real`, which is absolute and begins with the workspace's own path where it lies inside. Only whoever acts sees where a path leads, so a tool asks this before it touches anything.
     pub fn refused_at(&self, tool: &str, path: &str, real: &Path) -> Option<String> {
         let config = self.journal.caller().config.as_deref()?;
-        if config.rules.iter().all(|rule| rule.path.is_none()) {
+        if config.guard.is_none() && config.rules.iter().all(|rule| rule.path.is_none()) {
             return None;
         }
         let spec = config.tools.iter().find(|spec| spec.name == tool)?;

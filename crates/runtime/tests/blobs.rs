@@ -19,6 +19,7 @@ async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
         bus: SystemBus::new(),
         agents: AgentEventBus::new(),
         tools: fixture::tools(),
+        guard: None,
         program: "test".into(),
     };
     let ids = SessionIds {

@@ -41,6 +41,7 @@ impl World {
             bus: SystemBus::new(),
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
+            guard: None,
             program: "test".into(),
         };
         Self { log, model, parts }

@@ -39,6 +39,7 @@ impl World {
             bus: SystemBus::new(),
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
+            guard: None,
             program: "test".into(),
         };
         let ids = SessionIds {

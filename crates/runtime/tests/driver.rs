@@ -73,6 +73,7 @@ impl World {
             bus: SystemBus::new(),
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
+            guard: None,
             program: "test".into(),
         };
         Self { log, model, parts }

@@ -81,6 +81,7 @@ fn parts(log: &MemoryLog, tools: Vec<ToolSpec>, answers: impl IntoIterator<Item 
         bus: SystemBus::new(),
         agents: AgentEventBus::new(),
         tools: tools.into(),
+        guard: None,
         program: "test".into(),
     }
 }

@@ -257,7 +257,7 @@ pub(crate) fn change_of_server(
         }
         ConfigChange::Params(_) | ConfigChange::Limits(_) | ConfigChange::Instructions(_) => false,
         // Only the program itself records this, when it resumes an older session.
-        ConfigChange::RulesVersion(_) => true,
+        ConfigChange::RulesVersion(_) | ConfigChange::Guard(_) => true,
     };
     if widens && !is_free {
         return Err(RuntimeError::Denied(

@@ -90,6 +90,7 @@ pub fn config() -> AgentConfig {
         routing: None,
         condensing: None,
         rules_version: agentx_types::RULES_VERSION,
+        guard: None,
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use agentx_runtime::{Journal, ToolContext};
 use agentx_types::{
-    AgentConfig, AgentKind, Api, ApprovalMode, Caller, Limits, ModelParams, ModelSpec, Prices, Rule,
+    AgentConfig, AgentKind, Api, ApprovalMode, Caller, Guard, Limits, ModelParams, ModelSpec, Prices, Rule,
     RuleEffect, ToolStatus,
 };
 use serde_json::json;
@@ -27,6 +27,16 @@ fn rule(effect: RuleEffect, path: &str) -> Rule {
 
 /// A call of an agent with these rules.
 fn context(place: &Place, approval: ApprovalMode, rules: Vec<Rule>) -> ToolContext {
+    guarded(place, approval, rules, None)
+}
+
+/// The same where files are guarded.
+fn guarded(
+    place: &Place,
+    approval: ApprovalMode,
+    rules: Vec<Rule>,
+    guard: Option<Arc<Guard>>,
+) -> ToolContext {
     let config = AgentConfig {
         kind: AgentKind::React,
         name: "test".into(),
@@ -51,6 +61,7 @@ fn context(place: &Place, approval: ApprovalMode, rules: Vec<Rule>) -> ToolConte
         routing: None,
         condensing: None,
         rules_version: 0,
+        guard,
     };
     let caller = Caller {
         config: Some(Arc::new(config)),
@@ -170,5 +181,58 @@ async fn searches_leave_out_what_rules_are_about_and_say_so() {
             let said = text.contains(" left out: ");
             assert_eq!(said, !left_out.is_empty(), "{tool}: {text}");
         }
+    }
+}
+
+#[tokio::test]
+async fn searches_and_links_lead_to_no_guarded_file() {
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let own = elsewhere.path().canonicalize().unwrap().join("agentx");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::create_dir_all(base.join("sub")).unwrap();
+    for file in [".env", "sub/.env.local", ".env.example", "plain"] {
+        std::fs::write(base.join(file), "a word\n").unwrap();
+    }
+    std::fs::write(own.join("sessions.db"), "a word\n").unwrap();
+    symlink(".env", base.join("notes.txt")).unwrap();
+    symlink(&own, base.join("data")).unwrap();
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.env".into(), "/**/.env.*".into()],
+        except: vec!["/**/.env.example".into()],
+        own: vec![format!("{}/**", own.display())],
+    });
+    for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
+        for (tool, input) in [
+            ("grep", json!({"pattern": "word", "ignored": true})),
+            ("glob", json!({"pattern": "**", "ignored": true})),
+        ] {
+            let context = guarded(&place, mode, Vec::new(), Some(guard.clone()));
+            let outcome = place.toolbox.call(tool, input, context).await;
+            let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
+            assert!(
+                text.contains(".env.example") && text.contains("plain"),
+                "{tool}: {text}"
+            );
+            let other = text.replace(".env.example", "");
+            assert!(!other.contains(".env"), "{tool}: {text}");
+            assert!(text.contains("2 files left out"), "{tool}: {text}");
+        }
+        let read = async |path: &str| {
+            let context = guarded(&place, mode, Vec::new(), Some(guard.clone()));
+            place.toolbox.call("read", json!({"path": path}), context).await
+        };
+        assert_eq!(
+            read("data/sessions.db").await.status,
+            ToolStatus::Denied,
+            "{mode:?}"
+        );
+        let through_link = if mode == ApprovalMode::Auto {
+            ToolStatus::Success
+        } else {
+            ToolStatus::Denied
+        };
+        assert_eq!(read("notes.txt").await.status, through_link, "{mode:?}");
     }
 }

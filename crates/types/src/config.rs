@@ -64,6 +64,24 @@ pub struct AgentConfig {
     /// Which version of the agent's own rules holds: up to [`RULES_VERSION`]; 0 in logs from before there was such a number.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rules_version: u32,
+    /// Files that its calls are kept from by default; none in logs from before there was such a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Arc<Guard>>,
+}
+
+/// Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case are the same. They are
+/// absolute, or begin with `~/`, which stands for any home directory that is written as such.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Guard {
+    /// Files that may hold secrets: a person is asked, unless a rule allows it that names such a file.
+    pub secrets: Vec<String>,
+    /// Files that hold none although a pattern of `secrets` fits them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
+    /// The program's own files, such as sessions and keys: refused, whatever rules say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<String>,
 }
 
 /// Which rules hold in new sessions, and in those that a program goes on with; older logs are replayed by theirs.
@@ -182,4 +200,6 @@ pub enum ConfigChange {
     Condensing(Option<Box<Condensing>>),
     /// Rules are read in another way from here on, also by the agents that it may make.
     RulesVersion(u32),
+    /// Other files are guarded from here on, also from the agents that it may make.
+    Guard(Option<Arc<Guard>>),
 }

@@ -155,6 +155,7 @@ fn node(settings: &Settings) -> NodeRuntime {
         scripted: ScriptedEnvironment::instant(),
         tools: tools(),
         clock: Arc::new(SystemClock),
+        guard: None,
         program: "bench".to_owned(),
         data_dir: settings.data_dir.clone(),
     })

@@ -1,6 +1,8 @@
 //! Changes of an agent's configuration while its session goes on.
 
-use agentx_types::{AgentConfig, ConfigChange, Limits};
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, ConfigChange, Guard, Limits};
 
 use super::{Course, Step};
 
@@ -53,6 +55,14 @@ fn read_rules_as(config: &mut AgentConfig, version: u32) {
     }
 }
 
+/// Gives an agent and the agents that it may make the same guard.
+pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
+    config.guard = guard.cloned();
+    for child in below(config) {
+        keep_from(child, guard);
+    }
+}
+
 fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => config.model = *model,
@@ -71,5 +81,6 @@ fn apply(config: &mut AgentConfig, change: &ConfigChange) {
         ConfigChange::Instructions(instructions) => config.instructions = instructions,
         ConfigChange::Condensing(condensing) => config.condensing = condensing,
         ConfigChange::RulesVersion(version) => read_rules_as(config, version),
+        ConfigChange::Guard(guard) => keep_from(config, guard.as_ref()),
     }
 }

@@ -32,6 +32,7 @@ mod recovery;
 mod repair;
 #[cfg(test)]
 mod rules;
+mod secrets;
 mod spellings;
 #[cfg(test)]
 mod stays;

@@ -234,6 +234,7 @@ impl Place {
             bus,
             agents: AgentEventBus::new(),
             tools: Arc::from([]),
+            guard: None,
             program: "test".into(),
         };
         Self {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_types::{
-    ActionKind, Draft, EnvironmentEvent, InterruptRequested, MessageId, Source, ToolCallId, ToolSpec,
+    ActionKind, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, Source, ToolCallId, ToolSpec,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -56,6 +56,8 @@ pub struct DriverParts {
     pub agents: AgentEventBus,
     /// The tools that this program has; a session that was opened with others is told of the change.
     pub tools: Arc<[ToolSpec]>,
+    /// The files that calls are kept from in every session, whatever a session's own configuration says; `None` leaves it to that.
+    pub guard: Option<Arc<Guard>>,
     /// The program and its version, for the log.
     pub program: String,
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, LeftRunning, OwnerId,
-    RULES_VERSION, SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
+    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard, LeftRunning,
+    OwnerId, RULES_VERSION, SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -112,6 +112,9 @@ async fn create(
         parent: None,
     };
     share(&mut config.tools, &parts.tools);
+    if let Some(guard) = &parts.guard {
+        agentx_agent::keep_from(&mut config, Some(guard));
+    }
     parts.log.create(new).await?;
     let writer = parts.log.attach(&ids.session_id).await?;
     let opened = SessionOpened {
@@ -169,10 +172,12 @@ async fn load(
     let root = fold.root().cloned();
     let tools = changed_tools(&fold, &parts.tools).map(ConfigChange::Tools);
     let rules = older_rules(&fold).then_some(ConfigChange::RulesVersion(RULES_VERSION));
+    let guard = other_guard(&fold, parts.guard.as_ref());
     drafts.extend(
         tools
             .into_iter()
             .chain(rules)
+            .chain(guard)
             .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
     );
     drafts.extend(
@@ -203,6 +208,12 @@ async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &Ses
 fn older_rules(fold: &SessionFold) -> bool {
     fold.root_agent()
         .is_some_and(|agent| agent.config().rules_version < RULES_VERSION)
+}
+
+/// What this program keeps calls from, where the session does not know it yet.
+fn other_guard(fold: &SessionFold, own: Option<&Arc<Guard>>) -> Option<ConfigChange> {
+    let kept = fold.root_agent()?.config().guard.as_ref();
+    (own.is_some() && kept != own).then(|| ConfigChange::Guard(own.cloned()))
 }
 
 /// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.

@@ -69,7 +69,10 @@ fn part_of(change: &ConfigChange) -> &'static str {
         ConfigChange::Params(_) => "params",
         ConfigChange::Limits(_) => "limits",
         ConfigChange::Approval(_) => "approval",
-        ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) | ConfigChange::RulesVersion(_) => "rules",
+        ConfigChange::RuleAdded(_)
+        | ConfigChange::Rules(_)
+        | ConfigChange::RulesVersion(_)
+        | ConfigChange::Guard(_) => "rules",
         ConfigChange::Tools(_) => "tools",
         ConfigChange::Instructions(_) => "instructions",
         ConfigChange::Condensing(_) => "condensing",

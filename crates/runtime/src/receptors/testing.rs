@@ -74,6 +74,7 @@ pub(super) fn config() -> AgentConfig {
         routing: None,
         condensing: None,
         rules_version: 0,
+        guard: None,
     }
 }
 

@@ -42,8 +42,11 @@ impl Withheld {
     pub(crate) fn note(&self) -> String {
         match self.count.load(Ordering::Relaxed) {
             0 => String::new(),
-            1 => "[1 file left out: a rule asks about it or denies it]\n".to_owned(),
-            count => format!("[{count} files left out: rules ask about them or deny them]\n"),
+            1 => "[1 file left out: it may hold secrets, or a rule asks about it or denies it; name it to ask for it]\n"
+                .to_owned(),
+            count => format!(
+                "[{count} files left out: they may hold secrets, or rules ask about them or deny them; name one to ask for it]\n"
+            ),
         }
     }
 }

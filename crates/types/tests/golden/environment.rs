@@ -359,6 +359,15 @@ fn every_change() -> Vec<EnvironmentEvent> {
         ConfigChange::Approval(ApprovalMode::Auto),
         ConfigChange::RuleAdded(rule()),
         ConfigChange::RulesVersion(1),
+        ConfigChange::Guard(Some(guard().into())),
+        ConfigChange::Guard(Some(
+            Guard {
+                secrets: vec![],
+                ..Guard::default()
+            }
+            .into(),
+        )),
+        ConfigChange::Guard(None),
         ConfigChange::Rules(vec![rule(), small_rule()]),
         ConfigChange::Tools([tool()].into()),
         ConfigChange::Instructions(instructions()),
@@ -374,6 +383,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
             | ConfigChange::RuleAdded(_)
             | ConfigChange::Rules(_)
             | ConfigChange::RulesVersion(_)
+            | ConfigChange::Guard(_)
             | ConfigChange::Tools(_)
             | ConfigChange::Instructions(_)
             | ConfigChange::Condensing(_) => {}

@@ -280,6 +280,14 @@ pub(crate) fn condensing() -> Condensing {
     }
 }
 
+pub(crate) fn guard() -> Guard {
+    Guard {
+        secrets: vec!["/**/.env".into(), "~/.ssh/**".into()],
+        except: vec!["/**/.env.example".into()],
+        own: vec!["/home/me/.local/share/agentx/**".into()],
+    }
+}
+
 fn childless() -> AgentConfig {
     AgentConfig {
         kind: AgentKind::React,
@@ -297,6 +305,7 @@ fn childless() -> AgentConfig {
         routing: None,
         condensing: None,
         rules_version: 1,
+        guard: Some(Arc::new(guard())),
     }
 }
 
@@ -310,6 +319,7 @@ pub(crate) fn small_config() -> AgentConfig {
         agents: Vec::new(),
         routing: None,
         rules_version: 0,
+        guard: None,
         ..childless()
     }
 }

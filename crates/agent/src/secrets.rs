@@ -1,0 +1,194 @@
+//! Files that no call opens by default: those that may hold secrets, and the program's own. Which ones is data of the configuration
+//! ([`Guard`]), because only whoever reads the environment knows where a home directory is.
+
+use agentx_types::{Access, Guard, Rule, ToolSpec};
+
+use crate::pattern::{fits, fits_path};
+use crate::reading::read;
+use crate::subject::is_named_by;
+
+/// Why a file is guarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guarded {
+    /// It may hold secrets.
+    Secret,
+    /// It belongs to the program itself.
+    Own,
+}
+
+/// Whether a path is guarded, as it is written in a call or a command line. A relative one begins at `workspace`.
+///
+/// ```
+/// use agentx_agent::secrets::{Guarded, guarded};
+/// let guard = agentx_types::Guard {
+///     secrets: vec!["/**/.env".into(), "~/.aws/**".into()],
+///     own: vec!["/data/agentx/**".into()],
+///     ..Default::default()
+/// };
+/// assert_eq!(guarded(&guard, "sub/.env", "/ws"), Some(Guarded::Secret));
+/// assert_eq!(guarded(&guard, "$HOME/.aws/credentials", "/ws"), Some(Guarded::Secret));
+/// assert_eq!(guarded(&guard, "/data/agentx", "/ws"), Some(Guarded::Own));
+/// assert_eq!(guarded(&guard, "src/env.rs", "/ws"), None);
+/// ```
+pub fn guarded(guard: &Guard, path: &str, workspace: &str) -> Option<Guarded> {
+    let path = path.to_lowercase();
+    let workspace = workspace.to_lowercase();
+    let is_one_of = |patterns: &[String]| {
+        patterns
+            .iter()
+            .any(|pattern| is_named_by(&pattern.to_lowercase(), &path, &workspace, &workspace))
+    };
+    if is_one_of(&guard.own) {
+        Some(Guarded::Own)
+    } else if is_one_of(&guard.secrets) && !is_one_of(&guard.except) {
+        Some(Guarded::Secret)
+    } else {
+        None
+    }
+}
+
+/// Whether a rule names files with secrets: its pattern fits them although its stars stand for nothing in particular. `.env` and
+/// `~/.ssh/*` do, `**` does not, so a rule about all files of a folder opens none of them by accident.
+///
+/// ```
+/// use agentx_agent::secrets::names_secret;
+/// let guard = agentx_types::Guard { secrets: vec!["/**/.env".into(), "/**/*.pem".into()], ..Default::default() };
+/// assert!(names_secret(&guard, "config/.env", "/ws"));
+/// assert!(names_secret(&guard, "**/*.pem", "/ws"));
+/// assert!(!names_secret(&guard, "config/*", "/ws"));
+/// ```
+pub fn names_secret(guard: &Guard, pattern: &str, base: &str) -> bool {
+    ["x", ""].into_iter().any(|plain| {
+        let path = pattern
+            .replace("\\*", "x")
+            .replace("**", plain)
+            .replace('*', plain);
+        guarded(guard, &path, base).is_some()
+    })
+}
+
+/// Whether a pattern of command lines names a file with secrets.
+pub(crate) fn line_names_secret(guard: &Guard, pattern: &str, workspace: &str) -> bool {
+    let paths = read(pattern).paths;
+    paths.iter().any(|path| names_secret(guard, path, workspace))
+}
+
+/// Whether a rule opens files with secrets to this tool, for whoever reads rules of others.
+pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
+    let base = rule.workspace.as_deref().unwrap_or(workspace);
+    let by_path = rule
+        .path
+        .as_deref()
+        .is_some_and(|path| names_secret(guard, path, base));
+    by_path
+        || rule
+            .argument
+            .as_deref()
+            .is_some_and(|line| line_names_secret(guard, line, workspace))
+}
+
+/// A guard that is asked about many files: patterns that name no folder are tried on the file's name alone, and those that lie elsewhere
+/// are left out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    names: Vec<String>,
+    folders: Vec<String>,
+    places: Vec<String>,
+    except: Vec<String>,
+}
+
+impl Watch {
+    /// Over what lies below `root`, which is absolute and normal.
+    pub(crate) fn over(guard: &Guard, root: &str) -> Self {
+        let root = root.to_lowercase();
+        let mut watch = Self::default();
+        for pattern in guard.secrets.iter().chain(&guard.own) {
+            let pattern = pattern.to_lowercase();
+            let anywhere = pattern.strip_prefix("/**/");
+            match anywhere.map(|rest| (rest, rest.strip_suffix("/**"))) {
+                Some((_, Some(folder))) if !folder.contains('/') => watch.folders.push(folder.to_owned()),
+                Some((name, None)) if !name.contains('/') => watch.names.push(name.to_owned()),
+                Some(_) => watch.places.push(pattern),
+                // A search has absolute paths, and no home is written in them as `~`.
+                None if pattern.starts_with('~') => {}
+                None if may_meet(&pattern, &root) => watch.places.push(pattern),
+                None => {}
+            }
+        }
+        watch.except = guard
+            .except
+            .iter()
+            .map(|pattern| pattern.to_lowercase())
+            .collect();
+        watch
+    }
+
+    /// Whether this file is guarded.
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        let path = path.to_lowercase();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let covered = self.names.iter().any(|pattern| fits(pattern, name))
+            || (!self.folders.is_empty()
+                && path
+                    .split('/')
+                    .any(|part| self.folders.iter().any(|pattern| pattern == part)))
+            || self.places.iter().any(|pattern| fits_path(pattern, &path, "/"));
+        covered && !self.except.iter().any(|pattern| fits_path(pattern, &path, "/"))
+    }
+}
+
+/// Whether an absolute pattern may fit something below `root`, or a folder around it.
+fn may_meet(pattern: &str, root: &str) -> bool {
+    let fixed = pattern.split('*').next().unwrap_or_default();
+    let root = format!("{}/", root.trim_end_matches('/'));
+    fixed.starts_with(&root) || root.starts_with(fixed)
+}
+
+/// The first path of a call that is guarded. Own files count most.
+pub(crate) fn first_guarded<'p>(
+    guard: &Guard,
+    paths: impl Iterator<Item = &'p str> + Clone,
+    workspace: &str,
+) -> Option<(Guarded, &'p str)> {
+    let found = |wanted: Guarded| {
+        paths
+            .clone()
+            .find(|path| ways_to_read(path).any(|path| guarded(guard, path, workspace) == Some(wanted)))
+            .map(|path| (wanted, path))
+    };
+    found(Guarded::Own).or_else(|| found(Guarded::Secret))
+}
+
+/// A word of a command line as it stands, and without what programs write before a file's name: `file=@.env`, `HEAD:.env`.
+fn ways_to_read(word: &str) -> impl Iterator<Item = &str> {
+    let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
+    [Some(word), behind('@'), behind(':'), behind('=')]
+        .into_iter()
+        .flatten()
+        .filter(|way| !way.is_empty())
+}
+
+/// What may be paths among the arguments of a tool that does not say which argument is one.
+pub(crate) fn texts_of(tool: &ToolSpec, input: &serde_json::Value) -> Vec<String> {
+    let says = tool.path_argument.is_some() || tool.command_argument.is_some();
+    if says || tool.access == Access::Internal {
+        return Vec::new();
+    }
+    let mut texts = Vec::new();
+    collect(input, &mut texts);
+    texts
+}
+
+/// Texts that are longer than any path, or more of them than a call has paths, are not looked at.
+const LONGEST: usize = 4096;
+const MOST: usize = 1000;
+
+fn collect(value: &serde_json::Value, texts: &mut Vec<String>) {
+    use serde_json::Value;
+    match value {
+        Value::String(text) if text.len() <= LONGEST && texts.len() < MOST => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
+        Value::Object(map) => map.values().for_each(|item| collect(item, texts)),
+        _ => {}
+    }
+}
