@@ -136,6 +136,30 @@ fn a_window_that_is_full_sooner_than_thought_is_condensed_and_asked_once_more() 
 }
 
 #[test]
+fn the_next_process_knows_the_window_that_the_server_named() {
+    let (world, _) = world(5, |number| number == 4);
+    world.config(&CONFIG.replace("16000", "200000"));
+    let first = printed(&world);
+    let session = first.session();
+    let next = world
+        .run_prompt(Some(&session), &["--yes", "--model", "small"], "and now?")
+        .end()
+        .exits(0);
+    assert!(
+        !names(&facts(&world, &next)).contains(&"config_changed"),
+        "{next}"
+    );
+    let other = world
+        .run_prompt(Some(&session), &["--yes", "--model", "opus"], "and now?")
+        .end()
+        .exits(0);
+    assert!(
+        names(&facts(&world, &other)).contains(&"config_changed"),
+        "{other}"
+    );
+}
+
+#[test]
 fn a_summary_that_dies_with_its_process_is_written_by_the_next() {
     let (world, _) = world_with(14, |_| false, 1);
     let running = world.run_prompt(None, &["--yes"], "print them all");

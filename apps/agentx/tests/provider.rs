@@ -78,3 +78,28 @@ fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
     let ran = sandbox.run(&["run", "--model", "openai/own", "hello"]);
     assert_eq!(ran.stderr, "", "{ran}");
 }
+
+#[test]
+fn limits_hold_with_a_server_that_reports_no_usage() {
+    let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{\"command\":\"true\"}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let models = "models:\n  own:\n    provider: openai\n    prices: {input: 1.00, output: 1.00}\n";
+    for (limit, code) in [
+        ("max_tokens: 100", "token_limit"),
+        ("max_cost: 0.0001", "cost_limit"),
+    ] {
+        let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering("200 OK", body));
+        sandbox.config(&format!("{models}limits:\n  {limit}\n"));
+        let ran = sandbox.run(&[
+            "run",
+            "--yes",
+            "--model",
+            "own",
+            "--output-format",
+            "json",
+            "hello",
+        ]);
+        let result = ran.result();
+        assert_eq!(result["error"]["kind"], code, "{ran}");
+        assert!(result["usage"]["estimated_tokens"].as_u64() > Some(100), "{ran}");
+    }
+}

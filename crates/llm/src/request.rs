@@ -29,6 +29,14 @@ pub trait BlobSource {
     }
 }
 
+/// How many tokens the answer may have: what is wished, within what the model writes at most and within half of its window. Servers
+/// refuse a request whose longest answer does not fit beside what they are to read, and conversations are kept to the other half.
+pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
+    let model = &request.model;
+    let most = model.max_output_tokens.min(model.context_window / 2).max(1);
+    request.params.max_output_tokens.unwrap_or(most).clamp(1, most)
+}
+
 /// Blobs as a model may be shown them.
 struct ForModel<'a> {
     blobs: &'a dyn BlobSource,

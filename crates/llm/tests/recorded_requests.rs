@@ -39,6 +39,7 @@ fn request(
         .resolve_at(provider, string(&body["model"]))
         .expect("any model goes");
     model.max_output_tokens = 1 << 40;
+    model.context_window = 1 << 41;
     let params = ModelParams {
         max_output_tokens: body["max_tokens"].as_u64(),
         temperature: body["temperature"].as_f64(),

@@ -598,6 +598,18 @@ fn tools_stand_beside_the_reasoning_that_openai_takes_there() {
 }
 
 #[test]
+fn the_longest_answer_leaves_room_in_a_small_window() {
+    for (model, field) in [(CLAUDE, "max_tokens"), ("gpt-4.1", "max_completion_tokens")] {
+        let mut asked = request(model, vec![user("hi")]);
+        asked.model.context_window = 4_096;
+        asked.params.max_output_tokens = Some(8_192);
+        assert_eq!(built(&asked)[field], 2_048, "{model}");
+        asked.model.context_window = 0;
+        assert_eq!(built(&asked)[field], 1, "{model}");
+    }
+}
+
+#[test]
 fn every_model_of_openais_is_asked_within_its_own_field_for_the_longest_answer() {
     let catalog = Catalog::builtin();
     for model in catalog

@@ -22,7 +22,8 @@ pub struct Usage {
     /// How much of the output was reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
-    /// How many of these tokens are an estimate: of an answer that was cut off before its provider counted them.
+    /// How many of these tokens are an estimate, because the provider did not count them: the answer was cut off, or the server
+    /// reports no usage.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub estimated_tokens: u64,
 }

@@ -30,6 +30,7 @@ impl Conversation {
         let window = window.filter(|window| window.saturating_mul(10) < room.saturating_mul(9));
         if let Some(window) = window {
             self.longest_result = Some(window / 4);
+            self.assumed_window.get_or_insert(config.model.context_window);
             self.shorten_all();
         } else if overflow.asked.is_none() {
             self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
@@ -45,6 +46,12 @@ impl Conversation {
     /// Forgets the learned window, because another model answers from here on.
     pub(crate) fn forget_window(&mut self) {
         self.longest_result = None;
+        self.assumed_window = None;
+    }
+
+    /// The window that was assumed before a smaller one was learned, if one was.
+    pub(crate) fn assumed_window(&self) -> Option<u64> {
+        self.assumed_window
     }
 
     fn shorten_all(&mut self) {

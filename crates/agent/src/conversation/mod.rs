@@ -70,6 +70,9 @@ pub(crate) struct Conversation {
     /// The longest result of a tool that is sent, in tokens, once a window turned out to be smaller than assumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     longest_result: Option<u64>,
+    /// The window that was assumed before a smaller one was learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    assumed_window: Option<u64>,
     /// What summaries stand for, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     condensed: Vec<Condensed>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, ActionId, Approval, ApprovalDecision, AttemptFailed, Cancel, Condense, CondensedRange,
     CondensingFailed, ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent,
-    RequestedCall, RunStatus, StateOutput, ToolSpec, ToolStatus,
+    ModelSpec, RequestedCall, RunStatus, StateOutput, ToolSpec, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -279,6 +279,18 @@ impl ReactAgent {
             self.condenser.after_overflow = false;
             self.condenser.learned = Some(true);
         }
+    }
+
+    /// This model with the window that was learned of it, where it is the one that is asked and nobody has said since that its window
+    /// is another: whoever names the model again when a session is opened does not mean to forget what its server said.
+    pub fn as_learned(&self, mut model: ModelSpec) -> ModelSpec {
+        let known = &self.config.model;
+        let is_same = (&model.id, &model.provider, model.api) == (&known.id, &known.provider, known.api);
+        if is_same && self.conversation.assumed_window() == Some(model.context_window) {
+            model.context_window = known.context_window;
+            model.max_output_tokens = model.max_output_tokens.min(known.max_output_tokens);
+        }
+        model
     }
 
     /// The model said that its window is full: goes on with less, if that may help. Returns `false` if the run has to end with `cause`.

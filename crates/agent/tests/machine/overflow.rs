@@ -205,3 +205,37 @@ fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
     assert_eq!(session.react().config().model.context_window, 128_000);
     session.check_replay();
 }
+
+#[test]
+fn naming_the_model_again_does_not_forget_what_was_learned_of_it() {
+    let server = Server {
+        window: 8_192,
+        says: true,
+        bytes: 4,
+    };
+    let mut session = Session::with(assumed);
+    session.copies = false;
+    let named = session.react().config().model.clone();
+    assert_eq!(
+        session.react().as_learned(named.clone()),
+        named,
+        "nothing is known yet"
+    );
+    for n in 0..3 {
+        server.run(&mut session, n, 3_000);
+    }
+    let learned = session.react().config().model.clone();
+    assert_eq!(learned.context_window, 8_192);
+    assert_eq!(session.react().as_learned(named.clone()), learned);
+    let configured = ModelSpec {
+        context_window: 16_384,
+        ..named.clone()
+    };
+    let other = ModelSpec {
+        id: "other".into(),
+        ..named
+    };
+    for model in [configured, other] {
+        assert_eq!(session.react().as_learned(model.clone()), model);
+    }
+}

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{API, cache, thinking};
 use crate::json::{Json, object};
-use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder, tool_name};
+use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
 
 /// How a model of this API wants to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
         cache::mark_conversation(&mut turns);
     }
 
-    let max_tokens = max_tokens(request);
+    let max_tokens = longest_answer(request);
     let mut body = object! {"model": &request.model.id, "max_tokens": max_tokens, "stream": true};
     if !system.is_empty() {
         body.set("system", system);
@@ -111,11 +111,6 @@ impl Turn<'_> {
 
 /// The longest name of a tool.
 const TOOL_NAME_CHARS: usize = 128;
-
-fn max_tokens(request: &ModelRequest) -> u64 {
-    let limit = request.model.max_output_tokens.max(1);
-    request.params.max_output_tokens.unwrap_or(limit).clamp(1, limit)
-}
 
 fn tool(tool: &ToolSpec) -> Json<'_> {
     object! {"name": &tool.name, "description": &tool.description, "input_schema": &tool.input_schema}

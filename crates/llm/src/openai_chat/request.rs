@@ -11,7 +11,7 @@ use super::{cache, turns};
 use crate::anthropic::effort;
 use crate::emit::fnv1a;
 use crate::json::{Json, object};
-use crate::request::{BlobSource, tool_name};
+use crate::request::{BlobSource, longest_answer, tool_name};
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 const LONGEST_NAME: usize = 64;
@@ -40,13 +40,12 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
     if options.stream_options {
         body.set("stream_options", object! {"include_usage": true});
     }
-    if let Some(tokens) = request.params.max_output_tokens {
+    if request.params.max_output_tokens.is_some() {
         let field = match options.max_tokens_field {
             MaxTokensField::MaxTokens => "max_tokens",
             MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
         };
-        let limit = request.model.max_output_tokens.max(1);
-        body.set(field, tokens.clamp(1, limit));
+        body.set(field, longest_answer(request));
     }
     if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
         body.set("temperature", temperature.clamp(0.0, 2.0));

@@ -337,13 +337,22 @@ impl<'a> Attempt<'a> {
         failed(Failure::transport(error, &self.endpoint.place(), false))
     }
 
-    /// Says what was understood; `gathered` where more was waited for already.
-    async fn say(&mut self, events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
-        for event in &events {
+    /// Says what was understood; `gathered` where more was waited for already. What an answer cost that its server did not count
+    /// is said before its end.
+    async fn say(&mut self, mut events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
+        let mut uncounted = None;
+        for (index, event) in events.iter().enumerate() {
+            if self.started && matches!(event, EnvironmentEvent::StreamEnd(_)) {
+                let cost = self.counted.estimate(&self.call.request);
+                uncounted = cost.map(|cost| (index, cost));
+            }
             self.started |= matches!(event, EnvironmentEvent::StreamStart(_));
             self.ended |= matches!(event, EnvironmentEvent::StreamEnd(_));
             self.given.note(event);
             self.counted.note(event);
+        }
+        if let Some((index, cost)) = uncounted {
+            events.insert(index, cost);
         }
         let heard = match gathered {
             true => self.call.events.emit_gathered(events).await,

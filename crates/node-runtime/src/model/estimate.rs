@@ -1,7 +1,7 @@
-//! What an answer costs that was cut off before its provider counted it: estimated, so that it is not booked as nothing.
+//! What an answer costs that its provider did not count: estimated, so that it is not booked as nothing and limits hold.
 //!
 //! Vendors bill what was read and written until the connection ended. Anthropic counts what was read when an answer begins;
-//! servers of OpenAI's protocol count everything at its end.
+//! servers of OpenAI's protocol count everything at its end, and many local servers and gateways never do.
 
 use agentx_agent::{estimate_request, estimate_text};
 use agentx_types::{EnvironmentEvent, ModelRequest, Usage, UsageReport};
@@ -15,13 +15,18 @@ pub(super) struct Counted {
     text: String,
     /// What the words before them come to.
     written: u64,
+    /// Whether words have come since the provider counted last.
+    behind: bool,
 }
 
 impl Counted {
     /// Takes the next event of the answer.
     pub(super) fn note(&mut self, event: &EnvironmentEvent) {
         match event {
-            EnvironmentEvent::UsageReport(report) => self.reported = report.usage,
+            EnvironmentEvent::UsageReport(report) => {
+                self.reported = report.usage;
+                self.behind = false;
+            }
             EnvironmentEvent::TextChunk(chunk) => self.add(&chunk.text),
             EnvironmentEvent::ThinkingChunk(chunk) => self.add(&chunk.text),
             EnvironmentEvent::ToolCallChunk(chunk) => self.add(&chunk.json),
@@ -32,18 +37,23 @@ impl Counted {
     fn add(&mut self, text: &str) {
         /// How much text is kept before it is counted.
         const PIECE: usize = 4096;
+        self.behind |= !text.is_empty();
         self.text.push_str(text);
         if self.text.len() >= PIECE {
             self.written += estimate_text(&std::mem::take(&mut self.text));
         }
     }
 
-    /// What the answer to `request` has cost until now, if that is more than was reported.
+    /// What the answer to `request` has cost until now, if that is more than was reported. Where the provider has counted all
+    /// that came, its count holds.
     pub(super) fn estimate(&self, request: &ModelRequest) -> Option<EnvironmentEvent> {
         let mut usage = self.reported;
         if usage.read_tokens() == 0 {
             usage.input_tokens = estimate_request(request);
             usage.estimated_tokens += usage.input_tokens;
+        }
+        if !self.behind && usage.output_tokens > 0 {
+            return usage.is_estimated().then(|| UsageReport { usage }.into());
         }
         let rest = match self.text.is_empty() {
             true => 0,

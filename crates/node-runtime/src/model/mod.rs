@@ -28,8 +28,8 @@
 //! ([`Effector::retry_now`]). An answer that broke off or made no sense may have to be
 //! paid again and is asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
 //!
-//! An answer that is cut off, by whom ever, is booked with what it has cost until then: where the provider has not counted it,
-//! a `usage` before the `stream_end` has an estimate and says so (`estimated_tokens`).
+//! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so (`estimated_tokens`). That
+//! holds for answers that are cut off, and for whole ones of servers that report no usage.
 //!
 //! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one batch. Where the
 //! session is gone (the sink refuses), the call stops without another word.

@@ -1,13 +1,30 @@
-//! What an answer costs that was cut off: what had come is booked, and marked as an estimate as far as nobody counted it.
+//! What an answer costs that its server did not count, because it was cut off or because the server never counts: an estimate is
+//! booked and marked as one.
 
 use agentx_testing::{Gate, Reply, TestServer, fixture, start, wire};
 use agentx_types::{Api, EnvironmentEvent as E, Usage};
+use serde_json::json;
 
 use crate::Caller;
 
 /// Two thousand characters: about 500 tokens.
 fn words() -> String {
     "some words ".repeat(182)
+}
+
+/// A stream of OpenAI's protocol from a server that reports no usage.
+fn uncounted(text: &str) -> String {
+    let counted = wire::chat_text(&[text]);
+    let pieces = counted.split_inclusive("\n\n");
+    pieces.filter(|piece| !piece.contains("prompt_tokens")).collect()
+}
+
+/// What is booked for a whole answer that comes like this.
+async fn answered(api: Api, reply: Reply) -> Usage {
+    let server = TestServer::start([reply]).await;
+    let said = Caller::with(&server.url(), api, |_| {}).call().await;
+    assert!(matches!(said.events.last(), Some(E::StreamEnd(_))), "{said:?}");
+    booked(&said.events)
 }
 
 /// The usage that was said last.
@@ -62,4 +79,50 @@ async fn an_answer_that_breaks_off_is_booked_beside_the_next_one() {
     let broken = booked(&said.events[..ends.unwrap()]);
     assert!(broken.estimated_tokens > 400, "{broken:?}");
     assert!(!booked(&said.events).is_estimated(), "a whole answer is counted");
+}
+
+#[tokio::test]
+async fn a_whole_answer_of_a_server_that_counts_nothing_is_estimated() {
+    let body = json!({ "choices": [{
+        "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": words() },
+    }] });
+    let whole = Reply::json(200, &body);
+    for reply in [Reply::stream().then(uncounted(&words())), whole] {
+        let usage = answered(Api::OpenaiChat, reply).await;
+        assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
+        assert!((2..2_000).contains(&usage.input_tokens), "{usage:?}");
+        assert_eq!(usage.estimated_tokens, usage.input_tokens + usage.output_tokens);
+    }
+}
+
+#[tokio::test]
+async fn calls_without_usage_are_estimated_by_their_arguments() {
+    let arguments = json!({ "text": words() }).to_string();
+    let call = json!({ "id": "call_1", "type": "function", "function": { "name": "write", "arguments": arguments } });
+    let body = json!({ "choices": [{
+        "index": 0, "finish_reason": "tool_calls", "message": { "role": "assistant", "content": null, "tool_calls": [call] },
+    }] });
+    let usage = answered(Api::OpenaiChat, Reply::json(200, &body)).await;
+    assert!((490..540).contains(&usage.output_tokens), "{usage:?}");
+}
+
+#[tokio::test]
+async fn counts_of_the_server_hold_for_a_whole_answer() {
+    let usage = answered(
+        Api::OpenaiChat,
+        Reply::stream().then(wire::chat_text(&[&words()])),
+    )
+    .await;
+    assert_eq!(
+        (usage.input_tokens, usage.output_tokens, usage.estimated_tokens),
+        (12, 7, 0)
+    );
+}
+
+#[tokio::test]
+async fn a_gateway_that_counts_no_more_after_the_beginning_is_estimated() {
+    let text = wire::anthropic_text(&[&words()]).replace(r#""usage":{"output_tokens":7}"#, r#""usage":{}"#);
+    let usage = answered(Api::Anthropic, Reply::stream().then(text)).await;
+    assert_eq!(usage.input_tokens, 12, "counted when the answer began");
+    assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
 }

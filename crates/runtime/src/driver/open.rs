@@ -183,6 +183,7 @@ async fn load(
     drafts.extend(
         changes
             .into_iter()
+            .filter_map(|change| but_for_what_was_learned(&fold, change))
             .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change })),
     );
     Ok(Opened {
@@ -192,6 +193,20 @@ async fn load(
         first: drafts,
         ended,
     })
+}
+
+/// The change without what it would make the session forget: how large a model's window is was learned from its server. `None` where
+/// nothing is left to change.
+fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<ConfigChange> {
+    let agent = fold.root_agent().and_then(|agent| agent.react());
+    let (ConfigChange::Model(model), Some(agent)) = (&change, agent) else {
+        return Some(change);
+    };
+    let learned = agent.as_learned((**model).clone());
+    if learned == **model {
+        return Some(change);
+    }
+    (learned != agent.config().model).then(|| ConfigChange::Model(Box::new(learned)))
 }
 
 /// The process before may have been killed, and what it had started runs on: it is ended before anything goes on.
