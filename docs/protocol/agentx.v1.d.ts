@@ -676,7 +676,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "roles" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {
@@ -850,7 +850,7 @@ export interface AgentConfig {
   routing?: Routing | null;
   /** When its conversation is condensed; without it never by itself. */
   condensing?: Condensing | null;
-  /** How rules are read: up to [`RULES_VERSION`]; 0 in logs from before there was such a number. */
+  /** Which version of the agent's own rules holds: up to [`RULES_VERSION`]; 0 in logs from before there was such a number. */
   rules_version?: number;
   /** Files that its calls are kept from by default; none in logs from before there was such a list. */
   guard?: Guard | null;

@@ -64,14 +64,7 @@ Keep names, paths, numbers, identifiers and error messages to the letter. Say wh
 where the transcript is shortened, do not guess. Where a part of it is a summary already, take over all that still matters.";
 
 /// The request for a summary of a part of a conversation.
-///
-/// `plain` says that it goes without settings that a server may not know.
-pub(crate) fn request(
-    config: &AgentConfig,
-    part: &Part,
-    instructions: Option<&str>,
-    plain: bool,
-) -> ModelRequest {
+pub(crate) fn request(config: &AgentConfig, part: &Part, instructions: Option<&str>) -> ModelRequest {
     let own = config
         .condensing
         .as_ref()
@@ -114,7 +107,8 @@ pub(crate) fn request(
             content: vec![ContentPart::text(text)],
         })],
         tools: Arc::from([]),
-        plain,
+        plain: false,
+        turns: false,
     }
 }
 
@@ -219,7 +213,7 @@ mod tests {
             ] {
                 let mut config = fixtures::config();
                 config.model.context_window = window;
-                let request = request(&config, &part(messages, text), Some("keep the names"), false);
+                let request = request(&config, &part(messages, text), Some("keep the names"));
                 let asked: u64 = request
                     .messages
                     .iter()
@@ -235,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_short_is_shown_whole() {
-        let text = request(&fixtures::config(), &part(2, "a\nb"), None, false).messages[0].text();
+        let text = request(&fixtures::config(), &part(2, "a\nb"), None).messages[0].text();
         assert!(
             text.contains("[0] tool: look: a\nb\n[1] tool: look: a\nb\n"),
             "{text}"

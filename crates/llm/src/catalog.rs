@@ -6,6 +6,7 @@
 
 mod config;
 mod nearest;
+mod unknown;
 
 use agentx_types::{Api, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
@@ -260,9 +261,12 @@ impl Catalog {
             Api::OpenaiChat | Api::Scripted => "openai",
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
+        let by_name = || unknown::wire(id_at_home).filter(|_| model.api == Api::OpenaiChat);
         at(&model.provider, &model.id)
+            .or_else(|| by_name().filter(|_| model.provider == "openai"))
             .or_else(|| of_provider().filter(|wire| *wire != WireOptions::default()))
             .or_else(|| at(home, id_at_home))
+            .or_else(by_name)
             .unwrap_or_default()
     }
 

@@ -106,6 +106,7 @@ pub struct WireOptions {
 ///     messages: vec![hello.into()],
 ///     tools: [].into(),
 ///     plain: false,
+///     turns: false,
 /// };
 /// let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
 /// assert_eq!(body["stream"], true);

@@ -93,6 +93,41 @@ fn environment_variables_are_the_known_ones() {
 }
 
 #[test]
+fn models_of_openai_that_nobody_knows_are_asked_as_their_family_is() {
+    use agentx_llm::openai_chat::EffortWithTools as E;
+    let catalog = Catalog::builtin();
+    let asked = |name: &str| {
+        let chat = catalog
+            .wire_options(&catalog.resolve(name).expect("any model of a provider"))
+            .chat;
+        (chat.effort_with_tools, chat.temperature)
+    };
+    for name in [
+        "gpt-5.5-codex",
+        "gpt-5.9",
+        "gpt-6-astra",
+        "gpt-6.2-sol",
+        "gpt-7",
+        "gpt-10.1-made-up",
+    ] {
+        assert_eq!(asked(&format!("openai/{name}")), (E::None, false), "{name}");
+    }
+    assert_eq!(asked("openai/gpt-5.4-made-up"), (E::Omitted, false));
+    assert_eq!(asked("openai/gpt-5.3-codex"), (E::AsWished, false));
+    assert_eq!(asked("openai/o9"), (E::AsWished, false));
+    for name in ["gpt-4.5-made-up", "gpt-oss-120b", "made-up", "omni"] {
+        assert_eq!(asked(&format!("openai/{name}")), (E::AsWished, true), "{name}");
+    }
+    assert_eq!(
+        asked("openrouter/openai/gpt-6-made-up"),
+        (E::AsWished, true),
+        "a gateway knows its own way"
+    );
+    let sol = catalog.resolve("gpt-6-sol").expect("known");
+    assert_eq!((sol.context_window, sol.prices.output), (1_050_000, 10_000));
+}
+
+#[test]
 fn names_are_found_or_explained() {
     let catalog = Catalog::builtin();
     assert_eq!(catalog.resolve("sonnet").expect("an alias").api, Api::Anthropic);

@@ -86,6 +86,7 @@ fn request(model: &str, thinking_tokens: Option<u64>, messages: Vec<Arc<Message>
         messages,
         tools: [].into(),
         plain: false,
+        turns: false,
     }
 }
 

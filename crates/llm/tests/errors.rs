@@ -439,6 +439,10 @@ fn a_refusal_names_the_part_that_is_refused() {
         ),
         ("Unexpected role 'user' after role 'tool'", Some(Part::Roles)),
         ("System role not supported", Some(Part::Roles)),
+        (
+            "Function tools with reasoning_effort are not supported for gpt-9 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+            Some(Part::Extras),
+        ),
         ("Something else is wrong", Some(Part::Unknown)),
         ("max_tokens: must be at most 64000", None),
         ("Unsupported parameter: 'temperature'", None),

@@ -274,6 +274,7 @@ fn ids_that_the_conversation_already_has_are_replaced() {
         messages: vec![before.into()],
         tools: [].into(),
         plain: false,
+        turns: false,
     };
     let stream = sse(&[
         chat(
@@ -701,4 +702,25 @@ fn an_empty_object_before_the_arguments_is_not_part_of_them() {
         .iter()
         .find(|event| event[0] == "tool_call");
     assert_eq!(last.unwrap()[1]["input"], json!({}));
+}
+
+#[test]
+fn an_answer_that_says_why_it_stops_is_whole_without_message_stop() {
+    let call = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}});
+    let stop =
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}});
+    let (events, result) = claude(&[claude_start(), call.clone(), stop]);
+    result.expect("the answer is whole");
+    let ends = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::StreamEnd(_));
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, EnvironmentEvent::ToolCall(_)))
+    );
+    assert_eq!(events.iter().filter(|event| ends(event)).count(), 1);
+    let (events, result) = claude(&[claude_start(), call]);
+    assert!(
+        result.is_err() && !events.iter().any(ends),
+        "nobody knows what is missing"
+    );
 }

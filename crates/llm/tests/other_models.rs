@@ -72,6 +72,7 @@ fn body(name: &str, written_by: Option<&str>) -> Value {
         messages: vec![answer(written_by).into(), result.into()],
         tools: [].into(),
         plain: false,
+        turns: false,
     };
     serde_json::from_slice(&build(&request, &WireOptions::default(), &NoBlobs)).unwrap()
 }

@@ -53,6 +53,7 @@ fn request(
         messages,
         tools: tools.into(),
         plain: false,
+        turns: false,
     }
 }
 

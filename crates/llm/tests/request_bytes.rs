@@ -80,6 +80,7 @@ fn request(model: &str, said: &[(Role, Vec<ContentPart>)]) -> ModelRequest {
         messages: said.iter().map(|one| message(one).into()).collect(),
         tools: [].into(),
         plain: false,
+        turns: false,
     }
 }
 

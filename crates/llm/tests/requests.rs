@@ -109,6 +109,7 @@ fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {
         messages,
         tools: vec![read_tool()].into(),
         plain: false,
+        turns: false,
     }
 }
 
@@ -755,13 +756,23 @@ fn what_a_person_says_in_a_row_is_one_message_with_all_of_it() {
 }
 
 #[test]
-fn a_plain_request_has_no_role_but_a_person_and_the_assistant() {
+fn a_request_in_turns_has_no_role_but_a_person_and_the_assistant() {
     let mut request = request("openai/made-up", vec![user("hi"), user("there")]);
-    request.plain = true;
+    request.turns = true;
     let system = request.system.join("\n\n");
     let body = built(&request);
     assert_eq!(
         body["messages"],
         json!([{"role": "user", "content": format!("{system}\n\nhi\n\nthere")}])
     );
+}
+
+#[test]
+fn a_plain_request_with_tools_has_no_effort() {
+    let mut request = request("llamacpp/my-deployment", vec![user("hi")]);
+    assert!(built(&request).get("reasoning_effort").is_none());
+    request.plain = true;
+    assert_eq!(built(&request)["reasoning_effort"], "none");
+    request.tools = [].into();
+    assert!(built(&request).get("reasoning_effort").is_none());
 }

@@ -147,6 +147,7 @@ pub fn request(api: Api, messages: Vec<Arc<Message>>) -> ModelRequest {
         messages,
         tools: tools(),
         plain: false,
+        turns: false,
     }
 }
 

@@ -170,8 +170,11 @@ pub struct ModelRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools on offer.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether it is sent without anything that a server may not know, because its provider has refused that: settings, and at Chat
-    /// Completions every role and every order but a person and the assistant in turns.
+    /// Whether it is sent without settings that a server may not know, because its provider has refused one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
+    /// Whether it has no roles but a person and the assistant, in turns, because a chat template has refused another one or another
+    /// order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub turns: bool,
 }

@@ -216,7 +216,8 @@ impl Conversation {
             system,
             messages: self.window(),
             tools,
-            plain: self.repairs.is_plain(),
+            plain: self.repairs.plain,
+            turns: self.repairs.roles,
         }
     }
 

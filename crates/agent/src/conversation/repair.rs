@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, Api, ContentPart, MediaPart, Message, RequestPart, Role, ThinkingPart, ToolResultPart,
+    AgentConfig, Api, ContentPart, MediaPart, Message, ModelRequest, RequestPart, Role, ThinkingPart,
+    ToolResultPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,9 +32,9 @@ pub(super) struct Repairs {
     /// Calls and results as such.
     tool_calls: u64,
     /// Whether settings are left out that a server may not know.
-    plain: bool,
+    pub(super) plain: bool,
     /// Whether nobody but a person and the assistant speaks, in turns.
-    roles: bool,
+    pub(super) roles: bool,
 }
 
 /// Up to the end, what is still to come included.
@@ -42,11 +43,6 @@ const ALL: u64 = u64::MAX;
 impl Repairs {
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Whether a request is sent without anything that a server may not know.
-    pub(super) fn is_plain(&self) -> bool {
-        self.plain || self.roles
     }
 
     /// Another model is asked from now on: its template may know what that of the last one did not.
@@ -154,9 +150,13 @@ impl Conversation {
         self.before_repairs = None;
     }
 
-    /// Whether settings are left out that a server may not know.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.repairs.is_plain()
+    /// Sends a request as a provider takes it, that has refused another form.
+    pub(crate) fn repaired(&self, request: ModelRequest) -> ModelRequest {
+        ModelRequest {
+            plain: self.repairs.plain,
+            turns: self.repairs.roles,
+            ..request
+        }
     }
 
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
@@ -174,7 +174,13 @@ impl Conversation {
         };
         match part {
             RequestPart::Thinking => has(self.repairs.thinking, is_signed_thinking),
-            RequestPart::Extras => !self.repairs.plain && config.model.api == Api::Anthropic,
+            RequestPart::Extras => {
+                let knows_extras = config.model.api == Api::Anthropic
+                    || (refused == RequestPart::Extras
+                        && config.rules_version >= 2
+                        && !config.tools.is_empty());
+                !self.repairs.plain && knows_extras
+            }
             RequestPart::Media => has(self.repairs.media, has_media),
             RequestPart::ToolCalls => has(self.repairs.tool_calls, is_exchange),
             RequestPart::Roles => {

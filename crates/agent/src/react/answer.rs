@@ -38,6 +38,8 @@ impl ReactAgent {
                 step,
             );
             self.settle(step);
+        } else if !calls.is_empty() && reason == StopReason::Refusal && self.config.rules_version >= 2 {
+            self.decline(calls, step);
         } else if !calls.is_empty() {
             self.take_up(calls, step);
         } else {
@@ -143,6 +145,18 @@ impl ReactAgent {
             self.decide_call(call, step);
         }
         self.update_waiting_status(step);
+    }
+
+    /// The model, or a filter of its provider, declined in the middle of an answer: what it wanted until then is not done. Anthropic
+    /// says that such an answer is to be thrown away
+    /// (<https://platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
+    fn decline(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
+        let Some(run) = self.course.active() else { return };
+        let message = "the model declined to answer, and its calls were not run";
+        run.pending.stop = Some(StopCause::error(RunStatus::Failed, "content_filter", message));
+        let text = "not run: the answer that asked for it was declined";
+        self.refuse(calls, ToolStatus::Refused, text, step);
+        self.course.set_status(RunStatus::Stopping, step);
     }
 
     fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut Step<'_>) {

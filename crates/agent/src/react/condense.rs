@@ -136,12 +136,12 @@ impl ReactAgent {
             Why::Wanted(wanted) => wanted.instructions.as_deref(),
             Why::Full | Why::Overflow(_) => None,
         };
-        let plain = self.conversation.is_plain();
+        let request = summary::request(&self.config, part, instructions);
         let body = ActionBody::Condense(Condense {
             from_seq: part.range.from_seq,
             to_seq: part.range.to_seq,
             kept: part.kept.clone(),
-            request: summary::request(&self.config, part, instructions, plain).into(),
+            request: self.conversation.repaired(request).into(),
             tokens: part.range.tokens,
         });
         let run_id = self.course.active().map(|run| run.id.clone());

@@ -182,3 +182,43 @@ fn what_a_provider_attached_names_the_model_that_was_asked() {
         .collect();
     assert_eq!(models, [first.as_str(), "other"]);
 }
+
+#[test]
+fn calls_of_an_answer_that_was_declined_are_answered_and_not_run() {
+    let mut session = Session::started(|config| config.rules_version = 2);
+    let said = [
+        words("I will"),
+        call("c1", "look", json!({"path": "a"})),
+        call("c2", "nosuch", json!({})),
+    ];
+    session.model(stream(said, StopReason::Refusal));
+    assert!(session.running_ids().is_empty());
+    let ends = session.ends_of_runs();
+    assert!(
+        matches!(&ends[..], [(RunStatus::Failed, Some(why))] if why.contains("declined")),
+        "{ends:?}"
+    );
+    session.say("again");
+    let results: Vec<String> = session
+        .sent()
+        .into_iter()
+        .filter(|line| line.starts_with("tool:"))
+        .collect();
+    assert_eq!(results.len(), 2, "{results:?}");
+    assert!(
+        results.iter().all(|result| result.contains("not run")),
+        "{results:?}"
+    );
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn calls_of_a_declined_answer_in_an_older_log_are_run_as_they_were() {
+    let mut session = Session::started(|config| config.rules_version = 1);
+    session.model(stream(
+        [call("c1", "look", json!({"path": "a"}))],
+        StopReason::Refusal,
+    ));
+    assert_eq!(session.running_ids(), ["c1"]);
+}

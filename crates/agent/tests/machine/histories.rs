@@ -443,6 +443,7 @@ fn check_history(ops: &[Op]) {
         messages,
         tools: config.tools.clone(),
         plain: false,
+        turns: false,
     });
 }
 

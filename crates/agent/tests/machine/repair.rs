@@ -279,7 +279,7 @@ fn a_template_that_wants_turns_gets_them_and_then_calls_in_words_until_another_m
     session.looks("a");
     session.result("a", "seen");
     session.refused(RequestPart::Roles);
-    assert!(session.request().plain);
+    assert!(session.request().turns);
     let has_results = |session: &Session| {
         session
             .request()
@@ -302,7 +302,7 @@ fn a_template_that_wants_turns_gets_them_and_then_calls_in_words_until_another_m
     model.id = "another".into();
     session.change(ConfigChange::Model(Box::new(model)));
     session.say("and again");
-    assert!(has_results(&session) && !session.request().plain);
+    assert!(has_results(&session) && !session.request().turns);
     session.refused(RequestPart::Roles);
     session.refused(RequestPart::Roles);
     session.refused(RequestPart::Roles);
@@ -377,4 +377,15 @@ proptest! {
         session.answer("done");
         session.check_replay();
     }
+}
+
+#[test]
+fn tools_that_are_refused_beside_an_effort_are_asked_with_once_more() {
+    let mut session = Session::started(|config| config.rules_version = 2);
+    session.refused(RequestPart::Extras);
+    assert!(session.request().plain);
+    session.refused(RequestPart::Extras);
+    assert!(session.repairs().contains(&RequestPart::Extras));
+    session.answer("done");
+    session.check_replay();
 }

@@ -51,6 +51,7 @@ pub(crate) fn request(call: &Call, asked: &Value) -> Result<ModelRequest, Effect
         messages,
         tools: Arc::from([]),
         plain: false,
+        turns: false,
     })
 }
 

@@ -53,10 +53,12 @@ impl Decoder {
         result.inspect_err(|_| self.answer.emitter.stop())
     }
 
-    /// The bytes have ended.
+    /// The bytes have ended. An answer that says why it stops is whole: some gateways send no `message_stop`
+    /// (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and Anthropic's own SDK asks for a `stop_reason` alone
+    /// (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
     ///
     /// # Errors
-    /// Where `message_stop` did not come.
+    /// Where neither `message_stop` nor a reason came.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -70,6 +72,9 @@ impl Decoder {
                 result => result,
             }
         });
+        if result.is_ok() && self.answer.says_why {
+            self.answer.stop(out);
+        }
         if self.answer.emitter.ended() {
             return result;
         }
@@ -135,6 +140,8 @@ struct Answer {
     held: Option<HeldCall>,
     usage: Usage,
     stop: (StopReason, Option<String>),
+    /// Whether the provider said why it stops.
+    says_why: bool,
 }
 
 impl Answer {
@@ -146,6 +153,7 @@ impl Answer {
             held: None,
             usage: Usage::default(),
             stop: (StopReason::Other, None),
+            says_why: false,
         }
     }
 
@@ -294,6 +302,7 @@ impl Answer {
     ) {
         if let Some(reason) = &delta.stop_reason {
             self.stop = stop_reason(reason, delta);
+            self.says_why = true;
         }
         self.block_stop(out);
         self.release(self.stop.0 == StopReason::MaxTokens, out);

@@ -11,13 +11,15 @@ use super::{ErrorCode, template};
 ///   `redacted_thinking` blocks in the latest assistant message cannot be modified", "The final block in an assistant message
 ///   cannot be `thinking`", "Expected `thinking` or `redacted_thinking`, but found `text`"
 ///   (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting, github.com/anthropics/claude-code/issues/63357).
-/// - extras: "block_binding: Extra inputs are not permitted", "Unexpected value(s) … for the `anthropic-beta` header".
+/// - extras: "Function tools with reasoning_effort are not supported for … in /v1/chat/completions"
+///   (github.com/BerriAI/litellm/pull/34569), "block_binding: Extra inputs are not permitted", "Unexpected value(s) … for the `anthropic-beta` header".
 /// - media: "Could not process image", "image exceeds 5 MB maximum", "image dimensions exceed", "The image data you provided does
 ///   not represent a valid image" (github.com/anthropics/claude-code/issues/3073, github.com/vybestack/llxprt-code/pull/3075).
 /// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls' must be followed by
 ///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern".
 const NAMES: &[(RequestPart, &[&str])] = &[
     (RequestPart::Thinking, &["different conversation"]),
+    (RequestPart::Extras, &["function tools with reasoning_effort"]),
     (
         RequestPart::Extras,
         &[

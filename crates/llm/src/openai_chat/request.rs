@@ -24,7 +24,7 @@ const LONGEST_ID: usize = 40;
 /// `user` message, because `tool` messages hold text only. A failed result says so in its text.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut messages = messages(request, options, blobs);
-    if request.plain {
+    if request.turns {
         turns::without_system(&mut messages);
     } else if options.strict_turns || turns::are_wanted_by(&request.model.id) {
         turns::alternate(&mut messages);
@@ -59,7 +59,12 @@ fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<
     if let Some(effort) = options.effort {
         return body.set("reasoning_effort", effort.as_str());
     }
-    match options.effort_with_tools {
+    let with_tools = match options.effort_with_tools {
+        // It has refused tools with any other effort.
+        _ if request.plain => EffortWithTools::None,
+        effort => effort,
+    };
+    match with_tools {
         EffortWithTools::None if !request.tools.is_empty() => return body.set("reasoning_effort", "none"),
         EffortWithTools::Omitted if !request.tools.is_empty() => return,
         _ => {}

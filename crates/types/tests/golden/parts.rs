@@ -332,6 +332,7 @@ pub(crate) fn request() -> ModelRequest {
         messages: vec![Arc::new(message())],
         tools: Arc::from([tool()]),
         plain: false,
+        turns: false,
     }
 }
 

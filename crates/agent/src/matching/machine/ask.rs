@@ -75,6 +75,7 @@ impl MatchAgent {
             messages: vec![message],
             tools: Arc::from([]),
             plain: false,
+            turns: false,
         };
         self.course.ask(&config.model, request, step);
     }

@@ -1,0 +1,47 @@
+//! How to ask a model of OpenAI's that the catalog does not know: new ones come every few weeks, and refuse at their first request what
+//! older ones want.
+
+use crate::openai_chat::{EffortWithTools, MaxTokensField, Options, ThinkingParam};
+use crate::request::WireOptions;
+
+/// What the name says about how OpenAI wants this model to be asked; `None` where it is none of its reasoning models.
+///
+/// From gpt-5.5 on, tools are only taken beside `reasoning_effort: "none"` at Chat Completions; gpt-6-sol says so on its page
+/// (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as gpt-6-astra and gpt-6.1-sol, refuse `none`
+/// as well: their tools need the Responses API (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>).
+pub(super) fn wire(id: &str) -> Option<WireOptions> {
+    let effort_with_tools = match reasoning_version(id)? {
+        ..54 => EffortWithTools::AsWished,
+        54 => EffortWithTools::Omitted,
+        _ => EffortWithTools::None,
+    };
+    let chat = Options {
+        max_tokens_field: MaxTokensField::MaxCompletionTokens,
+        thinking: ThinkingParam::ReasoningEffort,
+        effort_with_tools,
+        temperature: false,
+        strict_turns: false,
+        ..Options::default()
+    };
+    Some(WireOptions {
+        chat,
+        ..WireOptions::default()
+    })
+}
+
+/// 54 for `gpt-5.4-…`, 60 for `gpt-6-…`, 0 for `o3`; `None` for models that do not reason.
+fn reasoning_version(id: &str) -> Option<u32> {
+    let digits = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        text[..end].parse::<u32>().ok().filter(|number| *number < 100)
+    };
+    if let Some(rest) = id.strip_prefix("gpt-") {
+        let major = digits(rest).filter(|major| *major >= 5)?;
+        let minor = rest.split_once('.').and_then(|(before, after)| {
+            let is_version = before.bytes().all(|byte| byte.is_ascii_digit());
+            digits(after).filter(|_| is_version)
+        });
+        return Some(major * 10 + minor.unwrap_or(0).min(9));
+    }
+    id.strip_prefix('o').and_then(digits).map(|_| 0)
+}
