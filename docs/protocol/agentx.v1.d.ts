@@ -463,6 +463,7 @@ export type EnvironmentEvent =
   | { event: "effect_ended"; payload: EffectEnded }
   | { event: "tool_result"; payload: ToolResult }
   | { event: "job_ended"; payload: JobEnded }
+  | { event: "command_ran"; payload: CommandRan }
   | { event: "connected"; payload: Connected }
   | { event: "disconnected"; payload: Disconnected }
   | { event: "timer_fired"; payload: TimerFired }
@@ -782,6 +783,16 @@ export interface JobEnded {
   /** The command line, cut where it is long. */
   command: string;
   /** How it ended, in words: `exit 0, 3.20 s`. */
+  how: string;
+}
+
+/** A command that a person ran beside the conversation has ended. The model reads of it with its next call; it begins no run. */
+export interface CommandRan {
+  /** The command line. */
+  command: string;
+  /** What it printed; of a long output the beginning and the end. */
+  output: string;
+  /** How it ended, in words: `exit 0`. */
   how: string;
 }
 
@@ -1298,6 +1309,7 @@ export type RuntimeEvent =
   | { event: "tool_completed"; payload: ToolCompleted }
   | { event: "tool_failed"; payload: ToolFailed }
   | { event: "job_finished"; payload: JobFinished }
+  | { event: "command_finished"; payload: CommandFinished }
   | { event: "conversation_queued"; payload: ConversationQueued }
   | { event: "conversation_revised"; payload: ConversationRevised }
   | { event: "conversation_start"; payload: ConversationStart }
@@ -1454,6 +1466,16 @@ export interface JobFinished {
   /** The command line, cut where it is long. */
   command: string;
   /** How it ended, in words: `exit 0, 3.20 s`. */
+  how: string;
+}
+
+/** A command that a person ran beside the conversation has ended. */
+export interface CommandFinished {
+  /** The command line. */
+  command: string;
+  /** What it printed; of a long output the beginning and the end. */
+  output: string;
+  /** How it ended, in words: `exit 0`. */
   how: string;
 }
 

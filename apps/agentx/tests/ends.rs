@@ -220,12 +220,18 @@ impl Terminal {
 
 /// Whether a process has this among its arguments.
 fn runs(argument: &str) -> bool {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    entries.into_iter().any(|entry| {
+    process_with(argument).is_some()
+}
+
+/// The id of a process that has this among its arguments.
+fn process_with(argument: &str) -> Option<String> {
+    let mut entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let found = entries.find(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         line.split(|byte| *byte == 0)
             .any(|part| part == argument.as_bytes())
-    })
+    });
+    Some(found?.file_name().to_string_lossy().into_owned())
 }
 
 fn latest(sandbox: &Sandbox) -> String {
@@ -342,6 +348,63 @@ fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
         "{shown}"
     );
     is_whole(&sandbox, &id);
+}
+
+/// Starts a chat, has it run `line` until `seconds` of a sleep are seen, and kills it.
+fn killed_while(sandbox: &Sandbox, line: &str, seconds: &str) -> String {
+    let mut chat = Terminal::start(sandbox, &["chat", "--yes"]);
+    chat.wait_for("›");
+    chat.keys("hello\r");
+    let until = Instant::now() + PATIENCE;
+    chat.keys(line);
+    while !runs(seconds) {
+        assert!(Instant::now() < until, "the command never ran");
+        chat.wait_for("›");
+        std::thread::yield_now();
+    }
+    chat.child.kill().unwrap();
+    chat.child.wait().unwrap();
+    latest(sandbox)
+}
+
+#[test]
+fn a_persons_own_command_of_a_killed_chat_is_ended_by_the_next_one_and_what_it_left_behind_stays() {
+    let sandbox = Sandbox::new();
+    let own = 3_000_000 + 10 * u64::from(std::process::id());
+    let [long, behind] = [own, own + 1].map(|seconds| seconds.to_string());
+    let line = format!("!sleep {behind} >/dev/null & echo started\r!sleep {long}\r");
+    let id = killed_while(&sandbox, &line, &long);
+    assert!(runs(&long) && runs(&behind), "they outlive the program");
+    let ran = sandbox.run(&["run", "--session", &id, "--quiet", "thanks"]);
+    assert!(!runs(&long), "{ran}");
+    assert!(runs(&behind), "it was meant to stay: {ran}");
+    let shown = sandbox.run(&["sessions", "show", &id]);
+    assert!(
+        shown.stdout.contains("started"),
+        "its output is in the session: {shown}"
+    );
+    let pid = process_with(&behind).unwrap();
+    assert!(Command::new("kill").arg(pid).status().unwrap().success());
+    is_whole(&sandbox, &id);
+}
+
+#[test]
+fn a_copy_says_what_a_killed_program_left_running_and_a_deletion_ends_it() {
+    let sandbox = Sandbox::new();
+    let long = (4_000_000 + u64::from(std::process::id())).to_string();
+    let id = killed_while(&sandbox, &format!("run sleep {long}\r"), &long);
+    for args in [
+        &["fork", &id][..],
+        &["rewind", &id, "--to", "2", "--conversation", "--yes"],
+    ] {
+        let ran = sandbox.run(args);
+        assert!(ran.stderr.contains("still run, because the program"), "{ran}");
+        assert!(ran.stderr.contains("sleep"), "{ran}");
+        assert!(runs(&long), "it is the original's: {ran}");
+    }
+    let ran = sandbox.run(&["sessions", "delete", &id, "--yes"]);
+    assert!(ran.stderr.contains("ended now: sleep"), "{ran}");
+    assert!(!runs(&long), "{ran}");
 }
 
 /// Files of at most so many blocks of 512 bytes: what is more cannot be written, as on a full disk, without being root.

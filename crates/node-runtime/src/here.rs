@@ -8,7 +8,9 @@ use agentx_runtime::{
     Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription, UsageQuery, UsageRow,
     VerifyReport, View, has_blob, import, watch_log,
 };
-use agentx_types::{AgentConfig, BlobId, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec};
+use agentx_types::{
+    AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
+};
 
 use crate::in_question::Shown;
 use crate::node::NodeRuntime;
@@ -73,11 +75,28 @@ impl Runtime for NodeRuntime {
         Box::pin(async move { self.make_fork(&session, at_seq).await })
     }
 
+    fn left_running(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<LeftRunning>, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            let open = self.calls_under_way(&session);
+            self.tools.left_running(&session, open).await
+        })
+    }
+
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {
         let session = session.clone();
         Box::pin(async move {
             self.owned(&session).await?;
+            let open = match self.left_running(&session).await?.is_empty() {
+                true => None,
+                false => Some(self.calls_under_way(&session).await?),
+            };
             self.log().delete(&session).await?;
+            if let Some(open) = open {
+                // Nobody will open it any more, and so end them.
+                self.tools.end_left_running(&session, &open).await;
+            }
             // What is deleted is to be gone, not only hidden.
             self.log().collect_garbage().await?;
             Ok(())

@@ -11,7 +11,7 @@ use agentx_runtime::{
     SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{ActionKind, ConfigChange, Guard, ModelSpec, OwnerId, SessionId, SessionRole};
+use agentx_types::{ActionKind, ConfigChange, Guard, ModelSpec, OwnerId, SessionId, SessionRole, ToolCallId};
 
 use crate::ids;
 use crate::model::load_blobs;
@@ -57,7 +57,7 @@ pub struct NodeRuntime {
     pub(crate) owner: OwnerId,
     pub(crate) models: Vec<ModelInfo>,
     wire_options: WireOptionsOf,
-    tools: Toolbox,
+    pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
 }
@@ -262,6 +262,12 @@ impl NodeRuntime {
         };
         self.log().create(new).await?;
         Ok(ids.session_id)
+    }
+
+    /// Calls of a session that have begun and have no result.
+    pub(crate) async fn calls_under_way(&self, session: &SessionId) -> Result<Vec<ToolCallId>, RuntimeError> {
+        let fold = agentx_runtime::fold_until(self.log(), session, u64::MAX).await?;
+        Ok(fold.calls_under_way())
     }
 
     pub(crate) async fn context_at(

@@ -148,6 +148,10 @@ impl RemoteSession {
                 let args = json!({ "person": access.person, "role": access.role });
                 self.command("share", args).await
             }
+            Note::Ran(ran) => {
+                let args = serde_json::to_value(&ran).unwrap_or_default();
+                self.command("ran", args).await
+            }
             // Who has the files says what became of them.
             Note::Restoring(_) | Note::Restored(_) => Err(RuntimeError::not_offered(
                 "puts on record itself what became of its files",

@@ -233,7 +233,7 @@ impl SessionFold {
     }
 
     /// Calls that a tool was asked for and that have no result.
-    pub(crate) fn calls_under_way(&self) -> Vec<ToolCallId> {
+    pub fn calls_under_way(&self) -> Vec<ToolCallId> {
         let calls = self.agents.iter().flat_map(Agent::calls);
         let begun = calls.filter(|entry| matches!(entry.stage, CallStage::Running { started: true, .. }));
         begun.map(|entry| entry.call.tool_call_id.clone()).collect()

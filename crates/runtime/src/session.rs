@@ -202,6 +202,7 @@ impl Session for LocalSession {
             Note::Access(changed) => changed.into(),
             Note::Restoring(restoring) => restoring.into(),
             Note::Restored(restored) => restored.into(),
+            Note::Ran(ran) => ran.into(),
         };
         Box::pin(self.append(event, Check::Always))
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use agentx_types::{
-    AccessChanged, EnvironmentEvent, FilesRestored, FilesRestoring, OwnerId, Seat, SessionRole, WheelChanged,
+    AccessChanged, CommandRan, EnvironmentEvent, FilesRestored, FilesRestoring, OwnerId, Seat, SessionRole,
+    WheelChanged,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,8 @@ pub enum Note {
     Restoring(FilesRestoring),
     /// Files were put back.
     Restored(FilesRestored),
+    /// A command that the person ran beside the conversation has ended.
+    Ran(CommandRan),
 }
 
 impl Sharing {

@@ -57,7 +57,7 @@ fn arguments<T: for<'de> Deserialize<'de>>(command: &str, args: Value) -> Result
 
 impl ServerState {
     /// Carries a command out: `rename {title}`, `change {change}`, `revise {message_id, mode?}`,
-    /// `context {wish}`, `restore {wish}`, `retry`, `share {person, role}`. Returns the event that it became, and what came of it.
+    /// `context {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`. Returns the event that it became, and what came of it.
     ///
     /// # Errors
     /// Where there is no such command, its arguments make no sense, or the caller may not.
@@ -87,6 +87,10 @@ impl ServerState {
                 self.context(caller, at, wish).await
             }
             "retry" => self.retry(caller, session, frame.wheel_epoch).await,
+            "ran" => {
+                let ran = arguments("ran", frame.args)?;
+                self.ran(caller, session, ran, frame.wheel_epoch).await
+            }
             "restore" => {
                 let Restore { wish } = arguments("restore", frame.args)?;
                 let report = self.restore(caller, session, wish, frame.wheel_epoch).await?;
@@ -102,7 +106,7 @@ impl ServerState {
                 self.access(caller, session).await?;
                 Err(remote(
                     "unknown_command",
-                    "there are the commands rename, change, revise, context, restore, retry and share",
+                    "there are the commands rename, change, revise, context, restore, retry, ran and share",
                 ))
             }
         };

@@ -6,9 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{ApprovalInput, ContextWish, LogError, Runtime as _, RuntimeError, UserInput};
+use agentx_runtime::{ApprovalInput, ContextWish, LogError, Note, Runtime as _, RuntimeError, UserInput};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
-use agentx_types::{ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId, SessionRole};
+use agentx_types::{
+    CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId, SessionRole,
+};
 
 use crate::client_time;
 use crate::hand::Hand;
@@ -155,6 +157,27 @@ impl ServerState {
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
             hand.drive(wheel_epoch, |session| async move { session.retry().await })
+                .await
+        })
+        .await
+    }
+
+    /// Puts on record what a command came to that the person ran beside the conversation.
+    ///
+    /// # Errors
+    /// Where the caller may not, or does not drive.
+    pub async fn ran(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: &SessionId,
+        ran: CommandRan,
+        wheel_epoch: Option<u64>,
+    ) -> Result<u64, RuntimeError> {
+        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
+        whole(async move {
+            let hand = Hand::new(&state, &caller, &session).await?;
+            let note = Note::Ran(ran);
+            hand.drive(wheel_epoch, |session| async move { session.note(note).await })
                 .await
         })
         .await

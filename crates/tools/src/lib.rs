@@ -31,6 +31,7 @@ mod work;
 mod workspace;
 
 pub use agentx_runtime::nearest;
+pub use bash::own_command_mark;
 pub use environment::ProgramEnvironment;
 pub use failure::ToolFailure;
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};

@@ -6,7 +6,7 @@ use agentx_runtime::{Tool, ToolContext, ToolOutcome};
 use agentx_types::{LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus};
 use serde_json::Value;
 
-use crate::bash::{Bash, JobTool, Jobs, end_left_running};
+use crate::bash::{Bash, JobTool, Jobs, any_left_running, end_left_running, left_running};
 use crate::files::{Changes, Edit, Read, Write};
 use crate::finish::Finish;
 use crate::search::{Glob, Grep};
@@ -124,6 +124,19 @@ impl Toolbox {
             Some(jobs) => end_left_running(session, open, jobs.options().grace).await,
             None => Vec::new(),
         }
+    }
+
+    /// What an earlier process left running for a session that it never closed. `open` tells the calls that were cut off; it is asked
+    /// only where something runs.
+    pub async fn left_running<E>(
+        &self,
+        session: &SessionId,
+        open: impl Future<Output = Result<Vec<ToolCallId>, E>>,
+    ) -> Result<Vec<LeftRunning>, E> {
+        if self.jobs.is_none() || !any_left_running(session).await {
+            return Ok(Vec::new());
+        }
+        Ok(left_running(session, &open.await?).await)
     }
 
     /// Ends what runs in the background of a session. Its jobs are gone when this returns. Dropping the last clone of a box

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CondenseRequested,
+    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CommandRan, CondenseRequested,
     CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectEnded,
     EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, LeftRunning,
     MessageId, OutputChannel, Overflow, OwnerId, RequestPart, Rule, SessionId, StopReason, Timer, ToolCallId,
@@ -62,6 +62,8 @@ vocabulary! {
         ToolResult = "tool_result",
         /// A command that a call left running in the background has ended by itself.
         JobEnded = "job_ended",
+        /// A command that a person ran beside the conversation has ended.
+        CommandRan = "command_ran",
         /// A transport is up.
         Connected = "connected",
         /// A transport is down.

@@ -49,6 +49,15 @@ pub enum WheelReason {
 }
 
 payloads! {
+    /// A command that a person ran beside the conversation has ended. The model reads of it with its next call; it begins no run.
+    CommandRan {
+        /// The command line.
+        command: String,
+        /// What it printed; of a long output the beginning and the end.
+        output: String,
+        /// How it ended, in words: `exit 0`.
+        how: String,
+    }
     /// Another one drives.
     WheelChanged {
         /// Who drives now; `None` where nobody does.

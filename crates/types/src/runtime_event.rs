@@ -41,6 +41,8 @@ vocabulary! {
         ToolFailed = "tool_failed",
         /// ToolReceptor: a command in the background has ended.
         JobFinished = "job_finished",
+        /// A command that a person ran beside the conversation has ended.
+        CommandFinished = "command_finished",
         /// ConversationReceptor: an input waits.
         ConversationQueued = "conversation_queued",
         /// An input that waits was taken back, or will be looked at sooner or later than it was sent for.
@@ -249,6 +251,15 @@ payloads! {
         /// The command line, cut where it is long.
         command: String,
         /// How it ended, in words: `exit 0, 3.20 s`.
+        how: String,
+    }
+    /// A command that a person ran beside the conversation has ended.
+    CommandFinished {
+        /// The command line.
+        command: String,
+        /// What it printed; of a long output the beginning and the end.
+        output: String,
+        /// How it ended, in words: `exit 0`.
         how: String,
     }
     /// An input waits.

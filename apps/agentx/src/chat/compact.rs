@@ -79,7 +79,9 @@ async fn inputs(session: &Arc<dyn Session>) -> Result<Vec<Message>, CliError> {
     while let Some(delivery) = events.next().await? {
         match delivery {
             Delivery::Runtime(envelope) => {
-                if let RuntimeEvent::UserMessageAdded(added) = &envelope.event {
+                if let RuntimeEvent::UserMessageAdded(added) = &envelope.event
+                    && !conversation::is_note(&added.message)
+                {
                     said.push(added.message.clone());
                 }
             }

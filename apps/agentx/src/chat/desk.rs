@@ -198,8 +198,7 @@ impl Desk {
             RuntimeEvent::UserMessageAdded(added) => {
                 // What begins a run may stand in the frame of the one that it waited for.
                 let run_id = self.running.clone().or_else(|| envelope.run_id.clone());
-                // Nobody said what the session tells the model of commands that have ended; it is on the screen already.
-                let is_said = !added.message.message_id.as_str().starts_with("msg_ended_");
+                let is_said = !conversation::is_note(&added.message);
                 let is_news = is_said && self.is_news(run_id.as_ref());
                 self.told = run_id;
                 return is_news.then(|| conversation::words(&added.message)).or(joined);

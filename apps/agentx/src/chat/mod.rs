@@ -139,6 +139,8 @@ pub(crate) struct Chat<'a> {
     kind: AgentKind,
     /// What goes to the agent with the next words.
     shared: Vec<ContentPart>,
+    /// The event that tells of the command that the person ran last here.
+    own_ran: Option<u64>,
     /// A command of the person's own that runs.
     own: Option<Own>,
     /// The others at this session.
@@ -197,6 +199,7 @@ impl<'a> Chat<'a> {
             asked_name: None,
             kind,
             shared: Vec::new(),
+            own_ran: None,
             own: None,
             company: Company::of(place),
             inputs,
@@ -346,6 +349,7 @@ impl<'a> Chat<'a> {
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);
+        self.tell_of_command(envelope);
         if let Some(note) = self.jobs.event(&envelope.event) {
             self.transcript
                 .aside(&self.console.out_style().dim(&format!("· {note}")));
@@ -358,28 +362,6 @@ impl<'a> Chat<'a> {
     fn said(&mut self, text: &str) {
         let said = conversation::said_in_short(text, self.console.out_style());
         self.transcript.aside(&said);
-    }
-
-    async fn show_past(&mut self, past: &Past) {
-        for envelope in past.all() {
-            self.cast.meet(envelope);
-        }
-        let turns = past.last_turns(|envelope| self.cast.is_of_another(envelope));
-        let left_out = past.left_out(turns, |envelope| self.cast.is_of_another(envelope));
-        if let (Some(left_out), Seat::Open { session, .. }) = (left_out, &self.seat) {
-            let all = self.place.command(&format!("sessions show {}", session.id()));
-            let note = format!("… {left_out}; {all}");
-            self.transcript.aside(&self.console.out_style().dim(&note));
-        }
-        for envelope in turns {
-            if let RuntimeEvent::UserMessageAdded(added) = &envelope.event
-                && !self.cast.is_of_another(envelope)
-            {
-                self.said(&conversation::words(&added.message));
-            }
-            self.cast.event(&mut self.transcript, envelope);
-        }
-        self.ask_if_new(None).await;
     }
 }
 

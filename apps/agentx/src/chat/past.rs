@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentx::runtime::Delivery;
 use agentx::types::{Envelope, RuntimeEvent};
 
-use super::LOOK_BACK;
+use super::{Chat, LOOK_BACK, Seat};
 use crate::error::CliError;
 use crate::follow::Follower;
 use crate::render::conversation;
@@ -80,10 +80,7 @@ impl Past {
             .iter()
             .filter_map(|envelope| envelope.agent_state_id.as_ref());
         let first = agents.next();
-        let said = self
-            .events
-            .iter()
-            .filter(|envelope| matches!(envelope.event, RuntimeEvent::UserMessageAdded(_)));
+        let said = self.events.iter().filter(|envelope| is_input(envelope));
         agents.all(|agent| Some(agent) == first) && said.count() >= SHOWN_TURNS
     }
 
@@ -114,10 +111,10 @@ impl Past {
         is_of_another: impl Fn(&Envelope<RuntimeEvent>) -> bool,
     ) -> Option<String> {
         let hidden = &self.events[..self.events.len() - shown.len()];
-        let is_input = |envelope: &&Arc<Envelope<RuntimeEvent>>| {
-            matches!(envelope.event, RuntimeEvent::UserMessageAdded(_)) && !is_of_another(envelope)
-        };
-        match (self.is_whole(), hidden.iter().filter(is_input).count()) {
+        let inputs = hidden
+            .iter()
+            .filter(|envelope| is_input(envelope) && !is_of_another(envelope));
+        match (self.is_whole(), inputs.count()) {
             (true, 0) => None,
             (true, 1) => Some("1 earlier message is not shown".into()),
             (true, count) => Some(format!("{count} earlier messages are not shown")),
@@ -131,10 +128,13 @@ impl Past {
         &self,
         is_of_another: impl Fn(&Envelope<RuntimeEvent>) -> bool,
     ) -> &[Arc<Envelope<RuntimeEvent>>] {
-        let said = |envelope: &Envelope<RuntimeEvent>| {
-            matches!(envelope.event, RuntimeEvent::UserMessageAdded(_)) && !is_of_another(envelope)
+        let said = |envelope: &Envelope<RuntimeEvent>| is_input(envelope) && !is_of_another(envelope);
+        let answers = |event: &RuntimeEvent| {
+            matches!(
+                event,
+                RuntimeEvent::MessageStart(_) | RuntimeEvent::CommandFinished(_)
+            )
         };
-        let answers = |event: &RuntimeEvent| matches!(event, RuntimeEvent::MessageStart(_));
         let inputs = self.events.iter().enumerate().rev();
         let start = inputs
             .filter(|(_, envelope)| said(envelope))
@@ -143,6 +143,39 @@ impl Past {
             .map(|(at, _)| at)
             .or_else(|| self.events.iter().position(|envelope| answers(&envelope.event)));
         start.map_or(&[], |start| &self.events[start..])
+    }
+}
+
+/// Whether a person said it, or an agent on behalf of one: notes about commands that have ended are no inputs.
+fn is_input(envelope: &Envelope<RuntimeEvent>) -> bool {
+    matches!(&envelope.event, RuntimeEvent::UserMessageAdded(added) if !conversation::is_note(&added.message))
+}
+
+impl Chat<'_> {
+    /// Shows the last turns of what was there before.
+    pub(super) async fn show_past(&mut self, past: &Past) {
+        for envelope in past.all() {
+            self.cast.meet(envelope);
+        }
+        let turns = past.last_turns(|envelope| self.cast.is_of_another(envelope));
+        let left_out = past.left_out(turns, |envelope| self.cast.is_of_another(envelope));
+        if let (Some(left_out), Seat::Open { session, .. }) = (left_out, &self.seat) {
+            let all = self.place.command(&format!("sessions show {}", session.id()));
+            let note = format!("… {left_out}; {all}");
+            self.transcript.aside(&self.console.out_style().dim(&note));
+        }
+        for envelope in turns {
+            match &envelope.event {
+                RuntimeEvent::UserMessageAdded(added)
+                    if is_input(envelope) && !self.cast.is_of_another(envelope) =>
+                {
+                    self.said(&conversation::words(&added.message));
+                }
+                _ => self.tell_of_command(envelope),
+            }
+            self.cast.event(&mut self.transcript, envelope);
+        }
+        self.ask_if_new(None).await;
     }
 }
 

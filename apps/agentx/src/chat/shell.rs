@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use agentx::config::Settings;
 use agentx::node::program_environment;
-use agentx::types::ContentPart;
+use agentx::runtime::Note;
+use agentx::tools::own_command_mark;
+use agentx::types::{AgentKind, CommandRan, ContentPart, Envelope, RuntimeEvent};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdout, Command};
@@ -17,11 +19,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::editor::Edited;
 use super::status::end_group;
 use super::terminal::Input;
-use super::{Chat, Face, Flow, next_delivery};
+use super::{Chat, Face, Flow, Seat, next_delivery};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::approval;
 use crate::render::clean::visible;
+use crate::render::conversation;
 use crate::render::table::cut;
 pub(super) use own::Own;
 
@@ -56,7 +59,11 @@ impl Drop for Group {
 impl Chat<'_> {
     /// Runs a command and shows what it says.
     pub(super) async fn shell(&mut self, command: &str) -> Result<Flow, CliError> {
-        let mut child = match begin(command, self.settings) {
+        let mark = match &self.seat {
+            Seat::Open { session, .. } => Some(own_command_mark(session.id())),
+            Seat::New(_) => None,
+        };
+        let mut child = match begin(command, self.settings, mark) {
             Ok(child) => child,
             Err(error) => {
                 let what = format!("  it could not be run: {error}");
@@ -97,15 +104,48 @@ impl Chat<'_> {
                 (end.clone(), style.dim(&end))
             }
         };
-        self.shared.push(ContentPart::text(format!(
-            "\n\n<ran_by_the_person command=\"{command}\">\n{}\n{end}\n</ran_by_the_person>",
-            own.said()
-        )));
+        self.keep_for_agent(command, own.said(), end).await;
         let (corner, note) = (
             style.dim("  └ "),
             style.dim(" · goes to the agent with what you say next"),
         );
         self.told(&format!("{corner}{shown}{note}"))
+    }
+
+    /// Puts on record what a command came to, so that the agent reads it with the next words, also where the chat is left before.
+    /// Where no session has begun, or it cannot take it, it goes along with the next words.
+    async fn keep_for_agent(&mut self, command: &str, output: String, how: String) {
+        let ran = CommandRan {
+            command: command.to_owned(),
+            output,
+            how,
+        };
+        if let Seat::Open { session, .. } = &self.seat
+            && self.kind != AgentKind::Match
+        {
+            let (session, note) = (session.clone(), Note::Ran(ran.clone()));
+            match self.wait_for(async { session.note(note).await }).await {
+                Ok(seq) => {
+                    self.own_ran = Some(seq);
+                    return;
+                }
+                Err(error) => tracing::debug!(%error, "the command is not on record"),
+            }
+        }
+        let CommandRan { command, output, how } = ran;
+        self.shared.push(ContentPart::text(format!(
+            "\n\n<ran_by_the_person command=\"{command}\">\n{output}\n{how}\n</ran_by_the_person>",
+        )));
+    }
+
+    /// Shows a command that was run in this session before, or elsewhere.
+    pub(super) fn tell_of_command(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        if let RuntimeEvent::CommandFinished(ran) = &envelope.event
+            && self.own_ran != Some(envelope.seq)
+        {
+            let told = conversation::ran(ran, self.console.out_style());
+            self.transcript.aside(&told);
+        }
     }
 
     /// Reads what it says until it ends; the chat goes on meanwhile, and lines that are sent wait.
@@ -259,13 +299,14 @@ impl Chat<'_> {
 }
 
 /// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by one way, in order.
-fn begin(command: &str, settings: &Settings) -> std::io::Result<Child> {
+fn begin(command: &str, settings: &Settings, mark: Option<(&'static str, String)>) -> std::io::Result<Child> {
     let mut process = Command::new("sh");
     process
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(&settings.workspace)
         .env_clear()
         .envs(program_environment(settings).variables())
+        .envs(mark)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

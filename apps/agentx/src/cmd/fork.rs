@@ -23,12 +23,19 @@ pub(crate) async fn run(
         .fork(&parent, args.at)
         .await
         .map_err(|error| CliError::about_event(error, args.at, hint))?;
+    let left = runtime.left_running(&parent).await?;
     if json {
-        console.out_pretty(&json!({ "session_id": fork, "parent": parent, "at_seq": args.at }))?;
+        console.out_pretty(
+            &json!({ "session_id": fork, "parent": parent, "at_seq": args.at, "left_running": left }),
+        )?;
         return Ok(Exit::Ok);
     }
     console.out(&format!("{fork}\n"))?;
     let command = place.command(&format!("resume {fork}"));
     console.say(&conversation::go_on_with(&command, console.terminal.width));
+    let opens = place.command(&format!("resume {parent}"));
+    if let Some(note) = conversation::still_runs(&left, &opens) {
+        console.say(&note);
+    }
     Ok(Exit::Ok)
 }

@@ -156,6 +156,11 @@ impl Going<'_> {
                 let command = place.command(&format!("resume {fork}"));
                 console.say(&conversation::go_on_with(&command, console.terminal.width));
             }
+            let left = runtime.left_running(self.id).await?;
+            let opens = place.command(&format!("resume {}", self.id));
+            if let Some(note) = conversation::still_runs(&left, &opens) {
+                console.say(&note);
+            }
         }
         Ok(exit_of(report.as_ref()))
     }

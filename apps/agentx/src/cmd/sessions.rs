@@ -19,7 +19,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
-use crate::render::{table::table, units};
+use crate::render::{conversation, table::table, units};
 use crate::seat;
 
 /// Runs one of the commands.
@@ -239,10 +239,14 @@ async fn delete(
         console.say("nothing was deleted\n");
         return Ok(());
     }
+    let left = runtime.left_running(&id).await?;
     runtime.delete(&id).await?;
     if json {
-        console.out_pretty(&json!({ "deleted": id }))
+        console.out_pretty(&json!({ "deleted": id, "ended": left }))
     } else {
+        if let Some(ended) = conversation::was_ended(&left) {
+            console.say(&format!("{ended}\n"));
+        }
         console.out(&format!("{id} is deleted\n"))
     }
 }

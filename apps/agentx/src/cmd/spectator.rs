@@ -101,10 +101,15 @@ impl Spectator {
 
     async fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
         match &envelope.event {
+            RuntimeEvent::UserMessageAdded(added) if conversation::is_note(&added.message) => {}
             RuntimeEvent::UserMessageAdded(added) => {
                 let words = conversation::words(&added.message);
                 let said = conversation::said_in_short(&words, console.out_style());
                 self.transcript.aside(&said);
+            }
+            RuntimeEvent::CommandFinished(ran) => {
+                let told = conversation::ran(ran, console.out_style());
+                self.transcript.aside(&told);
             }
             RuntimeEvent::ApprovalRequested(request) => {
                 let (runtime, id) = &self.source;

@@ -1,6 +1,6 @@
 //! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
 
-use agentx::types::{ContentPart, LeftRunning, MediaPart, Message, Role, RuntimeEvent};
+use agentx::types::{CommandFinished, ContentPart, LeftRunning, MediaPart, Message, Role, RuntimeEvent};
 
 use super::clean::{clean, visible};
 use super::style::Style;
@@ -70,6 +70,20 @@ pub(crate) fn is_queued(count: usize) -> String {
 
 /// What is said about commands that a killed program had left running.
 pub(crate) fn was_ended(ended: &[LeftRunning]) -> Option<String> {
+    let names = names_of_left(ended)?;
+    Some(format!("still running from before, and ended now: {names}"))
+}
+
+/// What is said of a copy whose original has commands that still run, because its program was killed.
+pub(crate) fn still_runs(left: &[LeftRunning], command: &str) -> Option<String> {
+    let names = names_of_left(left)?;
+    Some(format!(
+        "commands of the original still run, because the program that ran them was killed: {names}\n{command} ends them\n"
+    ))
+}
+
+/// The first program, and how many processes there are beside it.
+fn names_of_left(ended: &[LeftRunning]) -> Option<String> {
     let first = ended.first()?;
     let more = ended
         .iter()
@@ -80,16 +94,36 @@ pub(crate) fn was_ended(ended: &[LeftRunning]) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(format!(
-        "still running from before, and ended now: {}{others}",
-        visible(&first.program)
-    ))
+    Some(format!("{}{others}", visible(&first.program)))
 }
 
 /// What a person said, without the files and the output of commands that went along.
 pub(crate) fn words(message: &Message) -> String {
     let texts = message.content.iter().filter_map(ContentPart::as_text);
     texts.filter(|text| !went_along(text)).collect()
+}
+
+/// A command that a person ran beside the conversation, and what it printed: of a long output the beginning and the end.
+pub(crate) fn ran(ran: &CommandFinished, style: Style) -> String {
+    const ENDS: usize = 10;
+    let mut text = style.dim(&format!("› !{}", visible(&ran.command)));
+    let output = clean(&ran.output);
+    let lines: Vec<&str> = output.lines().collect();
+    let hidden = lines.len().saturating_sub(2 * ENDS);
+    for (at, line) in lines.iter().enumerate() {
+        if hidden > 0 && at == ENDS {
+            text.push_str(&style.dim(&format!("\n  │ … {hidden} lines …")));
+        }
+        if hidden == 0 || at < ENDS || at >= ENDS + hidden {
+            text.push_str(&style.dim(&format!("\n  │ {}", cut(line, LONGEST_LINE))));
+        }
+    }
+    text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
+}
+
+/// Whether nobody said it: it tells the model of commands that have ended. A person sees that otherwise.
+pub(crate) fn is_note(message: &Message) -> bool {
+    message.message_id.as_str().starts_with("msg_ended_")
 }
 
 /// Whether a text is none that the person typed.

@@ -151,6 +151,7 @@ impl ReactAgent {
             E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, &mut step),
             E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
             E::JobEnded(ended) => self.on_job_ended(ended, &mut step),
+            E::CommandRan(ran) => self.on_command_ran(ran, &mut step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
             E::CondenseRequested(wish) => self.on_condense_requested(wish.instructions.clone(), &mut step),

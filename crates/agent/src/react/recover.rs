@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus};
+use agentx_types::{
+    CommandRan, ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus,
+};
 
 use super::ReactAgent;
 use super::stop::STOPPED;
@@ -83,6 +85,15 @@ impl ReactAgent {
         let JobEnded { job, command, how } = ended;
         self.note_for_model(
             format!("[{job} in the background has ended: {how}. It was: {command}]"),
+            step,
+        );
+    }
+
+    /// A person ran a command of their own.
+    pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut Step<'_>) {
+        let CommandRan { command, output, how } = ran;
+        self.note_for_model(
+            format!("<ran_by_the_person command=\"{command}\">\n{output}\n{how}\n</ran_by_the_person>"),
             step,
         );
     }

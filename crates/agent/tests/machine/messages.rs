@@ -298,3 +298,30 @@ fn the_model_reads_that_a_job_has_ended_with_its_next_call() {
     idle.answer("done");
     assert_eq!(users(&idle), ["user: go", JOB, "user: b"]);
 }
+
+#[test]
+fn the_model_reads_of_a_persons_own_command_with_its_next_call() {
+    const RAN: &str = "user: <ran_by_the_person command=\"ls\">\na.txt\nexit 0\n</ran_by_the_person>";
+    let command_ran = |session: &mut Session| {
+        session.happens(CommandRan {
+            command: "ls".into(),
+            output: "a.txt".into(),
+            how: "exit 0".into(),
+        });
+    };
+    in_each_state(|session, state| {
+        command_ran(session);
+        run_out(session);
+        session.say("b");
+        run_out(session);
+        assert_eq!(users(session), ["user: go", RAN, "user: b"], "{state}");
+        assert_eq!(runs(session), 2, "{state}: it begins no run");
+    });
+    let mut idle = Session::started(|_| {});
+    idle.answer("done");
+    command_ran(&mut idle);
+    assert!(idle.asked().is_none());
+    idle.say("b");
+    idle.answer("done");
+    assert_eq!(users(&idle), ["user: go", RAN, "user: b"]);
+}

@@ -10,7 +10,8 @@ use std::future::ready;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, BlobId, ConfigChange, InputMode, MessageId, OwnerId, SessionId, ToolCallId, ToolSpec,
+    AgentConfig, BlobId, ConfigChange, InputMode, LeftRunning, MessageId, OwnerId, SessionId, ToolCallId,
+    ToolSpec,
 };
 
 use crate::{
@@ -184,7 +185,16 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered("cleans up by itself"))))
     }
 
-    /// Deletes a session.
+    /// Commands of a session that still run although the program that ran them was killed. Whoever opens the session next ends them.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn left_running(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<LeftRunning>, RuntimeError>> {
+        let _ = session;
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    /// Deletes a session, and ends what a killed program left running for it.
     ///
     /// # Errors
     /// See [`RuntimeError`].

@@ -259,6 +259,12 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         how: "exit 0, 3.20 s".into(),
     };
     facts.push(ended.into());
+    let ran = CommandRan {
+        command: "ls".into(),
+        output: "a.txt".into(),
+        how: "exit 0".into(),
+    };
+    facts.push(ran.into());
     facts.extend(runs_that_are_stopped());
     facts.extend([
         SessionForked {

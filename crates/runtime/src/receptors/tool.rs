@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use agentx_agent::DELEGATE;
 use agentx_types::{
-    ActionKind, ActionStarted, AgentStateId, ContentPart, Envelope, EnvironmentEvent, JobEnded, JobFinished,
-    RuntimeEvent, StopReason, Timestamp, ToolCall, ToolCallId, ToolCallStart, ToolCompleted, ToolExecuting,
-    ToolFailed, ToolOutput, ToolOutputChunk, ToolPlanned, ToolResult, ToolStatus,
+    ActionKind, ActionStarted, AgentStateId, CommandFinished, CommandRan, ContentPart, Envelope,
+    EnvironmentEvent, JobEnded, JobFinished, RuntimeEvent, StopReason, Timestamp, ToolCall, ToolCallId,
+    ToolCallStart, ToolCompleted, ToolExecuting, ToolFailed, ToolOutput, ToolOutputChunk, ToolPlanned,
+    ToolResult, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +22,7 @@ const SHOWN_CHARS: usize = 480;
 /// How many of those are its beginning.
 const HEAD_CHARS: usize = 160;
 
-/// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`.
+/// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`, `command_finished`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolReceptor {
     agents: BTreeMap<AgentStateId, Calls>,
@@ -61,6 +62,10 @@ impl Receptor for ToolReceptor {
             E::JobEnded(JobEnded { job, command, how }) => {
                 let (job, command, how) = (job.clone(), command.clone(), how.clone());
                 out.push(JobFinished { job, command, how }.into());
+            }
+            E::CommandRan(CommandRan { command, output, how }) => {
+                let (command, output, how) = (command.clone(), output.clone(), how.clone());
+                out.push(CommandFinished { command, output, how }.into());
             }
             E::ToolCallStart(start) => self.agents.entry(agent.clone()).or_default().announce(start, out),
             E::ToolCall(call) => {

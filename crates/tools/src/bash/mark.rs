@@ -13,6 +13,9 @@ use super::processes::{self, Process};
 /// The variable.
 pub(super) const MARK: &str = "AGENTX_CALL";
 
+/// Stands for the call in the mark of a command that a person runs in a chat.
+const OWN_COMMAND: &str = "!";
+
 /// A longer id of a call is cut: a model may make up any.
 const LONGEST_CALL: usize = 200;
 
@@ -41,6 +44,16 @@ impl Mark {
             terminal: own.as_ref().map_or(Pid::from_raw(0), |own| own.session),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
         }
+    }
+
+    /// One for a command that a person runs in a chat with this session.
+    pub(super) fn of_own_command(session: &SessionId) -> Self {
+        Self::new(session, &ToolCallId::new(OWN_COMMAND))
+    }
+
+    /// Whether it is that of a command that a person ran in a chat.
+    pub(super) fn is_of_own_command(&self) -> bool {
+        self.call == written(OWN_COMMAND)
     }
 
     /// The mark that a process carries. What belongs to somebody else cannot be read.
@@ -111,6 +124,12 @@ impl std::fmt::Display for Mark {
         } = self;
         write!(f, "{session}/{call}/{writer}.{started}.{terminal}.{number}")
     }
+}
+
+/// The variable and its value by which a command that a person runs in a chat is found again where the program is killed: whoever
+/// opens the session next ends it. What the command leaves in the background when it ends stays.
+pub fn own_command_mark(session: &SessionId) -> (&'static str, String) {
+    (MARK, Mark::of_own_command(session).to_string())
 }
 
 /// An id as it stands in a mark: what is neither letter, digit, `_` nor `-` as `%` and two hexadecimal digits.

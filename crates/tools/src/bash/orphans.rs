@@ -27,14 +27,32 @@ struct Orphan {
     process: Process,
 }
 
+/// Names what was left running for `session`, and lets it run.
+pub(crate) async fn named(session: &SessionId, open: &[ToolCallId]) -> Vec<LeftRunning> {
+    summary(&found(session, open).await, open)
+}
+
+/// Whether anything of `session` runs that a program started which is gone. Cheaper than to know which calls were cut off.
+pub(crate) async fn any(session: &SessionId) -> bool {
+    let of = session.clone();
+    let looked = tokio::task::spawn_blocking(move || {
+        processes::living().is_some_and(|all| {
+            let mut marks = all.iter().filter_map(|process| Mark::of_process(process.pid));
+            marks.any(|mark| mark.is_of(&of) && !mark.writer_lives(&all))
+        })
+    });
+    looked.await.unwrap_or_default()
+}
+
+async fn found(session: &SessionId, open: &[ToolCallId]) -> Vec<Orphan> {
+    let (of, open) = (session.clone(), open.to_vec());
+    let looked = tokio::task::spawn_blocking(move || find(&of, &open));
+    looked.await.unwrap_or_default()
+}
+
 /// Ends what was left running for `session`: asks, waits for `grace`, kills. `open` are the calls that were cut off.
 pub(crate) async fn end(session: &SessionId, open: &[ToolCallId], grace: Duration) -> Vec<LeftRunning> {
-    let (of, open) = (session.clone(), open.to_vec());
-    let found = {
-        let open = open.clone();
-        tokio::task::spawn_blocking(move || find(&of, &open)).await
-    };
-    let found = found.unwrap_or_default();
+    let found = found(session, open).await;
     if found.is_empty() {
         return Vec::new();
     }
@@ -42,12 +60,12 @@ pub(crate) async fn end(session: &SessionId, open: &[ToolCallId], grace: Duratio
     signal(&found, Signal::SIGCONT);
     if !are_gone(&found, grace).await {
         // What they started meanwhile is found by the same mark.
-        let mut left = find(session, &open);
+        let mut left = find(session, open);
         left.extend(found.iter().cloned());
         signal(&left, Signal::SIGKILL);
         are_gone(&left, DYING).await;
     }
-    summary(&found, &open)
+    summary(&found, open)
 }
 
 /// All that was left running for a session. Blocks for some milliseconds.
@@ -63,7 +81,9 @@ fn find(session: &SessionId, open: &[ToolCallId]) -> Vec<Orphan> {
             continue;
         };
         let is_cut_off = open.iter().any(|call| mark.is_call(call));
-        let is_meant_to_stay = !is_cut_off && process.session != mark.terminal_session();
+        // A person's command that had ended left in the background what was meant to stay there.
+        let had_ended = mark.is_of_own_command() && !all.iter().any(|leader| leader.pid == process.group);
+        let is_meant_to_stay = !is_cut_off && (had_ended || process.session != mark.terminal_session());
         if mark.writer_lives(&all) || is_meant_to_stay {
             continue;
         }

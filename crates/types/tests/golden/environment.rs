@@ -203,6 +203,12 @@ fn doing() -> Vec<EnvironmentEvent> {
             how: "exit 0, 3.20 s".into(),
         }
         .into(),
+        CommandRan {
+            command: "ls".into(),
+            output: "a.txt".into(),
+            how: "exit 0".into(),
+        }
+        .into(),
         Connected {
             endpoint: "api".into(),
         }

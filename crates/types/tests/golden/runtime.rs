@@ -99,6 +99,12 @@ fn tools() -> Vec<RuntimeEvent> {
             how: "exit 0, 3.20 s".into(),
         }
         .into(),
+        CommandFinished {
+            command: "ls".into(),
+            output: "a.txt".into(),
+            how: "exit 0".into(),
+        }
+        .into(),
     ]
 }
 

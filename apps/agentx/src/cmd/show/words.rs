@@ -68,6 +68,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             format!("a copy of {} from its event {} on", forked.parent, forked.at_seq)
         }
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
+        E::CommandRan(ran) => format!("a person ran {} ({})", visible(&ran.command), visible(&ran.how)),
         E::SessionTitled(titled) => format!("it is called: {}", short(&titled.title)),
         E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change),

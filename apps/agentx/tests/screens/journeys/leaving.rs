@@ -84,3 +84,31 @@ fn commands_in_the_background_are_shown_and_named_before_leaving() {
     chat.leave();
     chat.wait_for("1 job was ended: until [ -e never ]");
 }
+
+#[test]
+fn what_a_persons_own_command_said_is_there_after_leaving_and_the_agent_reads_it() {
+    let world = World::of_model(vec![
+        vec![Part::Say("All is ready.".into())],
+        vec![Part::Say("I see the tide table.".into())],
+    ]);
+    world.write("tide.txt", "high at noon\n");
+    let mut chat = Stage::chat(&world, &[], 80);
+    chat.say("are we ready?");
+    chat.wait_for("All is ready.");
+    chat.wait_for_prompt();
+    chat.say("!cat tide.txt");
+    chat.wait_for("└ exit 0");
+    chat.wait_for_prompt();
+    chat.each_once(["│ high at noon"]);
+    chat.leave();
+    let mut chat = Stage::start(&world, &["resume", "--last"], 80);
+    chat.wait_for("All is ready.");
+    chat.wait_for("› !cat tide.txt");
+    chat.wait_for("└ exit 0");
+    chat.wait_for_prompt();
+    chat.say("what do you see?");
+    chat.wait_for("I see the tide table.");
+    chat.wait_for_prompt();
+    chat.each_once(["│ high at noon", "› what do you see?"]);
+    chat.leave();
+}
