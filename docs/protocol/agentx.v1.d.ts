@@ -635,7 +635,10 @@ export interface Usage {
   cache_write_tokens?: number;
   /** How much of the output was reasoning. */
   reasoning_tokens?: number;
-  /** How many of these tokens are an estimate: of an answer that was cut off before its provider counted them. */
+  /**
+   * How many of these tokens are an estimate, because the provider did not count them: the answer was cut off, or the server
+   * reports no usage.
+   */
   estimated_tokens?: number;
 }
 
