@@ -724,3 +724,36 @@ fn an_answer_that_says_why_it_stops_is_whole_without_message_stop() {
         "nobody knows what is missing"
     );
 }
+
+#[test]
+fn empty_arguments_before_the_real_ones_are_not_part_of_them() {
+    let piece = |id: Option<&str>, name: Option<&str>, arguments: &str| {
+        let mut call = json!({"index": 0, "function": {"arguments": arguments}});
+        if let Some(id) = id {
+            call["id"] = json!(id);
+        }
+        if let Some(name) = name {
+            call["function"]["name"] = json!(name);
+        }
+        chat(json!({"tool_calls": [call]}))
+    };
+    for (id, name) in [
+        (None, None),
+        (Some("call_1"), None),
+        (Some("call_1"), Some("look")),
+    ] {
+        let stream = sse(&[
+            piece(Some("call_1"), Some("look"), "{}"),
+            piece(id, name, "{\"path\":"),
+            piece(None, None, "\"a\"}"),
+            chat_end("tool_calls"),
+        ]);
+        let (events, result) = decode(Api::OpenaiChat, [stream.as_bytes()]);
+        result.expect("the stream is whole");
+        let answer = accumulate(&events);
+        let [ContentPart::ToolCall(call)] = answer.message.content.as_slice() else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(call.input, json!({"path": "a"}), "{id:?} {name:?}");
+    }
+}

@@ -48,6 +48,9 @@ impl Calls {
             name.clone_into(&mut call.name);
         }
         emitter.count_arguments(arguments.len());
+        if call.is_empty_so_far() && arguments.trim_start().starts_with('{') {
+            call.json.clear();
+        }
         call.json.push_str(&arguments);
         match &call.id {
             Some(id) => emitter.tool_chunk(id, &arguments, out),
@@ -104,7 +107,11 @@ impl Call {
     /// 0, or names all of them alike, sends each of them whole.
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let another_id = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
+        let same_id = !given_id.is_empty() && given_id == self.given_id;
         let another = another_id || arguments.trim_start().starts_with('{');
+        if same_id && self.is_empty_so_far() {
+            return false;
+        }
         another && !name.is_empty() && self.is_whole()
     }
 
@@ -112,6 +119,12 @@ impl Call {
     fn is_said_again(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let same = !given_id.is_empty() && given_id == self.given_id && name == self.name;
         same && arguments == self.json && self.is_whole()
+    }
+
+    /// Whether all that came are the empty arguments with which some gateways begin a call of Claude's, before the real ones
+    /// (<https://github.com/BerriAI/litellm/issues/4537>, <https://github.com/openai/openai-agents-js/pull/712>).
+    fn is_empty_so_far(&self) -> bool {
+        self.json.trim() == "{}"
     }
 
     fn is_whole(&self) -> bool {

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use agentx_llm::{StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
 use agentx_types::{EnvironmentEvent, MessageId, StopReason, TakenIds};
-use reqwest::header::HeaderMap;
-use reqwest::{Request, Response};
+use reqwest::Request;
 use tokio::time::Instant;
 
 use super::call::Call;
@@ -15,6 +14,7 @@ use super::estimate::Counted;
 use super::failure::Failure;
 use super::flow::Flow;
 use super::say;
+use super::unpack::Incoming;
 
 /// How much of a refusal's body is read.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -51,7 +51,9 @@ pub(super) struct Attempt<'a> {
 
 /// The body of an answer that streams.
 struct Body {
-    response: Response,
+    incoming: Incoming,
+    /// A piece of it that was looked at before.
+    first: Option<Vec<u8>>,
     /// When its next piece has to be there.
     until: Instant,
     bytes: usize,
@@ -146,20 +148,27 @@ impl<'a> Attempt<'a> {
         if !status.is_success() {
             return Err(self.refusal(response).await);
         }
-        match content_type(response.headers()).as_str() {
-            "application/json" => self.whole(response).await,
-            kind => {
-                let hopeless = !kind.is_empty() && kind != "text/event-stream";
-                self.stream(response, first_byte, hopeless).await
-            }
+        let incoming = Incoming::new(response, self.call.parts.limits.max_body_bytes);
+        let kind = incoming.content_type();
+        if kind == "application/json" {
+            return self.whole(incoming).await;
         }
+        let hopeless = !kind.is_empty() && kind != "text/event-stream";
+        self.stream(incoming, None, first_byte, hopeless).await
     }
 
     /// Decodes a stream. `hopeless` where it says itself that it is something else.
-    async fn stream(&mut self, response: Response, first_byte: Instant, hopeless: bool) -> Step<()> {
+    async fn stream(
+        &mut self,
+        incoming: Incoming,
+        first: Option<Vec<u8>>,
+        until: Instant,
+        hopeless: bool,
+    ) -> Step<()> {
         let mut body = Body {
-            response,
-            until: first_byte,
+            incoming,
+            first,
+            until,
             bytes: 0,
             flow: Flow::default(),
             hopeless,
@@ -171,7 +180,7 @@ impl<'a> Attempt<'a> {
             self.say(events, body.flow.gathers()).await?;
             body.flow.said(Instant::now());
             if self.ended {
-                self.read_to_end(body.response).await;
+                self.read_to_end(body.incoming).await;
                 return Ok(());
             }
             if !taken? {
@@ -213,8 +222,12 @@ impl<'a> Attempt<'a> {
     /// Waits for a piece and understands it; `false` at the end of the body. Safe to drop while it waits.
     async fn piece(&self, body: &mut Body, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
         let waits = Instant::now();
-        let Some(piece) = self.chunk(&mut body.response, body.until).await? else {
-            return Ok(false);
+        let piece = match body.first.take() {
+            Some(first) => first,
+            None => match self.chunk(&mut body.incoming, body.until).await? {
+                Some(piece) => piece,
+                None => return Ok(false),
+            },
         };
         let (now, limits) = (Instant::now(), self.call.parts.limits);
         body.flow.waited(now - waits);
@@ -228,14 +241,17 @@ impl<'a> Attempt<'a> {
         Ok(true)
     }
 
-    /// Decodes an answer that came as one body, from a server that does not stream.
-    async fn whole(&mut self, mut response: Response) -> Step<()> {
+    /// Decodes an answer that came as one body, from a server that does not stream. Some call a stream JSON.
+    async fn whole(&mut self, mut incoming: Incoming) -> Step<()> {
         let limits = self.call.parts.limits;
         let mut body = Vec::new();
         let mut until = self.began + limits.first_byte;
-        while let Some(chunk) = self.chunk(&mut response, until).await? {
+        while let Some(chunk) = self.chunk(&mut incoming, until).await? {
             until = Instant::now() + limits.idle;
             body.extend_from_slice(&chunk);
+            if body.trim_ascii_start().first().is_some_and(|byte| *byte != b'{') {
+                return self.stream(incoming, Some(body), until, true).await;
+            }
             if body.len() > limits.max_body_bytes {
                 return Err(failed(Failure::too_much(limits.max_body_bytes)));
             }
@@ -247,17 +263,19 @@ impl<'a> Attempt<'a> {
     }
 
     /// Reads why the server refused, as far as it says so in good time.
-    async fn refusal(&self, mut response: Response) -> Outcome {
+    async fn refusal(&self, response: reqwest::Response) -> Outcome {
+        let mut incoming = Incoming::new(response, MAX_ERROR_BODY);
         let until = Instant::now() + ERROR_BODY_TIME.min(self.call.parts.limits.idle);
         let mut body = Vec::new();
         loop {
-            match self.chunk(&mut response, until).await {
+            match self.chunk(&mut incoming, until).await {
                 Ok(Some(chunk)) if body.len() < MAX_ERROR_BODY => body.extend_from_slice(&chunk),
                 Err(Outcome::Interrupted) => return Outcome::Interrupted,
                 Ok(_) | Err(_) => break,
             }
         }
         body.truncate(MAX_ERROR_BODY);
+        let response = incoming.response();
         let headers: Vec<(&str, &str)> = response
             .headers()
             .iter()
@@ -268,13 +286,9 @@ impl<'a> Attempt<'a> {
         failed(Failure::said(error, &self.endpoint.who()))
     }
 
-    async fn chunk(
-        &self,
-        response: &mut Response,
-        until: Instant,
-    ) -> Step<Option<impl std::ops::Deref<Target = [u8]> + use<>>> {
-        let received = self.within(until, response.chunk()).await?;
-        received.map_err(|error| failed(Failure::transport(&error, &self.endpoint.place(), true)))
+    async fn chunk(&self, incoming: &mut Incoming, until: Instant) -> Step<Option<Vec<u8>>> {
+        let received = self.within(until, incoming.chunk()).await?;
+        received.map_err(|unreadable| failed(unreadable.into_failure(&self.endpoint.place())))
     }
 
     /// Waits for `future` until a point in time, or until the call is to stop.
@@ -366,9 +380,9 @@ impl<'a> Attempt<'a> {
     }
 
     /// Reads the little that follows a whole answer: a connection with unread bytes cannot be used again.
-    async fn read_to_end(&self, mut response: Response) {
+    async fn read_to_end(&self, mut incoming: Incoming) {
         let until = Instant::now() + REUSE_TIME;
-        while let Ok(Some(_)) = self.chunk(&mut response, until).await {}
+        while let Ok(Some(_)) = self.chunk(&mut incoming, until).await {}
     }
 
     fn context(&self) -> StreamContext {
@@ -383,17 +397,4 @@ impl<'a> Attempt<'a> {
 
 fn failed(failure: Failure) -> Outcome {
     Outcome::Failed(failure)
-}
-
-fn content_type(headers: &HeaderMap) -> String {
-    let value = headers
-        .get("content-type")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    value
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase()
 }

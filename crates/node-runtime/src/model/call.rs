@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentx_runtime::EventSink;
 use agentx_types::{Action, EnvironmentEvent, ModelRequest, SessionId, StopReason, TakenIds};
-use reqwest::header::HeaderValue;
+use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::{Method, Request};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
@@ -66,6 +66,9 @@ impl Call {
             // One that a person has set stays beside it.
             headers.append(name, HeaderValue::from_static(value));
         }
+        headers
+            .entry(ACCEPT_ENCODING)
+            .or_insert(HeaderValue::from_static("identity"));
         let blobs = load_blobs(self.parts.blobs.as_ref(), &self.request).await;
         let body = agentx_llm::build(&self.request, &wire, &blobs);
         tracing::debug!(place = endpoint.place(), bytes = body.len(), "asking a model");

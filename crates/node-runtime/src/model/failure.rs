@@ -73,6 +73,14 @@ impl Failure {
         }
     }
 
+    /// The body of the answer cannot be read.
+    pub(super) fn unreadable(message: String) -> Self {
+        Self {
+            code: "bad_response",
+            ..Self::setup(message)
+        }
+    }
+
     /// The server points somewhere else. A key must not follow.
     pub(super) fn redirected(status: u16, place: &str, to: Option<&str>) -> Self {
         let to = to.unwrap_or("somewhere else");

@@ -50,6 +50,7 @@ mod failure;
 mod flow;
 mod policy;
 mod say;
+mod unpack;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

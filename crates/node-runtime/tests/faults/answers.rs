@@ -145,3 +145,53 @@ async fn another_kind_of_action_is_refused() {
     .await;
     assert_eq!(story(&said), ["error wrong_effector"]);
 }
+
+/// These bytes as gzip, whole and in pieces of 7 bytes.
+fn gzip(text: &str) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_packed_without_being_asked_for_is_read() {
+    let packed = gzip(&wire::anthropic_text(&["hel", "lo"]));
+    let stream = Reply::stream()
+        .header("content-encoding", "gzip")
+        .then_drip(packed, 7);
+    let server = TestServer::start([stream]).await;
+    let said = Caller::at(&server.url()).call().await;
+    assert_eq!(said.text(), "hello");
+    assert_eq!(server.requests()[0].header("accept-encoding"), Some("identity"));
+
+    let error =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no such thing"}});
+    let refusal =
+        Reply::body(400, "application/json", gzip(&error.to_string())).header("content-encoding", "gzip");
+    let server = TestServer::start([refusal]).await;
+    let told = story(&Caller::at(&server.url()).call().await).join("\n");
+    assert!(told.contains("bad_request"), "{told}");
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_can_unpack_is_asked_for_once() {
+    for (name, bytes) in [
+        ("br", b"\x0b\x02\x80".to_vec()),
+        ("gzip", b"no gzip at all".to_vec()),
+    ] {
+        let reply = Reply::stream().header("content-encoding", name).then(bytes);
+        let server = TestServer::start([reply.clone(), reply]).await;
+        let told = story(&Caller::at(&server.url()).call().await).join("\n");
+        assert!(told.contains("bad_response"), "{name}: {told}");
+        assert_eq!(server.requests().len(), 1, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_calls_itself_json_is_read_as_it_comes() {
+    let stream = Reply::body(200, "application/json", wire::anthropic_text(&["hel", "lo"]));
+    let server = TestServer::start([stream]).await;
+    let said = Caller::at(&server.url()).call().await;
+    assert_eq!(said.text(), "hello");
+}

@@ -1,0 +1,106 @@
+//! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways pack it all the same.
+
+use std::io::{self, Write as _};
+
+use flate2::write::MultiGzDecoder;
+use reqwest::Response;
+
+use super::failure::Failure;
+
+/// What is unpacked at once: a kilobyte may stand for a thousand of them, so that the limit is looked at before more comes.
+const STEP: usize = 1_024;
+
+/// An answer whose body is read piece by piece.
+pub(super) struct Incoming {
+    response: Response,
+    packing: Packing,
+    most: usize,
+}
+
+enum Packing {
+    None,
+    Gzip(MultiGzDecoder<Vec<u8>>),
+    /// In a way that nobody here can read.
+    Unknown(String),
+}
+
+/// Why a body cannot be read on.
+pub(super) enum Unreadable {
+    /// The transport failed.
+    Lost(reqwest::Error),
+    /// It is not packed as the answer says, or in a way that is not known.
+    Packed(String),
+}
+
+impl Incoming {
+    /// The body of this answer. A piece that unpacks to more than `most` bytes is cut off soon after them.
+    pub(super) fn new(response: Response, most: usize) -> Self {
+        let named = response
+            .headers()
+            .get("content-encoding")
+            .and_then(|value| value.to_str().ok());
+        let packing = match named.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "" | "identity" => Packing::None,
+            "gzip" | "x-gzip" => Packing::Gzip(MultiGzDecoder::new(Vec::new())),
+            other => Packing::Unknown(other.to_owned()),
+        };
+        Self {
+            response,
+            packing,
+            most,
+        }
+    }
+
+    /// The answer without its body.
+    pub(super) fn response(&self) -> &Response {
+        &self.response
+    }
+
+    /// What it says it is, in lower case and without parameters; empty where it says nothing.
+    pub(super) fn content_type(&self) -> String {
+        let headers = self.response.headers();
+        let value = headers.get("content-type").and_then(|value| value.to_str().ok());
+        let essence = value.and_then(|value| value.split(';').next());
+        essence.unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The next piece; `None` at the end. Safe to drop while it waits.
+    pub(super) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
+        if let Packing::Unknown(name) = &self.packing {
+            return Err(Unreadable::Packed(format!(
+                "the answer is packed as `{name}`, which was not asked for"
+            )));
+        }
+        let Some(piece) = self.response.chunk().await.map_err(Unreadable::Lost)? else {
+            return Ok(None);
+        };
+        let Packing::Gzip(decoder) = &mut self.packing else {
+            return Ok(Some(piece.to_vec()));
+        };
+        let unpacked = unpack(decoder, &piece, self.most).map_err(|error| {
+            Unreadable::Packed(format!("the answer is not the gzip that it says it is: {error}"))
+        })?;
+        Ok(Some(unpacked))
+    }
+}
+
+fn unpack(decoder: &mut MultiGzDecoder<Vec<u8>>, piece: &[u8], most: usize) -> io::Result<Vec<u8>> {
+    for step in piece.chunks(STEP) {
+        decoder.write_all(step)?;
+        if decoder.get_ref().len() > most {
+            break;
+        }
+    }
+    decoder.flush()?;
+    Ok(std::mem::take(decoder.get_mut()))
+}
+
+impl Unreadable {
+    /// As an attempt fails of it. What is packed wrongly is so the next time.
+    pub(super) fn into_failure(self, place: &str) -> Failure {
+        match self {
+            Self::Lost(error) => Failure::transport(&error, place, true),
+            Self::Packed(what) => Failure::unreadable(format!("{place}: {what}")),
+        }
+    }
+}
