@@ -159,21 +159,14 @@ impl Conversation {
         }
     }
 
+    /// Whether pictures or other media are among what is sent.
+    pub(crate) fn sends_media(&self) -> bool {
+        self.has(self.repairs.media, has_media)
+    }
+
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
-        let has = |from: u64, kind: fn(&ContentPart) -> bool| {
-            let entries = self.entries[self.window_start..].iter();
-            let later = entries
-                .filter(|entry| entry.seq > from)
-                .map(|entry| &entry.message);
-            let stays = self
-                .stays
-                .iter()
-                .filter(|_| from == 0)
-                .map(|(message, _)| message);
-            later.chain(stays).any(|message| message.content.iter().any(kind))
-        };
         match part {
-            RequestPart::Thinking => has(self.repairs.thinking, is_signed_thinking),
+            RequestPart::Thinking => self.has(self.repairs.thinking, is_signed_thinking),
             RequestPart::Extras => {
                 let knows_extras = config.model.api == Api::Anthropic
                     || (refused == RequestPart::Extras
@@ -181,14 +174,28 @@ impl Conversation {
                         && !config.tools.is_empty());
                 !self.repairs.plain && knows_extras
             }
-            RequestPart::Media => has(self.repairs.media, has_media),
-            RequestPart::ToolCalls => has(self.repairs.tool_calls, is_exchange),
+            RequestPart::Media => self.has(self.repairs.media, has_media),
+            RequestPart::ToolCalls => self.has(self.repairs.tool_calls, is_exchange),
             RequestPart::Roles => {
                 let is_named = refused == RequestPart::Roles || config.rules_version >= 2;
                 is_named && !self.repairs.roles && config.model.api != Api::Anthropic
             }
             RequestPart::Unknown => false,
         }
+    }
+
+    /// Whether a part of this kind is among what is sent and newer than the event `from`.
+    fn has(&self, from: u64, kind: fn(&ContentPart) -> bool) -> bool {
+        let entries = self.entries[self.window_start..].iter();
+        let later = entries
+            .filter(|entry| entry.seq > from)
+            .map(|entry| &entry.message);
+        let stays = self
+            .stays
+            .iter()
+            .filter(|_| from == 0)
+            .map(|(message, _)| message);
+        later.chain(stays).any(|message| message.content.iter().any(kind))
     }
 
     fn latest(&self) -> u64 {

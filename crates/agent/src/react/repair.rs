@@ -1,7 +1,7 @@
 //! A request that a provider refuses for its form is made plainer, and asked again: without what the refusal names, else part by
 //! part. What was refused is on record with the attempt that failed; what follows from it is worked out from that.
 
-use agentx_types::{AttemptFailed, ContextChange, Envelope, EnvironmentEvent, StateOutput};
+use agentx_types::{AttemptFailed, ContextChange, Envelope, EnvironmentEvent, ErrorOccurred, StateOutput};
 
 use super::ReactAgent;
 use crate::course::Step;
@@ -15,6 +15,17 @@ impl ReactAgent {
         if let Some(run) = self.course.active() {
             run.pending.refused = failed.refused;
         }
+    }
+
+    /// Whether a request has too many bytes that has nothing but text left: the same text in another form is as long, so it has to
+    /// become less, as where the window is full. Proxies take a megabyte or so.
+    pub(super) fn is_too_large_as_text(&mut self, error: &ErrorOccurred) -> bool {
+        let is_it =
+            error.code == "too_large" && self.config.rules_version >= 2 && !self.conversation.sends_media();
+        if is_it && let Some(run) = self.course.active() {
+            run.pending.refused = None;
+        }
+        is_it
     }
 
     /// The model call has ended with an error: asks again where its form was refused and can be changed. `false` where the run has

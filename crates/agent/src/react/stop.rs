@@ -25,7 +25,7 @@ impl ReactAgent {
         let from_model = self.course.answers_model_call(fact.cause.as_ref());
         if from_model {
             self.cut_off(step);
-            if error.code == "context_window" {
+            if error.code == "context_window" || self.is_too_large_as_text(error) {
                 let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();
                 if self.goes_on_after_overflow(&cause, step) {
                     return;

@@ -45,16 +45,20 @@ impl Session {
 
     /// The model call that is under way is refused for its form.
     fn refused(&mut self, part: RequestPart) {
+        self.refused_as("bad_request", 400, part);
+    }
+
+    fn refused_as(&mut self, code: &str, status: u16, part: RequestPart) {
         let failed = AttemptFailed {
             attempt: 1,
-            code: "bad_request".into(),
+            code: code.into(),
             message: "no".into(),
-            status: Some(400),
+            status: Some(status),
             retry_in_ms: None,
             overflow: None,
             refused: Some(part),
         };
-        self.model(vec![failed.into(), error_event("bad_request", "no")]);
+        self.model(vec![failed.into(), error_event(code, "no")]);
     }
 
     /// What was said of repairs.
@@ -377,6 +381,34 @@ proptest! {
         session.answer("done");
         session.check_replay();
     }
+}
+
+#[test]
+fn a_request_with_too_many_bytes_loses_its_pictures_and_then_becomes_less() {
+    let mut session = Session::started(|config| {
+        small(config);
+        config.rules_version = 2;
+    });
+    for round in 0..4 {
+        session.thinking_round(&format!("c{round}"), 60);
+    }
+    session.answer("done");
+    session.happens(UserMessage {
+        message_id: "msg_p".into(),
+        content: vec![ContentPart::text("look"), picture()],
+        mode: InputMode::Queue,
+        idempotency_key: None,
+    });
+    session.refused_as("too_large", 413, RequestPart::Media);
+    assert_eq!(session.repairs(), [RequestPart::Media]);
+    let before = session.sent().len();
+    session.refused_as("too_large", 413, RequestPart::Media);
+    session.summary("In short.");
+    assert!(session.sent().len() < before, "{:?}", session.sent());
+    session.refused_as("too_large", 413, RequestPart::Media);
+    assert!(session.asked().is_none(), "the same bytes are not sent again");
+    assert_eq!(session.repairs(), [RequestPart::Media]);
+    session.check_replay();
 }
 
 #[test]
