@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use agentx::config::{ModelOffer, Origin, Settings, nearest};
-use agentx::runtime::{ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery};
+use agentx::runtime::{
+    ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange,
+};
 use agentx::types::{AgentConfig, AgentKind, Api, ConfigChange, ModelSpec, Prices, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
 use crate::error::CliError;
 use crate::new_agent::NewAgent;
+use crate::render::clean::visible;
 
 /// Which session is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,6 +202,22 @@ pub(crate) fn note_of_cost(agent: &AgentConfig) -> Option<String> {
             model.id, model.id
         )
     })
+}
+
+/// What a person should know of the tools of a session that they go on with: what is on offer here, the configuration of this run
+/// says.
+pub(crate) fn note_of_tools(change: &ToolsChange) -> Option<String> {
+    let part = |names: &[String], what: &str| {
+        let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
+        (!names.is_empty()).then(|| format!("note: {what}: {}\n", names.join(", ")))
+    };
+    let gone = part(
+        &change.gone,
+        "tools that this session had and that are not on offer here",
+    );
+    let back = part(&change.back, "tools that are on offer again in this session");
+    let both = gone.into_iter().chain(back).collect::<String>();
+    (!both.is_empty()).then_some(both)
 }
 
 /// The limits that flags name.

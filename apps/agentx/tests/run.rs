@@ -254,3 +254,34 @@ fn sessions_are_kept_and_gone_on_with() {
     let ambiguous = sandbox.run(&["sessions", "show", "ses_"]);
     assert_eq!(ambiguous.code, Some(8), "{ambiguous}");
 }
+
+#[test]
+fn tools_that_one_run_disabled_are_back_in_the_next_and_both_are_said() {
+    let sandbox = Sandbox::new();
+    let has_bash = |sandbox: &Sandbox| {
+        let output = |args: &[&str]| sandbox.command(args).output().unwrap().stdout;
+        let listed: Value = serde_json::from_slice(&output(&["sessions", "list", "--json"])).unwrap();
+        let id = listed[0]["session_id"].as_str().unwrap();
+        let context: Value = serde_json::from_slice(&output(&["context", id, "--json"])).unwrap();
+        context["body"].as_str().unwrap().contains("\"bash\"")
+    };
+    assert_eq!(sandbox.run(&["run", "--quiet", "hello"]).code, Some(0));
+    assert!(has_bash(&sandbox), "a tool of the session");
+    sandbox.config("tools:\n  disabled: [bash, glob]\n");
+    let without = sandbox.run(&["run", "--last", "hello"]);
+    assert!(
+        without
+            .stderr
+            .contains("note: tools that this session had and that are not on offer here: bash, glob\n")
+            || without.stderr.contains("not on offer here: glob, bash\n"),
+        "{without}"
+    );
+    assert!(!has_bash(&sandbox), "{without}");
+    let again = sandbox.run(&["run", "--last", "hello"]);
+    assert!(!again.stderr.contains("note: tools"), "it is said once: {again}");
+    sandbox.config("{}\n");
+    let back = sandbox.run(&["run", "--last", "hello"]);
+    assert!(back.stderr.contains("on offer again in this session: "), "{back}");
+    assert!(back.stderr.contains("bash"), "{back}");
+    assert!(has_bash(&sandbox), "{back}");
+}

@@ -149,8 +149,12 @@ fn the_first_start_in_a_folder_asks_and_the_second_does_not() {
     insta::assert_snapshot!("first_start", screen);
     pty.keys("s\r");
     pty.wait_for("+Call the tool weather first.");
+    pty.keys("yes\r");
+    pty.wait_for("`yes` is not one of the answers.");
     pty.keys("3\r");
     pty.wait_for("Give these instructions to the model?");
+    pty.keys("perhaps\r");
+    pty.wait_for("`perhaps` is not one of the answers.");
     pty.keys("n\r");
     pty.wait_for("not loaded: AGENTS.md");
     pty.wait_for("›");

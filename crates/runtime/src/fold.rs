@@ -7,12 +7,13 @@ use std::sync::Arc;
 use agentx_agent::{Agent, CallStage, Census, Transition};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
-    EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
+    EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::bridge::{self, ProjectionContext};
 use crate::flows::Flows;
+use crate::offered::GivenTools;
 use crate::receptors::{Receptor as _, Receptors};
 use crate::sight::pictures;
 use crate::tree::{AgentTree, Heard, comes_or_goes};
@@ -70,6 +71,8 @@ pub struct SessionFold {
     /// What the calls that are under way did step by step.
     #[serde(default)]
     flows: Flows,
+    #[serde(default)]
+    tools: GivenTools,
 }
 
 impl SessionFold {
@@ -86,6 +89,7 @@ impl SessionFold {
             sharing: Sharing::default(),
             taken: Arc::default(),
             flows: Flows::default(),
+            tools: GivenTools::default(),
         }
     }
 
@@ -144,6 +148,7 @@ impl SessionFold {
     /// What the session itself keeps of a fact.
     fn note(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
         self.flows.note(fact);
+        self.note_tools(fact);
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
@@ -303,6 +308,25 @@ impl SessionFold {
         pending.collect()
     }
 
+    fn note_tools(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        use EnvironmentEvent as E;
+        let concerns = matches!(
+            fact.event,
+            E::SessionOpened(_) | E::ConfigChanged(_) | E::UserMessage(_)
+        );
+        let of = fact.agent_state_id.as_ref();
+        if concerns && (of.is_none() || self.agents.root().is_none_or(|root| of == Some(root))) {
+            let config = self.root_agent().map(|agent| Arc::clone(agent.config()));
+            let before = config.as_ref().map_or(&[][..], |config| &config.tools);
+            self.tools.note(fact, before);
+        }
+    }
+
+    /// The tools that the session's agent was given, by who opened it or by a person since.
+    pub(crate) fn given_tools(&self) -> &Arc<[ToolSpec]> {
+        self.tools.given()
+    }
+
     /// How the session stands; `None` before `session_opened`.
     pub fn state(&self) -> Option<SessionState> {
         let agent = self.root_agent()?;
@@ -329,6 +353,7 @@ impl SessionFold {
             // What a router reads itself are words.
             pictures: agent.react().map_or(0, |agent| pictures(agent.messages())),
             sharing: self.sharing.clone(),
+            tools_change: self.tools.change().clone(),
         })
     }
 }

@@ -1,7 +1,12 @@
 //! An agent's tools as a program has them: what a log or a client says about a tool is not believed, but which of them an agent
 //! has, in which order, and which of them ends its runs, is the agent's own.
 
-use agentx_types::ToolSpec;
+use std::sync::Arc;
+
+use agentx_types::{ConfigChange, Envelope, EnvironmentEvent, Source, ToolSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::ToolsChange;
 
 /// Those of `wanted` that are among `offered`, as they are offered.
 ///
@@ -24,4 +29,54 @@ pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
         })
     };
     wanted.iter().filter_map(own).collect()
+}
+
+/// The tools that a session's agent was given, whatever the programs offered that went on with it: one that is not on offer today
+/// comes back with a program that has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GivenTools {
+    given: Arc<[ToolSpec]>,
+    change: ToolsChange,
+}
+
+impl GivenTools {
+    /// Those that the agent was given, by who opened the session or by a person since.
+    pub(crate) fn given(&self) -> &Arc<[ToolSpec]> {
+        &self.given
+    }
+
+    /// What the program that opened the session last has changed.
+    pub(crate) fn change(&self) -> &ToolsChange {
+        &self.change
+    }
+
+    /// Takes the next fact about the session's own agent, which has the tools `before`.
+    pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>, before: &[ToolSpec]) {
+        match &fact.event {
+            EnvironmentEvent::SessionOpened(opened) => self.given = opened.config.tools.clone(),
+            EnvironmentEvent::ConfigChanged(changed) => {
+                let ConfigChange::Tools(now) = &changed.change else {
+                    return;
+                };
+                if fact.source == Source::System {
+                    self.change = ToolsChange {
+                        gone: only_in(before, now),
+                        back: only_in(now, before),
+                    };
+                } else {
+                    self.given = now.clone();
+                    self.change = ToolsChange::default();
+                }
+            }
+            EnvironmentEvent::UserMessage(_) => self.change = ToolsChange::default(),
+            _ => {}
+        }
+    }
+}
+
+/// The names of tools that `these` have and `those` do not.
+fn only_in(these: &[ToolSpec], those: &[ToolSpec]) -> Vec<String> {
+    let is_there = |tool: &&ToolSpec| those.iter().any(|other| other.name == tool.name);
+    let only = these.iter().filter(|tool| !is_there(tool));
+    only.map(|tool| tool.name.clone()).collect()
 }

@@ -104,9 +104,15 @@ async fn chat(
         Some(id) => Some(seat::resume(place, settings, agent, id, fork).await?),
         None => None,
     };
-    let agent = match &session {
-        Some(session) => NewAgent::whole(session.state().await?.config),
-        None => seat::new_agent(place, settings, agent).await?,
+    let (agent, tools_change) = match &session {
+        Some(session) => {
+            let state = session.state().await?;
+            (
+                NewAgent::whole(state.config),
+                seat::note_of_tools(&state.tools_change),
+            )
+        }
+        None => (seat::new_agent(place, settings, agent).await?, None),
     };
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
@@ -127,9 +133,8 @@ async fn chat(
         // As a headless run leaves it that was killed: a person is here now, and should know.
         console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
     }
-    if let Some(note) = seat::note_of_cost(config) {
-        console.say(&note);
-    }
+    let notes = [seat::note_of_cost(config), tools_change];
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
     let inputs = typed.unwrap_or_else(|| inputs(console));
     let (mut face, history) = face(console, settings)?;
     greet(&mut face, &text, console)?;

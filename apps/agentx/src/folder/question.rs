@@ -9,6 +9,7 @@ use agentx::config::{FolderTrust, Loaded, trust_folder};
 use super::screen::{changes, what_it_brings, what_it_is};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::render::clean::visible;
 
 /// What came of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,10 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
                 continue;
             }
             "q" => return Ok(Answer::Leave),
-            _ => continue,
+            other => {
+                not_understood(other, console)?;
+                continue;
+            }
         };
         let accepted = match trust {
             FolderTrust::Trusted => brings.accepted(),
@@ -90,7 +94,13 @@ fn wants_instructions(loaded: &Loaded, brings: &Brings, console: &mut Console) -
         return Ok(false);
     }
     console.out(&changes(loaded, &alone, console.out_style()))?;
-    Ok(answer("Give these instructions to the model? [y, n] ", console)? == "y")
+    loop {
+        match answer("Give these instructions to the model? [y, n] ", console)?.as_str() {
+            "y" | "yes" => return Ok(true),
+            "n" | "no" | "q" => return Ok(false),
+            other => not_understood(other, console)?,
+        }
+    }
 }
 
 fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
@@ -109,9 +119,18 @@ fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
             }
             "2" => return Ok(Answer::NotAsked),
             "q" => return Ok(Answer::Leave),
-            _ => {}
+            other => not_understood(other, console)?,
         }
     }
+}
+
+/// Says that an answer is none of those that are offered, before it is asked again.
+fn not_understood(answer: &str, console: &mut Console) -> Result<(), CliError> {
+    let message = match answer {
+        "" => "Please type one of the answers in brackets.\n".to_owned(),
+        other => format!("`{}` is not one of the answers.\n", visible(other)),
+    };
+    console.out(&message)
 }
 
 /// Reads one line from the person, in lower case; `q` at the end of input.

@@ -41,6 +41,29 @@ pub struct SessionState {
     /// Who drives it, and who else may do what in it.
     #[serde(default)]
     pub sharing: Sharing,
+    /// What the program that opened it has changed about its tools, until somebody says something.
+    #[serde(default, skip_serializing_if = "ToolsChange::is_nothing")]
+    pub tools_change: ToolsChange,
+}
+
+/// Tools that an agent lost or got back because the program that goes on with its session offers others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ToolsChange {
+    /// The names of those that it no longer has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+    /// The names of those that it has again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub back: Vec<String>,
+}
+
+impl ToolsChange {
+    /// Whether there is none.
+    pub fn is_nothing(&self) -> bool {
+        self.gone.is_empty() && self.back.is_empty()
+    }
 }
 
 /// Where a run stands.

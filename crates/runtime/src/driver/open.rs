@@ -237,13 +237,13 @@ fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Opti
     fold.tools_with_steps().find(|tool| !is_here(tool))
 }
 
-/// What shapes a decision is in the log before it: the session's tools as this program has them, where they differ. Those that
-/// the machine answers itself no program offers.
+/// What shapes a decision is in the log before it: the tools that the session was given as this program has them, where they
+/// differ from those of the program before. Those that the machine answers itself no program offers.
 fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
     let kept = &fold.root_agent()?.config().tools;
     let is_own =
         |tool: &&ToolSpec| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str());
-    let mut current = as_offered(kept, offered);
+    let mut current = as_offered(fold.given_tools(), offered);
     current.extend(kept.iter().filter(is_own).cloned());
     (*current != **kept).then(|| Arc::from(current))
 }

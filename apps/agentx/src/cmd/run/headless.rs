@@ -101,9 +101,11 @@ pub(crate) async fn with_session(
     (there, console): (u64, &mut Console),
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
-    if let Some(note) = seat::note_of_cost(&before.config) {
-        console.say(&note);
-    }
+    let notes = [
+        seat::note_of_cost(&before.config),
+        seat::note_of_tools(&before.tools_change),
+    ];
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
     if before.held && prompt.is_some() {
         let note = conversation::is_queued(before.queued.len());
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
