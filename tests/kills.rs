@@ -15,6 +15,7 @@ use agentx::runtime::{Fact, SessionLog};
 use agentx::sqlite_log::{Options, SqliteLog};
 use agentx::types::{EnvironmentEvent, SessionId};
 use agentx_tests::model_server::{Answer, ModelServer};
+use agentx_tests::program;
 
 /// How many processes are killed in all.
 const KILLS: usize = 300;
@@ -114,23 +115,6 @@ impl World {
         let data = self.home.path().join(".local/share/agentx");
         SqliteLog::open(data.join(agentx::node::DATABASE), Options::default()).unwrap()
     }
-}
-
-/// The program as it was built for the tests.
-fn program() -> PathBuf {
-    let mut path = std::env::current_exe().unwrap();
-    path.pop();
-    path.pop();
-    path.join("agentx")
-}
-
-/// The program has to be there when this test runs alone.
-fn build() {
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "agentx-cli"])
-        .status()
-        .unwrap();
-    assert!(status.success(), "the program does not build");
 }
 
 /// Kills it after `delay`, unless it has ended by itself. The wait is what is tested here: it is the moment of the death.
@@ -284,7 +268,6 @@ async fn one_session(url: &str, random: &mut Random, seed: u64) -> usize {
 
 #[test]
 fn every_call_gets_one_result_whatever_dies() {
-    build();
     let seed = std::env::var("KILLS_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok())

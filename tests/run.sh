@@ -89,9 +89,16 @@ lint() {
   fi
 }
 
-build() { step build cargo build --workspace --locked; }
+# What ships is built without the features that only tests turn on. That it compiles so is checked here, with what `docs` needs too;
+# the tests build and link the program themselves.
+build() { step build cargo check --workspace --locked; }
 
 run_tests() {
+  # `--workspace` builds the program and the examples: tests need not call cargo for them, which would build all of it a second time
+  # with other features.
+  local built
+  built=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug
+  export AGENTX_TEST_PROGRAM=$built/agentx AGENTX_TEST_EXAMPLES=$built/examples
   # The description of the protocol for other languages is made behind a feature that only its test turns on.
   step schema cargo test -p agentx-types --features schema --test schema --locked
   if cargo nextest --version >/dev/null 2>&1; then

@@ -4,10 +4,10 @@
 //! run and are not compared; ids of sessions and agents are whatever they are, but the same wherever they stand.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use agentx_tests::workspace_root;
+use agentx_tests::program;
 
 use crate::markdown::{blocks, read};
 use crate::none;
@@ -48,12 +48,14 @@ impl Sandbox {
     /// Runs a line of shell; both streams as a terminal would show them.
     pub(crate) fn shell(&self, line: &str) -> Outcome {
         let path = std::env::var("PATH").unwrap_or_default();
+        let program = program();
+        let programs = program.parent().unwrap();
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{line}")])
             .current_dir(self.home().join("hello"))
             .env_clear()
             .env("HOME", self.home())
-            .env("PATH", format!("{}:{path}", program().display()))
+            .env("PATH", format!("{}:{path}", programs.display()))
             .env("LANG", "C.UTF-8")
             .stdin(Stdio::null())
             .output()
@@ -63,23 +65,6 @@ impl Sandbox {
             text: String::from_utf8_lossy(&output.stdout).into_owned(),
         }
     }
-}
-
-/// The folder of the program as it was built for the tests; it is built where a test runs alone.
-fn program() -> PathBuf {
-    static BUILT: std::sync::Once = std::sync::Once::new();
-    BUILT.call_once(|| {
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "agentx-cli"])
-            .current_dir(workspace_root())
-            .status();
-        assert!(
-            status.is_ok_and(|status| status.success()),
-            "the program does not build"
-        );
-    });
-    let test = std::env::current_exe().unwrap();
-    test.ancestors().nth(2).map(Path::to_owned).unwrap()
 }
 
 /// A line behind `$ ` and what stands below it.

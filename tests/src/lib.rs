@@ -20,7 +20,7 @@ pub use leash::Leash;
 pub use model::Model;
 pub use process::{Ran, Running};
 pub use random::Random;
-pub use world::{KEY, World};
+pub use world::{KEY, World, program};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

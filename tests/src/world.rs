@@ -25,9 +25,8 @@ impl World {
     /// A new one whose model is at `url`.
     ///
     /// # Panics
-    /// Where it cannot be made, or the program cannot be built.
+    /// Where it cannot be made.
     pub fn new(url: &str) -> Self {
-        build();
         let home = tempfile::tempdir().expect("a temporary directory");
         std::fs::create_dir(home.path().join("ws")).expect("a workspace");
         Self {
@@ -41,7 +40,7 @@ impl World {
     /// A new one with this model, which it holds.
     ///
     /// # Panics
-    /// Where it cannot be made, or the program cannot be built.
+    /// Where it cannot be made.
     pub fn of(model: ModelServer) -> Self {
         Self {
             _model: Some(model.clone()),
@@ -83,6 +82,9 @@ impl World {
     }
 
     /// The program with these arguments.
+    ///
+    /// # Panics
+    /// Where it cannot be built.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(program());
         command
@@ -141,27 +143,24 @@ impl World {
     }
 }
 
-/// The program as it was built for the tests, or the one that `AGENTX_TEST_PROGRAM` names: one of another build.
-fn program() -> PathBuf {
-    if let Some(named) = std::env::var_os(PROGRAM) {
+/// The program: the one that `AGENTX_TEST_PROGRAM` names, or else `target/debug/agentx`, which is built first where a test runs alone.
+///
+/// # Panics
+/// Where it does not build.
+pub fn program() -> PathBuf {
+    if let Some(named) = std::env::var_os("AGENTX_TEST_PROGRAM") {
         return named.into();
     }
+    build();
     let mut path = std::env::current_exe().expect("this program");
     path.pop();
     path.pop();
     path.join("agentx")
 }
 
-/// Names a program that is there already.
-const PROGRAM: &str = "AGENTX_TEST_PROGRAM";
-
-/// The program has to be there when a test runs alone.
 fn build() {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
-        if std::env::var_os(PROGRAM).is_some() {
-            return;
-        }
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--package", "agentx-cli"])
             .status();

@@ -4,6 +4,7 @@
 #[path = "support/mod.rs"]
 mod support;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use support::{build_folder, cargo, printed, run, workspace};
@@ -19,8 +20,11 @@ const BUILD: Duration = Duration::from_secs(500);
 
 static BUILT: OnceCell<()> = OnceCell::const_new();
 
-/// An example, in a home without configuration, and without a key.
-async fn example(name: &str, home: &tempfile::TempDir) -> Command {
+/// The folder of the examples: the one that `AGENTX_TEST_EXAMPLES` names, or else `target/debug/examples`, once they are built.
+async fn examples() -> PathBuf {
+    if let Some(named) = std::env::var_os("AGENTX_TEST_EXAMPLES") {
+        return named.into();
+    }
     BUILT
         .get_or_init(|| async {
             let mut build = cargo(&["build", "-p", "agentx", "--examples"]);
@@ -32,7 +36,12 @@ async fn example(name: &str, home: &tempfile::TempDir) -> Command {
             );
         })
         .await;
-    let mut command = Command::new(build_folder().0.join("examples").join(name));
+    build_folder().0.join("examples")
+}
+
+/// An example, in a home without configuration, and without a key.
+async fn example(name: &str, home: &tempfile::TempDir) -> Command {
+    let mut command = Command::new(examples().await.join(name));
     command
         .env_clear()
         .env("HOME", home.path())

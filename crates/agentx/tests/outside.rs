@@ -1,4 +1,5 @@
-//! A crate outside of the workspace that depends on `agentx` by its path, and on nothing else of it, builds and runs.
+//! A crate outside of the workspace that depends on `agentx` by its path, and on nothing else of it, compiles: the features that the
+//! facade itself turns on are enough. What it does when it runs is seen in `examples.rs`, which runs the same program.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/mod.rs"]
@@ -19,7 +20,7 @@ fn profile() -> String {
 }
 
 #[tokio::test]
-async fn a_crate_that_depends_on_the_facade_alone_builds_and_runs() {
+async fn a_crate_that_depends_on_the_facade_alone_compiles() {
     let workspace = workspace();
     let folder = build_folder().1.join("outside");
     std::fs::create_dir_all(folder.join("src")).unwrap();
@@ -36,20 +37,7 @@ async fn a_crate_that_depends_on_the_facade_alone_builds_and_runs() {
         folder.join("src/main.rs"),
     )
     .unwrap();
-    let home = tempfile::tempdir().unwrap();
-    let mut build = cargo(&["build"]);
-    printed(build.current_dir(&folder), BOUND).await;
-    let program = build_folder()
-        .0
-        .join(format!("outside{}", std::env::consts::EXE_SUFFIX));
-    let mut program = tokio::process::Command::new(program);
-    let said = printed(
-        program
-            .env_clear()
-            .env("HOME", home.path())
-            .current_dir(home.path()),
-        BOUND,
-    )
-    .await;
-    assert!(said.contains("It is sunny in Rome."), "{said}");
+    // Checked and not built: building would compile every dependency a second time, with other features than those of the tests.
+    let mut check = cargo(&["check"]);
+    printed(check.current_dir(&folder), BOUND).await;
 }
