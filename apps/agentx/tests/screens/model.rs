@@ -1,10 +1,11 @@
 //! A model that says what a journey has written down, and waits where the journey wants it to: Anthropic Messages on a socket of
-//! this machine, on threads of its own.
+//! this machine, on threads of its own. A request that Anthropic would refuse is refused, and fails the test at its end.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
+use agentx_testing::{Checked, FailsOnRefusal, RequestChecks};
 use serde_json::{Value, json};
 
 /// A part of an answer.
@@ -39,37 +40,60 @@ type Answers = std::vec::IntoIter<Vec<Part>>;
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) url: String,
-    gate: Arc<Gate>,
-    asked: Arc<Mutex<Vec<String>>>,
+    shared: Arc<Shared>,
+    _fails_on_refusal: FailsOnRefusal,
 }
+
+/// What a model and the threads that answer for it have in common.
+#[derive(Debug)]
+struct Shared {
+    answers: Mutex<Answers>,
+    gate: Gate,
+    asked: Mutex<Vec<String>>,
+    checks: RequestChecks,
+}
+
+/// The models that the journeys configure.
+const MODELS: [&str; 2] = ["opal-1", "blind-1"];
 
 impl Model {
     /// One that gives these answers, one to each request.
     pub(crate) fn start(answers: Vec<Vec<Part>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let gate = Arc::new(Gate::default());
-        let answers = Arc::new(Mutex::new(answers.into_iter()));
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let all = (answers, gate.clone(), asked.clone());
+        let checks = MODELS
+            .into_iter()
+            .fold(RequestChecks::new(), RequestChecks::knowing);
+        let fails_on_refusal = checks.fail_when_dropped();
+        let shared = Arc::new(Shared {
+            answers: Mutex::new(answers.into_iter()),
+            gate: Gate::default(),
+            asked: Mutex::default(),
+            checks,
+        });
+        let serving = shared.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (answers, gate, asked) = all.clone();
-                std::thread::spawn(move || serve(stream, (&answers, &gate, &asked)));
+                let serving = serving.clone();
+                std::thread::spawn(move || serve(stream, &serving));
             }
         });
-        Self { url, gate, asked }
+        Self {
+            url,
+            shared,
+            _fails_on_refusal: fails_on_refusal,
+        }
     }
 
     /// The request that came as this one, from 0.
     pub(crate) fn asked(&self, index: usize) -> String {
-        self.asked.lock().unwrap()[index].clone()
+        self.shared.asked.lock().unwrap()[index].clone()
     }
 
     /// One hold is over.
     pub(crate) fn go_on(&self) {
-        *self.gate.open.lock().unwrap() += 1;
-        self.gate.changed.notify_all();
+        *self.shared.gate.open.lock().unwrap() += 1;
+        self.shared.gate.changed.notify_all();
     }
 }
 
@@ -84,42 +108,59 @@ impl Gate {
 }
 
 /// Answers the requests of a connection, until the client goes away.
-fn serve(stream: TcpStream, (answers, gate, asked): (&Mutex<Answers>, &Gate, &Mutex<Vec<String>>)) {
+fn serve(stream: TcpStream, shared: &Shared) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut out = stream;
-    while let Some(request) = read_request(&mut reader) {
-        asked.lock().unwrap().push(request);
-        let answer = answers.lock().unwrap().next();
-        let answer = answer.unwrap_or_else(|| vec![Part::Say("There is no more in the script.".into())]);
-        if write_answer(&mut out, &answer, gate).is_err() {
+    while let Some((beta, request)) = read_request(&mut reader) {
+        let checked = shared.checks.check("/v1/messages", &beta, request.as_bytes());
+        shared.asked.lock().unwrap().push(request);
+        let written = match checked {
+            Err(refusal) => write_refusal(&mut out, "400 Bad Request", &refusal.body),
+            Ok(checked) => {
+                let answer = shared.answers.lock().unwrap().next();
+                let answer =
+                    answer.unwrap_or_else(|| vec![Part::Say("There is no more in the script.".into())]);
+                write_answer(&mut out, &answer, &shared.gate, &checked)
+            }
+        };
+        if written.is_err() {
             return;
         }
     }
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<String> {
-    let mut length = 0;
+/// The header `anthropic-beta` and the body.
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
+    let (mut length, mut beta) = (0, String::new());
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
             return None;
         }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line == "\r\n" {
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).ok()?;
-            return String::from_utf8(body).ok();
+        let line = line.trim_end().to_ascii_lowercase();
+        match line.split_once(':') {
+            Some(("content-length", value)) => length = value.trim().parse().ok()?,
+            Some(("anthropic-beta", value)) => value.trim().clone_into(&mut beta),
+            Some(_) => {}
+            None if line.is_empty() => {
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).ok()?;
+                return Some((beta, String::from_utf8(body).ok()?));
+            }
+            None => {}
         }
     }
 }
 
-fn write_answer(out: &mut TcpStream, parts: &[Part], gate: &Gate) -> std::io::Result<()> {
+fn write_refusal(out: &mut TcpStream, status: &str, body: &Value) -> std::io::Result<()> {
+    let body = body.to_string();
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\n");
+    write!(out, "{head}content-length: {}\r\n\r\n{body}", body.len())
+}
+
+fn write_answer(out: &mut TcpStream, parts: &[Part], gate: &Gate, checked: &Checked) -> std::io::Result<()> {
     if let [Part::Refuse(status, body)] = parts {
-        let body = body.to_string();
-        let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\n");
-        return write!(out, "{head}content-length: {}\r\n\r\n{body}", body.len());
+        return write_refusal(out, status, body);
     }
     // A model that holds at once has not begun to answer.
     let parts = match parts {
@@ -140,7 +181,7 @@ fn write_answer(out: &mut TcpStream, parts: &[Part], gate: &Gate) -> std::io::Re
     )?;
     let mut open = Block::default();
     for part in parts {
-        open.write(out, part, gate)?;
+        open.write(out, part, gate, checked)?;
     }
     open.close(out)?;
     let calls = parts.iter().any(|part| matches!(part, Part::Call(..)));
@@ -162,7 +203,13 @@ struct Block {
 }
 
 impl Block {
-    fn write(&mut self, out: &mut TcpStream, part: &Part, gate: &Gate) -> std::io::Result<()> {
+    fn write(
+        &mut self,
+        out: &mut TcpStream,
+        part: &Part,
+        gate: &Gate,
+        checked: &Checked,
+    ) -> std::io::Result<()> {
         match part {
             Part::Hold => gate.pass(),
             Part::Refuse(..) => {}
@@ -176,6 +223,10 @@ impl Block {
                 self.begin(out, "thinking", json!({ "type": "thinking", "thinking": "" }))?;
                 for piece in pieces(text) {
                     self.delta(out, &json!({ "type": "thinking_delta", "thinking": piece }))?;
+                }
+                if let Checked::Anthropic(accepted) = checked {
+                    let signature = accepted.sign(text);
+                    self.delta(out, &json!({ "type": "signature_delta", "signature": signature }))?;
                 }
             }
             Part::Call(name, input) => {

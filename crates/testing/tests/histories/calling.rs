@@ -71,17 +71,19 @@ impl History {
 
     /// Sends a request to its vendor, and notes a refusal for its form.
     fn send(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<String, ModelError> {
-        self.seen.asked += 1;
+        self.seen.add("requests", 1);
+        self.note_beginning(request);
         match self.shop.ask(request, answer) {
             Ok((stream, dropped)) => {
                 self.accepted += 1;
-                self.seen.dropped += dropped;
+                self.seen.add("thinking dropped by the vendor", dropped);
                 Ok(stream)
             }
             Err(refusal) => {
-                self.seen.full += u64::from(refusal.is_full_window());
+                self.seen
+                    .add("requests too long", u64::from(refusal.is_full_window()));
                 let has_no_tools = refusal.rule.name == "chat-template-gemma";
-                self.seen.repaired += u64::from(has_no_tools);
+                self.seen.add("requests repaired", u64::from(has_no_tools));
                 if !refusal.is_full_window() && !has_no_tools {
                     let (model, rule) = (&request.model.id, refusal.rule.name);
                     self.blame(format!("{rule} ({model})"), &refusal.message);
@@ -90,6 +92,17 @@ impl History {
                 Err(decode_error(refusal.status, &[], body.as_bytes(), Timestamp(0)))
             }
         }
+    }
+
+    /// Where nothing else has changed the beginning of what is sent, the window has slid.
+    fn note_beginning(&mut self, request: &ModelRequest) {
+        let first = request
+            .messages
+            .first()
+            .map(|message| format!("{:?}", message.content));
+        let slid = first.is_some() && self.beginning.is_some() && self.beginning != first;
+        self.seen.add("windows slid", u64::from(slid));
+        self.beginning = first;
     }
 
     fn give_up(&mut self, call: &Call, error: &ModelError) {
@@ -109,7 +122,9 @@ impl History {
     fn stream(&mut self, mut call: Call) {
         let Some(stream) = &mut call.stream else { return };
         if call.cancelled {
-            self.seen.cut_off += 1;
+            let in_the_middle = stream.started && stream.at < stream.bytes.len();
+            self.seen
+                .add("answers interrupted in the middle", u64::from(in_the_middle));
             return self.answer(&call.action, stream_end(StopReason::Interrupted));
         }
         if self.random.below(25) == 0 && call.attempt < 3 && stream.started {
@@ -164,7 +179,6 @@ impl History {
                 kept: condense.kept.clone(),
                 bill: None,
             };
-            self.seen.condensed += 1;
             self.condensed.push(condensed.clone());
             return self.answer(action, condensed);
         }
@@ -206,4 +220,42 @@ fn stream_end(stop_reason: StopReason) -> StreamEnd {
         stop_reason,
         raw: None,
     }
+}
+
+/// What a driver puts on record for an action at once.
+pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+    let started = |tool_call_id| ActionStarted {
+        kind: action.body.kind(),
+        tool_call_id,
+    };
+    let event: EnvironmentEvent = match &action.body {
+        ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())).into(),
+        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::StartTimer(_) => {
+            started(None).into()
+        }
+        ActionBody::AnswerCall(answer) => ToolResult {
+            tool_call_id: answer.tool_call_id.clone(),
+            result: answer.content.clone(),
+            is_error: answer.status != ToolStatus::Success,
+            status: answer.status,
+            details: None,
+        }
+        .into(),
+        ActionBody::Report(Report::Interrupted { reason }) => Interrupted {
+            reason: reason.clone(),
+        }
+        .into(),
+        ActionBody::Report(Report::Error { code, message }) => ErrorOccurred {
+            code: code.clone(),
+            message: message.clone(),
+            recoverable: true,
+        }
+        .into(),
+        ActionBody::Cancel(_) => return None,
+        of_agents => panic!("these sessions have one agent: {of_agents:?}"),
+    };
+    let mut draft = Draft::new(Source::System, Some(action.agent_state_id.clone()), event);
+    draft.run_id = action.run_id.clone();
+    draft.cause = Some(action.action_id.clone());
+    Some(draft)
 }

@@ -7,44 +7,16 @@ mod calling;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::chance::Random;
+use crate::counts::Counts;
 use agentx_agent::fixtures;
 use agentx_runtime::{Derived, SessionFold};
 use agentx_types::*;
 
 use crate::people;
 use crate::shop::Shop;
-use calling::Call;
+use calling::{Call, consequence};
 
 type Event = EnvironmentEvent;
-
-/// How often something happened: a test that plays nothing finds nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
-    /// Requests that were made.
-    pub(crate) asked: u64,
-    /// Requests that were too long.
-    pub(crate) full: u64,
-    /// Thinking that a vendor dropped, because what stands before it had changed.
-    pub(crate) dropped: u64,
-    /// Summaries that were taken.
-    pub(crate) condensed: u64,
-    /// Answers that were interrupted or broke off.
-    pub(crate) cut_off: u64,
-    /// Requests that were refused because the model's template has no tools: nobody can know that before.
-    pub(crate) repaired: u64,
-}
-
-impl Seen {
-    /// And what happened in another one.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.asked += other.asked;
-        self.full += other.full;
-        self.dropped += other.dropped;
-        self.condensed += other.condensed;
-        self.cut_off += other.cut_off;
-        self.repaired += other.repaired;
-    }
-}
 
 /// A history as it is played.
 pub(crate) struct History {
@@ -58,7 +30,11 @@ pub(crate) struct History {
     condensed: Vec<ContextCondensed>,
     number: u64,
     epoch: u64,
-    seen: Seen,
+    seen: Counts,
+    /// The protocol of the model that is asked.
+    api: Api,
+    /// The first message of the last request, unless something has changed it since that is not the window.
+    beginning: Option<String>,
     accepted: u64,
     wrong: BTreeMap<String, String>,
     verbose: bool,
@@ -109,7 +85,9 @@ impl History {
             condensed: vec![],
             number: 0,
             epoch: 1,
-            seen: Seen::default(),
+            seen: Counts::default(),
+            api: config.model.api,
+            beginning: None,
             accepted: 0,
             wrong: BTreeMap::new(),
             verbose,
@@ -123,8 +101,8 @@ impl History {
     }
 
     /// What happened in it.
-    pub(crate) fn seen(&self) -> Seen {
-        self.seen
+    pub(crate) fn seen(&self) -> &Counts {
+        &self.seen
     }
 
     /// What went wrong, each with the words of its first time.
@@ -169,12 +147,27 @@ impl History {
             }
             let mut derived = Derived::default();
             self.fold.apply(&fact, &mut derived);
+            self.count(&fact.event, &derived);
             for draft in derived.actions.iter().rev().filter_map(consequence) {
                 queue.push_front(draft);
             }
             perform.append(&mut derived.actions);
         }
         perform.into_iter().for_each(|action| self.perform(action));
+    }
+
+    fn count(&mut self, event: &Event, derived: &Derived) {
+        self.seen.fact(event, derived, self.api);
+        match event {
+            Event::ConfigChanged(ConfigChanged {
+                change: ConfigChange::Model(model),
+            }) => self.api = model.api,
+            Event::ContextCondensed(_)
+            | Event::ContextRestored(_)
+            | Event::InputPinned(_)
+            | Event::SessionForked(_) => self.beginning = None,
+            _ => {}
+        }
     }
 
     fn perform(&mut self, action: Action) {
@@ -187,7 +180,10 @@ impl History {
                     stream: None,
                 });
             }
-            ActionBody::CallTool(_) => self.tools.push((action, false)),
+            ActionBody::CallTool(_) => {
+                self.seen.add("parallel tools", u64::from(!self.tools.is_empty()));
+                self.tools.push((action, false));
+            }
             ActionBody::Cancel(cancel) => {
                 let is_it = |action: &Action| action.action_id == cancel.action_id;
                 if let Some(model) = self.model.as_mut().filter(|model| is_it(&model.action)) {
@@ -240,10 +236,7 @@ impl History {
                 path: "/ws/AGENTS.md".into(),
                 text: format!("be careful {}", self.random.below(3)).into(),
             }]),
-            _ => ConfigChange::Limits(Limits {
-                max_iterations: self.random.one_of(&[None, Some(2)]).unwrap(),
-                ..Limits::default()
-            }),
+            _ => ConfigChange::Limits(people::limits(&mut self.random)),
         };
         self.say(ConfigChanged { change });
     }
@@ -360,42 +353,4 @@ impl History {
             self.blame("beyond repair (any)".into(), "nothing more is accepted");
         }
     }
-}
-
-/// What a driver puts on record for an action at once.
-fn consequence(action: &Action) -> Option<Draft<Event>> {
-    let started = |tool_call_id| ActionStarted {
-        kind: action.body.kind(),
-        tool_call_id,
-    };
-    let event: Event = match &action.body {
-        ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())).into(),
-        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::StartTimer(_) => {
-            started(None).into()
-        }
-        ActionBody::AnswerCall(answer) => ToolResult {
-            tool_call_id: answer.tool_call_id.clone(),
-            result: answer.content.clone(),
-            is_error: answer.status != ToolStatus::Success,
-            status: answer.status,
-            details: None,
-        }
-        .into(),
-        ActionBody::Report(Report::Interrupted { reason }) => Interrupted {
-            reason: reason.clone(),
-        }
-        .into(),
-        ActionBody::Report(Report::Error { code, message }) => ErrorOccurred {
-            code: code.clone(),
-            message: message.clone(),
-            recoverable: true,
-        }
-        .into(),
-        ActionBody::Cancel(_) => return None,
-        of_agents => panic!("these sessions have one agent: {of_agents:?}"),
-    };
-    let mut draft = Draft::new(Source::System, Some(action.agent_state_id.clone()), event);
-    draft.run_id = action.run_id.clone();
-    draft.cause = Some(action.action_id.clone());
-    Some(draft)
 }

@@ -100,3 +100,21 @@ pub(crate) fn params(random: &mut Random) -> ModelParams {
         thinking_tokens: random.one_of(&[None, Some(2_000), Some(20_000)]).unwrap(),
     }
 }
+
+/// Limits of a run: none, or one that is soon reached.
+pub(crate) fn limits(random: &mut Random) -> Limits {
+    let none = Limits::default();
+    let rounds = Limits {
+        max_iterations: Some(2),
+        ..none
+    };
+    let tokens = Limits {
+        max_tokens: Some(9_000),
+        ..none
+    };
+    let cost = Limits {
+        max_cost: Some(NanoUsd(20_000_000)),
+        ..none
+    };
+    random.one_of(&[none, rounds, tokens, cost]).unwrap()
+}

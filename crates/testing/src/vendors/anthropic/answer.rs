@@ -8,6 +8,12 @@ use crate::vendors::{ModelAnswer, Part};
 use crate::wire::anthropic_event;
 
 impl Accepted {
+    /// The signature of thinking in these words that begins the answer.
+    pub fn sign(&self, words: &str) -> String {
+        let mut place = self.place;
+        place.sign(&self.model.name, words, self.answer)
+    }
+
     /// The whole stream of an answer, its events in order; tests cut it where they like. Thinking is left out where the request has
     /// none, and its words where the request does not show them.
     pub fn stream(&self, answer: &ModelAnswer) -> String {

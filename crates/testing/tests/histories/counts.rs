@@ -1,0 +1,129 @@
+//! How often something happened in histories: a test that plays nothing finds nothing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use agentx_runtime::Derived;
+use agentx_types::*;
+
+/// What the histories have to be made of, and in how many of a hundred of them it happens on average, at the least.
+const NEEDED: &[(&str, u64)] = &[
+    ("prompts", 500),
+    ("prompts that steer", 100),
+    ("prompts that interrupt", 100),
+    ("pictures of people", 50),
+    ("pictures of tools", 20),
+    ("stops", 100),
+    ("answers interrupted or broken", 20),
+    ("answers interrupted in the middle", 10),
+    ("parallel tools", 25),
+    ("approvals", 20),
+    ("kills", 100),
+    ("rewinds and forks", 50),
+    ("summaries", 20),
+    ("summaries undone", 4),
+    ("pins", 20),
+    ("windows slid", 10),
+    ("models changed", 50),
+    ("protocols changed", 20),
+    ("tool sets changed", 50),
+    ("instructions changed", 10),
+    ("limits changed", 5),
+    ("runs ended by a limit", 2),
+    ("requests", 500),
+    ("requests too long", 1),
+    ("requests repaired", 2),
+    ("thinking dropped by the vendor", 20),
+];
+
+/// Counts by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts(BTreeMap<&'static str, u64>);
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self
+            .0
+            .iter()
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        f.write_str(&lines.join(", "))
+    }
+}
+
+impl Counts {
+    /// It happened so many times.
+    pub(crate) fn add(&mut self, name: &'static str, times: u64) {
+        *self.0.entry(name).or_default() += times;
+    }
+
+    /// And what happened in another history.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        for (name, times) in &other.0 {
+            self.add(name, *times);
+        }
+    }
+
+    /// What happened too seldom in so many histories.
+    pub(crate) fn missing(&self, histories: u64) -> Vec<String> {
+        let seldom = NEEDED.iter().filter_map(|(name, percent)| {
+            let (found, needed) = (self.0.get(name).copied().unwrap_or(0), histories * percent / 100);
+            (found < needed).then(|| format!("{name}: {found} of {needed}"))
+        });
+        seldom.collect()
+    }
+
+    /// Counts a fact and what followed from it. `api` is the protocol that was spoken before it.
+    pub(crate) fn fact(&mut self, event: &EnvironmentEvent, derived: &Derived, api: Api) {
+        use EnvironmentEvent as E;
+        match event {
+            E::UserMessage(input) => {
+                self.add("prompts", 1);
+                match input.mode {
+                    InputMode::Steer => self.add("prompts that steer", 1),
+                    InputMode::Interrupt => self.add("prompts that interrupt", 1),
+                    _ => {}
+                }
+                self.add("pictures of people", pictures(&input.content));
+            }
+            E::ToolResult(result) => self.add("pictures of tools", pictures(&result.result)),
+            E::InterruptRequested(_) => self.add("stops", 1),
+            E::Approval(_) => self.add("approvals", 1),
+            E::WriterAttached(_) => self.add("kills", 1),
+            E::SessionForked(_) => self.add("rewinds and forks", 1),
+            E::ContextCondensed(_) => self.add("summaries", 1),
+            E::ContextRestored(_) => self.add("summaries undone", 1),
+            E::InputPinned(pin) => self.add("pins", u64::from(pin.pinned)),
+            E::StreamEnd(end) => {
+                let cut = matches!(end.stop_reason, StopReason::Interrupted | StopReason::Broken);
+                self.add("answers interrupted or broken", u64::from(cut));
+            }
+            E::ConfigChanged(changed) => self.change(&changed.change, api),
+            _ => {}
+        }
+        let finished = derived.events.iter().filter(|event| {
+            matches!(&event.event, RuntimeEvent::RunFinished(finished) if finished.status == RunStatus::TimedOut)
+        });
+        self.add("runs ended by a limit", finished.count() as u64);
+    }
+
+    fn change(&mut self, change: &ConfigChange, api: Api) {
+        match change {
+            ConfigChange::Model(model) => {
+                self.add("models changed", 1);
+                self.add("protocols changed", u64::from(model.api != api));
+            }
+            ConfigChange::Tools(_) => self.add("tool sets changed", 1),
+            ConfigChange::Instructions(_) => self.add("instructions changed", 1),
+            ConfigChange::Limits(limits) => {
+                self.add("limits changed", u64::from(*limits != Limits::default()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn pictures(content: &[ContentPart]) -> u64 {
+    let is_picture = |part: &&ContentPart| matches!(part, ContentPart::Image(_));
+    content.iter().filter(is_picture).count() as u64
+}
