@@ -256,6 +256,11 @@ fn spend(connection: &Connection, session: i64, projection: &Projection) -> Resu
             reasoning,
             int(cost.0)
         ])?;
+    if added == 1 && usage.is_estimated() {
+        connection
+            .prepare_cached("INSERT OR REPLACE INTO estimated VALUES (?1, ?2, ?3)")?
+            .execute([session, int(*seq), int(usage.estimated_tokens)])?;
+    }
     if added == 1 {
         connection
             .prepare_cached(
@@ -315,6 +320,9 @@ pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result
     }
     connection
         .prepare_cached("DELETE FROM spent WHERE session = ?1")?
+        .execute([session])?;
+    connection
+        .prepare_cached("DELETE FROM estimated WHERE session = ?1")?
         .execute([session])?;
     connection
         .prepare_cached("DELETE FROM roles WHERE session = ?1")?

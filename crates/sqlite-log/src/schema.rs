@@ -105,20 +105,22 @@ fn check(connection: &mut Connection, options: &Options, place: &Place) -> Resul
             .into());
     }
     if format == FORMAT {
-        add_roles(connection, place);
+        add_later_tables(connection, place);
     }
     Ok(format)
 }
 
-/// A database of this format that was made before sessions could be shared has no place for roles yet. Where it can only be
-/// read, nobody but owners has one.
-fn add_roles(connection: &Connection, place: &Place) {
+/// A database of this format that was made before sessions could be shared has no place for roles yet, and an early one none for
+/// estimates. Where it can only be read, nobody but owners has a role, and nothing is known of estimates.
+fn add_later_tables(connection: &Connection, place: &Place) {
     let added = connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,
-           PRIMARY KEY (person, session)) WITHOUT ROWID",
+           PRIMARY KEY (person, session)) WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS estimated (session INTEGER NOT NULL, seq INTEGER NOT NULL, tokens INTEGER NOT NULL,
+           PRIMARY KEY (session, seq)) WITHOUT ROWID",
     );
     if let Err(error) = added {
-        tracing::warn!(path = place.path(), %error, "there is no place for roles");
+        tracing::warn!(path = place.path(), %error, "there is no place for roles and estimates");
     }
 }
 

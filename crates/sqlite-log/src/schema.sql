@@ -91,6 +91,14 @@ CREATE TABLE spent (
   PRIMARY KEY (session, seq)
 ) WITHOUT ROWID;
 
+-- How many tokens of what was spent are an estimate, where some are.
+CREATE TABLE estimated (
+  session INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  PRIMARY KEY (session, seq)
+) WITHOUT ROWID;
+
 -- What others than the owner may do in a session.
 CREATE TABLE roles (
   person TEXT NOT NULL,

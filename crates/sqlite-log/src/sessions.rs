@@ -11,6 +11,7 @@ use crate::keys::{digest, int, key, last_row, session_row, unsigned};
 use crate::lock::Locks;
 use crate::read::{self, Stop};
 use crate::segment::base_hash;
+use crate::spending::estimated;
 use crate::writer::Core;
 
 /// What a fork takes from its parent.
@@ -184,7 +185,10 @@ fn info_of(row: &Row<'_>) -> rusqlite::Result<(SessionInfo, u64)> {
     Ok((info, unsigned(row, 18)?))
 }
 
-fn with_writer((mut info, epoch): (SessionInfo, u64), locks: &Locks) -> SessionInfo {
+/// With what its row does not say: whether some of its tokens are an estimate, and who writes it.
+fn completed(connection: &Connection, (mut info, epoch): (SessionInfo, u64), locks: &Locks) -> SessionInfo {
+    let row = session_row(connection, &info.session_id).unwrap_or_default();
+    info.usage.estimated_tokens = estimated(connection, row, None);
     info.writer = locks
         .holder(&info.session_id)
         .map(|process| WriterInfo { process, epoch });
@@ -202,7 +206,7 @@ pub(crate) fn info(
         .query_row([session.as_str()], info_of)
         .optional()?;
     found
-        .map(|found| with_writer(found, locks))
+        .map(|found| completed(connection, found, locks))
         .ok_or_else(|| Fault::not_found(session.as_str()))
 }
 
@@ -237,7 +241,10 @@ pub(crate) fn list(
         (other.updated_at, &other.session_id).cmp(&(one.updated_at, &one.session_id))
     });
     found.truncate(query.limit);
-    Ok(found.into_iter().map(|found| with_writer(found, locks)).collect())
+    Ok(found
+        .into_iter()
+        .map(|found| completed(connection, found, locks))
+        .collect())
 }
 
 /// Sessions of others in which the query's owner has a role, the latest first.
@@ -259,7 +266,7 @@ pub(crate) fn shared(
     ];
     let found = statement.query_map(values, info_of)?;
     found
-        .map(|found| Ok(with_writer(found?, locks)))
+        .map(|found| Ok(completed(connection, found?, locks)))
         .collect::<Result<Vec<_>, Fault>>()
 }
 

@@ -11,15 +11,15 @@ use agentx_types::{NanoUsd, OwnerId, SessionId, Usage};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::Fault;
-use crate::keys::{LAST_SEQ, key, session_row, unsigned};
+use crate::keys::{LAST_SEQ, int, key, session_row, unsigned};
 use crate::read::facts;
 
 /// Each paid call: where, with what, when. A row of facts is dated by its last one.
 const SPENT: &str = "
   SELECT session_id, title, seq, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-         reasoning_tokens, cost, at, date(at / 1000000, 'unixepoch', 'localtime')
+         reasoning_tokens, cost, at, date(at / 1000000, 'unixepoch', 'localtime'), session
   FROM (SELECT s.session_id, s.title, p.seq, p.model, p.input_tokens, p.output_tokens, p.cache_read_tokens,
-               p.cache_write_tokens, p.reasoning_tokens, p.cost,
+               p.cache_write_tokens, p.reasoning_tokens, p.cost, p.session,
                (SELECT b.at FROM batches b WHERE b.id <= (p.session << 36) + p.seq ORDER BY b.id DESC LIMIT 1) AS at
         FROM spent p JOIN sessions s ON s.id = p.session WHERE s.owner = ?1 AND s.deleted_at IS NULL
           AND (?3 IS NULL OR s.session_id = ?3))
@@ -45,6 +45,7 @@ pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<U
             sum.row.title = Some(row.get(1)?);
         }
         sum.add(row)?;
+        sum.row.usage.estimated_tokens += estimated(connection, row.get(12)?, Some(unsigned(row, 2)?));
     }
     let mut sums: Vec<Sum> = sums.into_values().collect();
     sums.sort_by(|one, other| {
@@ -88,6 +89,17 @@ impl Sum {
         self.last_at = self.last_at.max(row.get(10)?);
         Ok(())
     }
+}
+
+/// How many tokens that a session spent are an estimate: all, or those of the fact `seq`. 0 where an early database that can only be
+/// read has no place for it.
+pub(crate) fn estimated(connection: &Connection, session: i64, seq: Option<u64>) -> u64 {
+    let sum =
+        "SELECT coalesce(sum(tokens), 0) FROM estimated WHERE session = ?1 AND (?2 IS NULL OR seq = ?2)";
+    let found = connection.prepare_cached(sum).and_then(|mut statement| {
+        statement.query_row(params![session, seq.map(int)], |row| unsigned(row, 0))
+    });
+    found.unwrap_or_default()
 }
 
 /// The first microsecond that counts.

@@ -116,6 +116,40 @@ fn spending_is_added_up_in_four_ways() {
 }
 
 #[test]
+fn estimates_are_told_of_each_row_and_session_and_go_with_it() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        filled(&log).await;
+        let about = Projection::Spent {
+            seq: 1,
+            run_id: None,
+            model: "local".into(),
+            usage: Usage {
+                input_tokens: 70,
+                output_tokens: 7,
+                estimated_tokens: 77,
+                ..Usage::default()
+            },
+            cost: NanoUsd(1),
+        };
+        let ends = end(StopReason::EndTurn);
+        session_of(&log, "ses_3", vec![(NOON, ends, Some(about))]).await;
+        let rows = log.usage(query(UsageBy::Model)).await.unwrap();
+        let estimates: Vec<_> = rows
+            .iter()
+            .map(|row| (row.key.as_str(), row.usage.estimated_tokens))
+            .collect();
+        assert_eq!(estimates, [("big", 0), ("small", 0), ("local", 77)]);
+        let info = async |id: &str| log.info(&SessionId::new(id)).await.unwrap().usage;
+        assert_eq!(info("ses_3").await.estimated_tokens, 77);
+        assert!(!info("ses_1").await.is_estimated());
+        log.delete(&SessionId::new("ses_3")).await.unwrap();
+        let left = log.usage(query(UsageBy::Model)).await.unwrap();
+        assert!(left.iter().all(|row| !row.usage.is_estimated()), "{left:?}");
+    });
+}
+
+#[test]
 fn what_was_spent_before_or_by_others_does_not_count() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();

@@ -128,7 +128,7 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
             units::ago(info.updated_at, now),
             status_of(info, on_server),
             info.messages.to_string(),
-            units::money(info.cost),
+            units::cost(info.cost, &info.usage),
             visible(&info.model),
             format!("{whose}{}{fork}", visible(&title)),
         ]);

@@ -92,7 +92,7 @@ pub(crate) fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: us
             units::count(read),
             units::count(usage.cache_read_tokens),
             units::count(usage.output_tokens),
-            units::money(row.cost),
+            units::cost(row.cost, usage),
         ];
         if by == UsageBy::Session {
             cells.push(visible(row.title.as_deref().unwrap_or_default()));

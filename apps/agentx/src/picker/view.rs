@@ -177,7 +177,7 @@ fn aside(
         status_of(info, model.on_server),
         units::counted(info.messages, "message"),
         visible(&info.model),
-        units::money(info.cost),
+        units::cost(info.cost, &info.usage),
     ];
     facts.retain(|fact| !fact.is_empty());
     rows.extend(plain(&facts.join(" · "), theme.faint));
