@@ -1,5 +1,5 @@
 //! The model server in a process of its own, so that what is measured is the program alone: `rounds` calls of `bash`, then an
-//! answer of `words` words.
+//! answer of `words` words. It accepts everything: a check of the requests would be measured too.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -57,7 +57,7 @@ pub(crate) fn serve(args: &[String]) {
     }
     let number = |index: usize| args[index].parse::<usize>().expect("a number");
     let (rounds, words, pace_us) = (number(0), number(1), number(2));
-    let server = ModelServer::start(move |body| {
+    let server = ModelServer::accepting(move |body| {
         let done = body
             .windows(13)
             .filter(|window| window == b"\"tool_result\"")
@@ -94,7 +94,7 @@ pub(crate) fn markdown_pieces(pieces: usize) -> Vec<String> {
 fn serve_markdown(args: &[String]) {
     let number = |index: usize| args[index].parse::<usize>().expect("a number");
     let (pieces, pace_us) = (number(0), number(1));
-    let server = ModelServer::start(move |_| Answer {
+    let server = ModelServer::accepting(move |_| Answer {
         words: markdown_pieces(pieces),
         pace: Duration::from_micros(pace_us as u64),
         ..Answer::default()

@@ -11,6 +11,7 @@ mod leaving;
 mod parallel;
 mod paste;
 mod pictures;
+mod repaired;
 mod resize;
 mod steering;
 mod wide;
