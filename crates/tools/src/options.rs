@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ProgramEnvironment;
+use crate::{OutputBudget, ProgramEnvironment};
 
 /// Limits of all built-in tools.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +38,9 @@ pub struct BashOptions {
     pub tail_bytes: usize,
     /// Bytes of output that are kept as a blob: the first 16 MiB. What follows is counted.
     pub kept_bytes: usize,
+    /// Bytes of output that all calls together may hold for blobs before these are stored: 64 MiB. Where nothing is left, a call
+    /// keeps what it has, and its end.
+    pub budget: OutputBudget,
     /// Bytes of output after which the command is killed: 2 GiB.
     pub kill_bytes: u64,
     /// Bytes of output of a background job that wait for the next poll: the last 1 MiB.
@@ -63,6 +66,7 @@ impl Default for BashOptions {
             head_bytes: 16 << 10,
             tail_bytes: 16 << 10,
             kept_bytes: 16 << 20,
+            budget: OutputBudget::new(64 << 20),
             kill_bytes: 2 << 30,
             backlog_bytes: 1 << 20,
             max_jobs: 16,

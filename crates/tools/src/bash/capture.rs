@@ -1,6 +1,7 @@
 //! The output of a call: the raw output is kept up to a limit, then counted; what a person would see of it has its beginning and
 //! its end always at hand. The memory that it takes does not depend on how much comes.
 
+use super::budget::Share;
 use super::screen::Screen;
 use crate::{BashOptions, text};
 
@@ -11,6 +12,8 @@ pub(super) struct Capture {
     raw: Kept,
     screen: Screen,
     seen: Kept,
+    /// What the raw output may take of what all calls have together.
+    share: Share,
     /// Lines that the last output completed; kept for its memory.
     lines: String,
 }
@@ -85,6 +88,20 @@ impl Kept {
             self.text.reserve_exact(capacity - self.text.len());
         }
     }
+
+    /// Makes room for more, as far as `share` gets it: where it does not, nothing more is kept than fits now.
+    fn grow(&mut self, more: usize, share: &mut Share) {
+        let (has, most) = (self.text.capacity(), self.most);
+        let needed = self.text.len() + more;
+        if self.end.is_some() || needed <= has || has >= most {
+            return;
+        }
+        let capacity = has + share.take((2 * needed).min(most) - has);
+        self.text.reserve_exact(capacity - self.text.len());
+        if capacity < needed.min(most) {
+            self.most = capacity;
+        }
+    }
 }
 
 impl Capture {
@@ -97,11 +114,13 @@ impl Capture {
             raw: Kept::new(options.kept_bytes.max(seen_bytes), 0),
             screen: Screen::default(),
             seen: Kept::new(seen_bytes, tail_bytes),
+            share: options.budget.share(),
             lines: String::new(),
         }
     }
 
     pub(super) fn push(&mut self, output: &str) {
+        self.raw.grow(output.len(), &mut self.share);
         self.raw.push(output);
         self.lines.clear();
         self.screen.push(output, &mut self.lines);
@@ -118,9 +137,9 @@ impl Capture {
         self.raw.end.is_none()
     }
 
-    /// The raw output from its beginning, as far as it is kept.
-    pub(super) fn into_kept(self) -> String {
-        self.raw.text
+    /// The raw output from its beginning, as far as it is kept, and what holds its place among all that is kept.
+    pub(super) fn into_kept(self) -> (String, Share) {
+        (self.raw.text, self.share)
     }
 
     pub(super) fn view(&self) -> View {
@@ -147,6 +166,7 @@ fn tail_of(text: &str, bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OutputBudget;
     use proptest::prelude::*;
 
     fn options(head: usize, tail: usize, kept: usize) -> BashOptions {
@@ -189,6 +209,41 @@ mod tests {
     }
 
     #[test]
+    fn calls_keep_together_no_more_than_their_budget_and_each_its_beginning_and_end() {
+        const FLOODS: usize = 64;
+        let budget = OutputBudget::new(1_000);
+        let options = BashOptions {
+            budget: budget.clone(),
+            ..options(8, 8, 400)
+        };
+        let mut floods: Vec<Capture> = (0..FLOODS).map(|_| Capture::new(&options)).collect();
+        for _ in 0..20 {
+            for flood in &mut floods {
+                flood.push("0123456789012345678901234567890\n");
+                let kept: usize = flood.raw.text.capacity();
+                assert!(kept <= 400, "{kept}");
+            }
+            let held = floods
+                .iter()
+                .map(|flood| flood.raw.text.capacity())
+                .sum::<usize>();
+            assert!(held <= 1_000 && held + budget.left() == 1_000, "{held}");
+        }
+        for flood in &floods {
+            let View::Cut { head, tail, .. } = flood.view() else {
+                panic!("it is cut");
+            };
+            assert_eq!((head.as_str(), tail.as_str()), ("01234567", "4567890\n"));
+            assert!(!flood.is_whole() && flood.total() == 640);
+        }
+        let (text, share) = floods.swap_remove(0).into_kept();
+        drop(floods);
+        assert_eq!(budget.left(), 1_000 - text.capacity(), "until the blob is stored");
+        drop(share);
+        assert_eq!(budget.left(), 1_000);
+    }
+
+    #[test]
     fn steps_of_a_progress_bar_do_not_fill_what_is_seen() {
         let mut capture = Capture::new(&options(20, 20, 100));
         capture.push("begins\n");
@@ -198,6 +253,6 @@ mod tests {
         assert_eq!(capture.view(), View::Whole("begins\n999 of 1000".into()));
         capture.push("\ndone\n");
         assert_eq!(capture.view(), View::Whole("begins\n999 of 1000\ndone\n".into()));
-        assert!(!capture.is_whole() && capture.into_kept().contains("\u{1b}[32m0 of 1000"));
+        assert!(!capture.is_whole() && capture.into_kept().0.contains("\u{1b}[32m0 of 1000"));
     }
 }

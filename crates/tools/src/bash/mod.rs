@@ -5,6 +5,7 @@
 //! limits, and handed to the model as head and tail. What still runs when the shell has ended becomes a job.
 
 mod backlog;
+mod budget;
 mod capture;
 mod command;
 mod direct;
@@ -28,6 +29,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+pub use budget::OutputBudget;
 use capture::Capture;
 use command::Shell;
 use events::Events;

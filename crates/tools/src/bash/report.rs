@@ -137,8 +137,9 @@ pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (Stri
     } else {
         "its beginning"
     };
-    // Given away, not copied: it may be as big as a whole process should be.
-    let (blob, way) = match blobs.put_blob(capture.into_kept().into_bytes()).await {
+    // Given away, not copied: it may be as big as a whole process should be. Its share is held until it is stored.
+    let (kept, _share) = capture.into_kept();
+    let (blob, way) = match blobs.put_blob(kept.into_bytes()).await {
         Ok(id) => {
             let way =
                 format!("{part} is kept: read {{\"blob\": \"{id}\", \"offset\": {next_line}}} goes on here");
