@@ -4,6 +4,7 @@
 mod approver;
 mod beginning;
 mod ending;
+mod facts;
 mod headless;
 mod prompt;
 

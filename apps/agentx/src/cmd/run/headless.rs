@@ -11,6 +11,7 @@ use agentx::types::{
 use super::approver::{Approver, deny_where_it_would_ask};
 use super::beginning;
 use super::ending::Ending;
+use super::facts::{drain, next_fact};
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
 use crate::compose::Place;
@@ -19,7 +20,7 @@ use crate::elsewhere::place_of;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
-use crate::link::Link;
+use crate::link::{Away, Link};
 use crate::logging;
 use crate::render::approval;
 use crate::render::cast::Cast;
@@ -50,8 +51,12 @@ pub(crate) async fn run(
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
     let approver = Approver::new((args.agent.yes, would_ask, asked_before), place.shared(), console);
-    let ends = (Link::of(&place), signals);
+    let mut away = Away::of(&place);
+    let ends = (Link::of(&place), &mut away, signals);
     let result = with_session(&session, prompt, args, approver, ends, (there, console)).await;
+    if away.is_away() {
+        return result;
+    }
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
@@ -97,7 +102,7 @@ pub(crate) async fn with_session(
     prompt: Option<String>,
     args: &RunArgs,
     approver: Approver,
-    ends: (Link, Signals),
+    ends: (Link, &mut Away, Signals),
     (there, console): (u64, &mut Console),
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
@@ -125,9 +130,13 @@ pub(crate) async fn with_session(
     (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
     headless.cast = headless.cast.with_first(&before.config.name);
     headless.asked_before(&before, console).await?;
+    let (link, away, signals) = ends;
+    let ends = (link, &mut *away, signals);
     let mut result = headless.follow(events, facts, ends, console).await?;
     result.session_id = Some(session.id().clone());
-    if let Ok(state) = session.state().await {
+    if !away.is_away()
+        && let Ok(state) = session.state().await
+    {
         result.fill_cost(&before, &state);
     }
     let is_told = args.streams || beginning::is_told_as_it_comes(&before.config, args, console);
@@ -192,7 +201,7 @@ impl Headless {
         mut self,
         mut events: Follower,
         mut facts: Option<Follower>,
-        (mut link, mut signals): (Link, Signals),
+        (mut link, away, mut signals): (Link, &mut Away, Signals),
         console: &mut Console,
     ) -> Result<RunResult, CliError> {
         let mut over = false;
@@ -215,12 +224,18 @@ impl Headless {
                 news = link.news(), if !self.quiet => {
                     self.transcript.aside(&console.err_style().warn(&format!("· {news}")));
                 }
+                why = away.gone() => return Err(why.into()),
                 exit = signals.next() => {
-                    if self.signal.replace(exit).is_some() {
+                    // A server that is not there cannot be told to stop it.
+                    if self.signal.replace(exit).is_some() || away.is_away() {
                         break;
                     }
                     self.ending.stopping();
-                    self.stop().await?;
+                    tokio::select! {
+                        stopped = self.stop() => stopped?,
+                        () = away.lost() => break,
+                        _ = signals.next() => break,
+                    }
                 }
             }
             self.print(console)?;
@@ -378,23 +393,4 @@ impl Headless {
         }
         Ok(())
     }
-}
-
-async fn next_fact(facts: &mut Option<Follower>) -> Result<Option<Delivery>, CliError> {
-    match facts {
-        Some(facts) => facts.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Prints the facts up to the one that ended the run.
-async fn drain(facts: &mut Follower, until: u64, console: &mut Console) -> Result<(), CliError> {
-    while facts.seq() < until {
-        match facts.next().await? {
-            Some(Delivery::Environment(envelope)) => console.out_json(&*envelope)?,
-            Some(_) => {}
-            None => break,
-        }
-    }
-    Ok(())
 }

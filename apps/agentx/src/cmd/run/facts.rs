@@ -1,0 +1,27 @@
+//! The facts of a session beside the meaning of them, where `--view environment` wants them.
+
+use agentx::runtime::Delivery;
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::follow::Follower;
+
+/// The next fact; never, where they are not wanted.
+pub(super) async fn next_fact(facts: &mut Option<Follower>) -> Result<Option<Delivery>, CliError> {
+    match facts {
+        Some(facts) => facts.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Prints the facts up to the one that ended the run.
+pub(super) async fn drain(facts: &mut Follower, until: u64, console: &mut Console) -> Result<(), CliError> {
+    while facts.seq() < until {
+        match facts.next().await? {
+            Some(Delivery::Environment(envelope)) => console.out_json(&*envelope)?,
+            Some(_) => {}
+            None => break,
+        }
+    }
+    Ok(())
+}
