@@ -156,7 +156,9 @@ impl Away {
         let within = units::duration(u64::try_from(BACK_WITHIN.as_millis()).unwrap_or(u64::MAX));
         RuntimeError::Unreachable {
             endpoint: self.address.clone(),
-            what: format!("it was not there again within {within} ({why}); the run goes on there when it is"),
+            what: format!(
+                "it was not there again within {within} ({why}); the session there says what became of the run"
+            ),
         }
     }
 }
@@ -235,7 +237,7 @@ mod tests {
         }
         assert_eq!(
             away.given_up().to_string(),
-            "http://server cannot be reached: it was not there again within 1m 00s (the server ends); the run goes on there when it is"
+            "http://server cannot be reached: it was not there again within 1m 00s (the server ends); the session there says what became of the run"
         );
     }
 }
