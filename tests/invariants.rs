@@ -41,6 +41,7 @@ impl World {
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
             program: "test".into(),
+            guard: None,
         };
         Self { model, parts }
     }
