@@ -40,6 +40,7 @@ impl World {
             bus: SystemBus::new(),
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
+            guard: None,
             program: "test".into(),
             guard: None,
         };

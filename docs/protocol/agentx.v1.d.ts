@@ -969,10 +969,22 @@ export interface ToolSpec {
    * anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
    */
   checked?: boolean;
+  /** What it reaches beside its arguments, where a file describes it: for the question to a person, and for rules that name a host. */
+  reach?: ToolReach | null;
 }
 
 /** What using a tool touches; approval rules start from it. */
 export type Access = "internal" | "read" | "change" | "run" | "network";
+
+/** What a tool that a file describes reaches, as its file says. */
+export interface ToolReach {
+  /** Hosts that it sends requests to; one that its file leaves open has a `*`. */
+  hosts?: string[];
+  /** Environment variables that it gets, by name. */
+  variables?: string[];
+  /** Tools that it calls, by name; `*` for all. */
+  tools?: string[];
+}
 
 /** Who decides about a call that no rule allows or denies. */
 export type ApprovalMode = "ask" | "auto" | "deny";

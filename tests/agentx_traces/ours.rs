@@ -63,6 +63,7 @@ impl Session {
             idempotent: false,
             quit: false,
             checked: false,
+            reach: None,
         });
         let config = AgentConfig {
             tools: tools.collect(),

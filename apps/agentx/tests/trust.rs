@@ -178,3 +178,20 @@ fn an_empty_folder_is_asked_about_on_one_short_screen() {
     assert_eq!(pty.end(), Some(0));
     assert!(!sandbox.path("home/.local/share/agentx/folders.json").exists());
 }
+
+#[test]
+fn it_is_said_where_nobody_is_asked() {
+    const SAID: &str = "nobody is asked";
+    let sandbox = Sandbox::new();
+    let quiet = sandbox.run(&["run", "--yes", "--quiet", "help"]);
+    assert_eq!(quiet.stderr.matches(SAID).count(), 1, "{quiet}");
+    let json = sandbox.run(&["run", "--yes", "--output-format", "json", "help"]);
+    assert!(!json.stderr.contains(SAID), "{json}");
+    assert_eq!(json.result()["approval"], "auto");
+    let asking = sandbox.run(&["run", "--output-format", "json", "help"]);
+    assert!(asking.result().get("approval").is_none(), "{asking}");
+    let chat = sandbox.run_with_input(&["chat", "--yes"], "");
+    assert!(chat.stdout.contains(SAID), "{chat}");
+    let asking = sandbox.run_with_input(&["chat"], "");
+    assert!(!asking.stdout.contains(SAID), "{asking}");
+}

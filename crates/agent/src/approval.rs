@@ -199,9 +199,7 @@ pub fn judge_in_script(
             .is_some_and(|rule| rule.effect == RuleEffect::Deny)
     };
     let subject = Subject::of_agent(config, tool, input);
-    let helps = if subject.own_file().is_some() {
-        String::new()
-    } else if rules.iter().any(denies) {
+    let helps = if subject.own_file().is_some() || rules.iter().any(denies) {
         String::new()
     } else if !rules.is_empty() {
         format!(

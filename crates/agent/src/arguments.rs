@@ -19,7 +19,7 @@ const MOST: usize = 8;
 /// let mut look = ToolSpec {
 ///     name: "look".into(), description: String::new(), access: Access::Read, path_argument: None, command_argument: None,
 ///     input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}),
-///     idempotent: true, quit: false, checked: true,
+///     idempotent: true, quit: false, checked: true, reach: None,
 /// };
 /// let told = agentx_agent::arguments::unfit(&look, &json!({"paht": "src"})).unwrap();
 /// assert!(told.contains(r#"unknown argument "paht": did you mean "path"?"#));

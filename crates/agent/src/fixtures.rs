@@ -57,6 +57,7 @@ fn tool(name: &str, access: Access, idempotent: bool) -> ToolSpec {
         idempotent,
         quit: false,
         checked: false,
+        reach: None,
     }
 }
 

@@ -66,6 +66,27 @@ const FILES: &[&str] = &[
     ".tmux.conf",
 ];
 
+/// Files that agents take for instructions without being told, in any folder. They count from version 3 of the rules on.
+const INSTRUCTIONS: &[&str] = &[
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    "skill.md",
+    "copilot-instructions.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".goosehints",
+];
+
+/// Whether a path leads to a file that agents take for instructions.
+pub fn is_instructions(path: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    INSTRUCTIONS.contains(&file.as_str())
+}
+
 /// Whether a normal path leads to such a file. Upper and lower case are the same: on some systems they are.
 ///
 /// ```

@@ -37,6 +37,7 @@ mod course;
 pub mod fixtures;
 pub mod grade;
 pub mod guarded;
+mod hosts;
 pub mod kept;
 mod ledger;
 mod limits;
@@ -48,6 +49,7 @@ mod react;
 pub mod reading;
 mod recall;
 pub mod secrets;
+mod stars;
 mod subject;
 mod summary;
 

@@ -50,6 +50,7 @@ fn tool() -> ToolSpec {
         idempotent: true,
         quit: false,
         checked: false,
+        reach: None,
     }
 }
 

@@ -6,18 +6,20 @@ use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
 use crate::command::{BLANKS, like, take_apart};
-use crate::guarded::is_guarded;
+use crate::guarded::{is_guarded, is_instructions};
+use crate::hosts::told;
 use crate::kept;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::reading::{Reading, may_fit, read_as};
 use crate::secrets::{self, Guarded};
+use crate::stars::{names_all_places, names_all_variables, stays_below};
 
 /// What a call touches.
 pub(crate) struct Subject<'a> {
-    tool: &'a ToolSpec,
+    pub(crate) tool: &'a ToolSpec,
     workspace: &'a str,
     /// How rules are read.
-    version: u32,
+    pub(crate) version: u32,
     /// The normal path that it names.
     path: Option<String>,
     /// The command line that it runs, or all its arguments.
@@ -118,6 +120,7 @@ impl<'a> Subject<'a> {
                 .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
             && rule.argument.as_ref().is_none_or(|pattern| {
                 fits(pattern, &self.argument)
+                    || self.may_reach(pattern)
                     || self.reading().commands.iter().any(|words| fits(pattern, words))
             })
     }
@@ -212,7 +215,10 @@ impl<'a> Subject<'a> {
     /// Whether it changes a file that programs run by themselves.
     pub(crate) fn changes_what_runs(&self) -> bool {
         let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
-        self.version >= 1 && !only_looks && self.path.as_deref().is_some_and(is_guarded)
+        let runs = |path: &str| {
+            (self.version >= 1 && is_guarded(path)) || (self.version >= 3 && is_instructions(path))
+        };
+        !only_looks && self.path.as_deref().is_some_and(runs)
     }
 
     /// The rules that together allow every part of the call.
@@ -227,7 +233,7 @@ impl<'a> Subject<'a> {
             Some(pattern) if self.runs_commands() => {
                 (pattern == "*" && self.secret().is_none()) || self.is_whole(pattern)
             }
-            Some(pattern) => fits(pattern, &self.argument),
+            Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
         };
         if let Some((index, _)) = rules.iter().find(whole) {
             return Some(vec![*index]);
@@ -255,6 +261,7 @@ impl<'a> Subject<'a> {
             && stays_below(pattern, command)
             && (self.version == 0 || names_all_places(pattern, command))
             && self.may_open_in(pattern, command)
+            && (self.version < 3 || names_all_variables(pattern, command))
     }
 
     /// Why it is allowed without any rule.
@@ -274,9 +281,13 @@ impl<'a> Subject<'a> {
         }
         match (&self.path, self.tool.access) {
             (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
+            (Some(path), _) if self.changes_what_runs() && !is_guarded(path) => {
+                format!("agents take {path} for instructions, so no pattern allows it")
+            }
             (Some(path), _) if self.changes_what_runs() => {
                 format!("{path} can make other programs run something, so no pattern allows it")
             }
+            _ if self.reach().is_some() => self.reach().map(told).unwrap_or_default(),
             (_, Access::Change) => "changing files is asked for".to_owned(),
             (_, Access::Run) => "running programs is asked for".to_owned(),
             (_, Access::Network) => "reaching the network is asked for".to_owned(),
@@ -290,16 +301,17 @@ impl<'a> Subject<'a> {
             return self.suggested_before();
         }
         let path = self.path.as_ref().map(|path| match self.tool.access {
-            Access::Change if !self.is_outside() && self.secret().is_none() => {
+            Access::Change if !self.is_outside() && self.secret().is_none() && !self.changes_what_runs() => {
                 kept::folder(self.workspace, path)
             }
             _ => literal(kept::inside(self.workspace, path)),
         });
         let argument = match (self.runs_commands(), self.tool.access) {
-            (true, _) if self.secret().is_some() => Some(literal(&self.argument)),
+            (true, _) if self.secret().is_some() || self.has_variables() => Some(literal(&self.argument)),
             (true, _) => Some(kept::command(&self.argument)),
             (false, Access::Internal | Access::Read) => None,
             (false, _) if path.is_some() => None,
+            (false, _) if self.only_host().is_some() => self.only_host().map(|host| format!("to {host}")),
             (false, _) => Some(literal(&self.argument)),
         };
         Rule {
@@ -309,6 +321,11 @@ impl<'a> Subject<'a> {
             path,
             workspace: Some(self.workspace.to_owned()),
         }
+    }
+
+    /// Whether a shell puts something into the command line that nobody saw.
+    fn has_variables(&self) -> bool {
+        self.version >= 3 && !names_all_variables("", &self.argument)
     }
 
     /// As in logs from before rules had versions.
@@ -359,33 +376,4 @@ pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str
         _ => normalize(workspace, path),
     };
     fits_path(pattern, &absolute, base)
-}
-
-/// Where the stars of a pattern stand only for what lies below a folder, each word of the command is one of the pattern's or lies
-/// there: `rm build/*` does not allow `rm build/a src`.
-fn names_all_places(pattern: &str, command: &str) -> bool {
-    let plain = pattern.replace("\\*", "");
-    let below_only = plain.contains("/*") && plain.replace("/**", "").replace("/*", "").find('*').is_none();
-    let folder = |word: &'_ str| word.find("/*").map(|at| word[..=at].to_owned());
-    let folders: Vec<String> = pattern.split(' ').filter_map(folder).collect();
-    !below_only
-        || command.split(' ').all(|word| {
-            pattern.split(' ').any(|part| part == word)
-                || folders.iter().any(|folder| word.starts_with(folder.as_str()))
-        })
-}
-
-/// A star right behind a `/` stands for what lies below: `rm build/*` does not allow `rm build/../src`.
-fn stays_below(pattern: &str, command: &str) -> bool {
-    let starred = pattern.contains("/*");
-    let climbs = |word: &str| {
-        let plain: String = word.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-        plain.split('/').any(|part| {
-            part.starts_with("..") || (part.starts_with('.') && part[1..].starts_with(['?', '*', '[']))
-        }) || plain.contains('$')
-    };
-    !starred
-        || !command
-            .split(' ')
-            .any(|word| climbs(word) && !pattern.contains(word))
 }

@@ -199,6 +199,7 @@ fn fits(rule: &Rule, example: &Node) -> Option<(bool, String)> {
         idempotent: false,
         quit: false,
         checked: false,
+        reach: None,
     };
     let workspace = rule.workspace.as_deref().unwrap_or(WORKSPACE);
     Some((covers(rule, workspace, &tool, &input), shown))

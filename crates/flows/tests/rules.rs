@@ -48,6 +48,7 @@ impl Recorder {
                 idempotent: false,
                 quit: false,
                 checked: false,
+                reach: None,
             },
             calls: Arc::default(),
         }

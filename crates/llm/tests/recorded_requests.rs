@@ -80,6 +80,7 @@ fn tool(name: &Value, description: &Value, schema: &Value) -> ToolSpec {
         idempotent: false,
         quit: false,
         checked: false,
+        reach: None,
     }
 }
 

@@ -107,6 +107,7 @@ fn whole(model: &str) -> String {
         idempotent: true,
         quit: false,
         checked: false,
+        reach: None,
     };
     request.tools = vec![tool].into();
     body(&request, &WireOptions::default())

@@ -98,6 +98,7 @@ fn read_tool() -> ToolSpec {
         idempotent: true,
         quit: false,
         checked: false,
+        reach: None,
     }
 }
 

@@ -38,6 +38,7 @@ impl Tool for Told {
             idempotent: false,
             quit: false,
             checked: false,
+            reach: None,
         }
     }
 

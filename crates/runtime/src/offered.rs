@@ -14,7 +14,7 @@ use crate::ToolsChange;
 /// # use agentx_types::{Access, ToolSpec};
 /// # let tool = |name: &str, quit| ToolSpec {
 /// #     name: name.into(), description: String::new(), input_schema: serde_json::json!({}), access: Access::Read,
-/// #     path_argument: None, command_argument: None, idempotent: false, quit, checked: false,
+/// #     path_argument: None, command_argument: None, idempotent: false, quit, checked: false, reach: None,
 /// # };
 /// let offered = [tool("look", false), tool("report", false)];
 /// let tools = agentx_runtime::as_offered(&[tool("report", true), tool("gone", false)], &offered);

@@ -57,6 +57,7 @@ pub fn tool(name: &str, argument: &str, access: Access) -> ToolSpec {
         idempotent: access == Access::Read,
         quit: false,
         checked: false,
+        reach: None,
     }
 }
 

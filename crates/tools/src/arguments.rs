@@ -69,6 +69,7 @@ mod tests {
             idempotent: false,
             quit: false,
             checked: true,
+            reach: None,
         };
         let failure = parse::<Input>(&spec, &input).unwrap_err();
         for words in says {

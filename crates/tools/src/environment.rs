@@ -85,12 +85,16 @@ impl ProgramEnvironment {
         self.of(std::env::vars_os())
     }
 
-    /// Those of `own` that a program gets.
+    /// Those of `own` that a program gets, and what keeps Git from running what a folder brings.
     pub(crate) fn of<'a>(
         &'a self,
         own: impl Iterator<Item = (OsString, OsString)> + 'a,
     ) -> impl Iterator<Item = (OsString, OsString)> + 'a {
-        own.filter(|(name, value)| self.passes(name, value))
+        let passed: Vec<_> = own.filter(|(name, value)| self.passes(name, value)).collect();
+        let guards = git_guards(&passed);
+        let replaced = |name: &OsString| guards.iter().any(|(guard, _)| guard == name);
+        let passed: Vec<_> = passed.into_iter().filter(|(name, _)| !replaced(name)).collect();
+        passed.into_iter().chain(guards)
     }
 
     fn passes(&self, name: &OsStr, value: &OsStr) -> bool {
@@ -103,6 +107,44 @@ impl ProgramEnvironment {
         let kept = self.keep.iter().any(|kept| *kept == name);
         !hidden && (kept || !(is_secret_name(&name) || has_password(&value)))
     }
+}
+
+/// Settings of Git that hold whatever the configuration of a repository says. A folder may hold a bare repository, or come with a
+/// `.git` of its own, and `git status` would run what its `core.fsmonitor` names
+/// (<https://github.com/justinsteven/advisories/blob/main/2022_git_buried_bare_repos_and_fsmonitor_various_abuses.md>).
+const GIT: [(&str, &str); 2] = [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
+
+/// The variables by which Git takes these settings, behind those that are set already
+/// (<https://git-scm.com/docs/git-config#ENVIRONMENT>). What a person has set there themselves stays.
+fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let value = |name: &str| {
+        let found = own.iter().find(|(own, _)| own.to_str() == Some(name));
+        found.and_then(|(_, value)| value.to_str())
+    };
+    let count = match value("GIT_CONFIG_COUNT") {
+        None | Some("") => 0,
+        Some(count) => match count.trim().parse::<usize>() {
+            Ok(count) if count < 1000 => count,
+            // Git refuses to run with it; it is not ours to mend.
+            _ => return Vec::new(),
+        },
+    };
+    let is_set = |key: &str| {
+        (0..count)
+            .any(|at| value(&format!("GIT_CONFIG_KEY_{at}")).is_some_and(|set| set.eq_ignore_ascii_case(key)))
+    };
+    let added = GIT.iter().filter(|(key, _)| !is_set(key)).zip(count..);
+    let mut guards: Vec<(OsString, OsString)> = added
+        .flat_map(|((key, value), at)| {
+            [
+                (format!("GIT_CONFIG_KEY_{at}").into(), (*key).into()),
+                (format!("GIT_CONFIG_VALUE_{at}").into(), (*value).into()),
+            ]
+        })
+        .collect();
+    let all = count + guards.len() / 2;
+    guards.push(("GIT_CONFIG_COUNT".into(), all.to_string().into()));
+    guards
 }
 
 fn is_secret_name(name: &str) -> bool {
@@ -205,5 +247,49 @@ mod tests {
         ];
         assert_eq!(names(&environment, &own), ["SHELL", "HOME"]);
         assert!(!format!("{environment:?}").contains("made-up-key"));
+    }
+
+    #[test]
+    fn git_runs_nothing_that_a_repository_names() {
+        let of = |own: &[(&str, &str)]| {
+            let own: Vec<_> = own
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect();
+            let environment = ProgramEnvironment::default();
+            let mut all: Vec<String> = environment
+                .of(own.into_iter())
+                .map(|(name, value): (OsString, OsString)| format!("{}={}", name.display(), value.display()))
+                .collect();
+            all.sort();
+            all
+        };
+        assert_eq!(
+            of(&[("HOME", "/x")]),
+            [
+                "GIT_CONFIG_COUNT=2",
+                "GIT_CONFIG_KEY_0=safe.bareRepository",
+                "GIT_CONFIG_KEY_1=core.fsmonitor",
+                "GIT_CONFIG_VALUE_0=explicit",
+                "GIT_CONFIG_VALUE_1=false",
+                "HOME=/x",
+            ]
+        );
+        let own = [
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "core.fsMonitor"),
+            ("GIT_CONFIG_VALUE_0", "true"),
+        ];
+        assert_eq!(
+            of(&own),
+            [
+                "GIT_CONFIG_COUNT=2",
+                "GIT_CONFIG_KEY_0=core.fsMonitor",
+                "GIT_CONFIG_KEY_1=safe.bareRepository",
+                "GIT_CONFIG_VALUE_0=true",
+                "GIT_CONFIG_VALUE_1=explicit",
+            ]
+        );
+        assert_eq!(of(&[("GIT_CONFIG_COUNT", "many")]), ["GIT_CONFIG_COUNT=many"]);
     }
 }

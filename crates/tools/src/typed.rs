@@ -135,6 +135,7 @@ impl ToolAbout {
             idempotent: self.idempotent,
             quit: self.quit,
             checked: true,
+            reach: None,
         }
     }
 }

@@ -90,7 +90,9 @@ pub struct Guard {
 ///   programs run by themselves; "always" keeps no more than was seen.
 /// - From 2 on, calls in an answer that the model declined are not run, and a request that is refused without a word about why is
 ///   also repaired by its roles.
-pub const RULES_VERSION: u32 = 2;
+/// - From 3 on, a star of a rule stands for no variable of a shell, no pattern covers files that agents take for instructions, and
+///   rules may name the hosts of a tool.
+pub const RULES_VERSION: u32 = 3;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {

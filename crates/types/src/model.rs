@@ -136,6 +136,24 @@ pub struct ToolSpec {
     /// anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
+    /// What it reaches beside its arguments, where a file describes it: for the question to a person, and for rules that name a host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Box<ToolReach>>,
+}
+
+/// What a tool that a file describes reaches, as its file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolReach {
+    /// Hosts that it sends requests to; one that its file leaves open has a `*`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Environment variables that it gets, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
+    /// Tools that it calls, by name; `*` for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
 }
 
 /// A part of a request that a provider may refuse for its form.

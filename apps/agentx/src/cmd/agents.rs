@@ -16,6 +16,7 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::clean::{clean, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
 use crate::{seat, start};
@@ -122,7 +123,7 @@ pub(crate) async fn check(
         console.out_pretty(&mistakes)?;
     } else {
         for mistake in mistakes {
-            console.out(&format!("{mistake}\n"))?;
+            console.out(&format!("{}\n", visible(&mistake.to_string())))?;
         }
     }
     notes(place, library, console).await;
@@ -151,14 +152,15 @@ pub(crate) async fn check(
 /// What is no mistake of a file, and worth to be known.
 async fn notes(place: &Place, library: &Library, console: &mut Console) {
     for shadow in library.shadows() {
+        let (shadowed, used) = (shadow.shadowed.to_string_lossy(), shadow.used.to_string_lossy());
+        let (shadowed, used) = (visible(&shadowed), visible(&used));
         console.say(&format!(
-            "note: {} is not used: {} has the same name\n",
-            shadow.shadowed.display(),
-            shadow.used.display()
+            "note: {shadowed} is not used: {used} has the same name\n"
         ));
     }
     for passed in library.passed_over() {
-        let (path, why) = (passed.path.display(), &passed.why);
+        let path = visible(&passed.path.to_string_lossy());
+        let why = visible(&passed.why.to_string());
         console.say(&format!("note: {path} is not read: {why}\n"));
     }
     let wrong: BTreeSet<&Path> = place.mistakes().iter().map(|one| one.file.as_path()).collect();
@@ -168,7 +170,7 @@ async fn notes(place: &Place, library: &Library, console: &mut Console) {
         if let Err(RuntimeError::BadAgent { what, .. }) =
             place.runtime().agent(&NamedAgent::new(name.as_str())).await
         {
-            let file = loaded.file.display();
+            let (file, what) = (visible(&loaded.file.to_string_lossy()), visible(&what));
             console.say(&format!("note: {file} cannot be used on this machine: {what}\n"));
         }
     }
@@ -207,7 +209,7 @@ fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit,
     if !config.system_prompt.is_empty() {
         text.push_str(&format!("\n{}\n", config.system_prompt));
     }
-    console.out(&text)?;
+    console.out(&clean(&text))?;
     Ok(Exit::Ok)
 }
 

@@ -25,6 +25,7 @@ use crate::logging;
 use crate::new_agent::NewAgent;
 use crate::picker::{self, Picked};
 use crate::render::conversation;
+use crate::render::result::ASKS_NOBODY;
 use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
@@ -121,13 +122,17 @@ async fn chat(
         false => Where::Answered(&settings.user_file),
     };
     let whereabouts = place.address().map_or(here, Where::Server);
-    let text = welcome(
+    let mut text = welcome(
         &config.model,
         id.as_deref(),
         &config.workspace,
         whereabouts,
         (console.out_style(), console.terminal.width),
     );
+    if config.approval == ApprovalMode::Auto {
+        let words = format!("{ASKS_NOBODY}; `/approve-mode ask` changes that");
+        text.push_str(&format!("{}\n", console.out_style().warn(&words)));
+    }
     let was_told = place.remote().is_none() && settings.approval == ApprovalMode::Deny;
     if session.is_some() && config.approval == ApprovalMode::Deny && !was_told {
         // As a headless run leaves it that was killed: a person is here now, and should know.

@@ -243,6 +243,7 @@ mod tests {
             idempotent: true,
             quit: false,
             checked: false,
+            reach: None,
         };
         let takes = |schema: Value, words: &str| arguments_of(&tool(schema), words).is_ok();
         assert!(takes(json!({"type": "object"}), "{}"));

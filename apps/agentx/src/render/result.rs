@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 
+/// What is said where nobody is asked.
+pub(crate) const ASKS_NOBODY: &str = "nobody is asked: every call that no rule denies is done";
+
 /// How a headless run ended.
 #[derive(Debug, Default)]
 pub(crate) struct RunResult {
@@ -28,6 +31,8 @@ pub(crate) struct RunResult {
     pub(crate) model_calls: u32,
     /// From the start of the run to its end.
     pub(crate) duration_ms: u64,
+    /// Whether every call was done that no rule denies, without a question.
+    pub(crate) asks_nobody: bool,
     /// Why it is no success.
     pub(crate) error: Option<CliError>,
 }
@@ -84,6 +89,9 @@ impl RunResult {
         // Only of an answer that is not all that it would have been.
         if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal)) = self.stop_reason {
             object["stop_reason"] = json!(why);
+        }
+        if self.asks_nobody {
+            object["approval"] = json!("auto");
         }
         if let Some(error) = &self.error {
             object["error"] = error.to_json();

@@ -86,6 +86,7 @@ fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
         idempotent: false,
         quit: false,
         checked: false,
+        reach: None,
     }
 }
 

@@ -32,6 +32,7 @@ mod recovery;
 mod repair;
 #[cfg(test)]
 mod rules;
+#[cfg(test)]
 mod secrets;
 mod spellings;
 #[cfg(test)]

@@ -16,6 +16,7 @@ fn bash() -> ToolSpec {
         idempotent: false,
         quit: false,
         checked: false,
+        reach: None,
     }
 }
 

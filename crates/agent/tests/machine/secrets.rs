@@ -247,6 +247,134 @@ fn searches_leave_secrets_out_unless_they_begin_at_one() {
 }
 
 #[test]
+fn a_star_stands_for_no_variable() {
+    let bash = |rules: &str, line: &str| {
+        word(
+            &guarded(ApprovalMode::Ask, &[rules]),
+            "bash",
+            json!({"command": line}),
+        )
+    };
+    for (rules, line, verdict) in [
+        ("allow bash: echo *", "echo hello", "allow"),
+        ("allow bash: echo *", "echo '$HOME'", "allow"),
+        ("allow bash: echo *", "echo \\$HOME", "allow"),
+        ("allow bash: echo *", "echo $HOME", "ask"),
+        ("allow bash: echo *", "echo \"key: $SECRET\"", "ask"),
+        ("allow bash: echo *", "echo \"it's $SECRET\"", "ask"),
+        ("allow bash: echo $HOME *", "echo $HOME $HO", "ask"),
+        ("allow bash: echo *", "echo $1 $@", "ask"),
+        ("allow bash: echo $HOME *", "echo $HOME x", "allow"),
+        ("allow bash: echo $HOME *", "echo $HOME $SECRET", "ask"),
+        ("allow bash: echo $HOME", "echo $HOME", "allow"),
+    ] {
+        assert_eq!(bash(rules, line), verdict, "{rules}: {line}");
+    }
+    let mut before = guarded(ApprovalMode::Ask, &["allow bash: echo *"]);
+    before.rules_version = 2;
+    assert_eq!(word(&before, "bash", json!({"command": "echo $HOME"})), "allow");
+}
+
+#[test]
+fn no_pattern_covers_files_that_agents_take_for_instructions() {
+    let change = |rules: &str, path: &str| {
+        word(
+            &guarded(ApprovalMode::Ask, &[rules]),
+            "change",
+            json!({"path": path}),
+        )
+    };
+    for file in [
+        "AGENTS.md",
+        "CLAUDE.md",
+        "claude.md",
+        ".cursorrules",
+        ".agentx/config.yaml",
+    ] {
+        let path = format!("src/{file}");
+        assert_eq!(change("allow change in src/*", &path), "ask", "{path}");
+        assert_eq!(change("allow change in **", &path), "ask", "{path}");
+        assert_eq!(
+            change(&format!("allow change in {path}"), &path),
+            "allow",
+            "{path}"
+        );
+    }
+    let config = guarded(ApprovalMode::Ask, &[]);
+    let tool = config.tools.iter().find(|spec| spec.name == "change").unwrap();
+    let kept = suggested(&config, tool, &json!({"path": "src/AGENTS.md"}));
+    assert_eq!(kept.path.as_deref(), Some("src/AGENTS.md"));
+    let why = judge(&config, tool, &json!({"path": "src/AGENTS.md"})).reason;
+    assert_eq!(
+        why,
+        "agents take /ws/src/AGENTS.md for instructions, so no pattern allows it"
+    );
+}
+
+/// A tool of a file, that reaches these hosts.
+fn of_hosts(hosts: &[&str]) -> ToolSpec {
+    ToolSpec {
+        name: "weather".into(),
+        path_argument: None,
+        access: Access::Network,
+        reach: Some(Box::new(ToolReach {
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            variables: vec!["WEATHER_KEY".into()],
+            tools: Vec::new(),
+        })),
+        ..config(ApprovalMode::Ask, &[]).tools[0].clone()
+    }
+}
+
+#[test]
+fn rules_name_the_hosts_of_a_tool() {
+    let word = |hosts: &[&str], rules: &[&str]| {
+        let mut config = guarded(ApprovalMode::Ask, rules);
+        config.tools = [of_hosts(hosts)].into();
+        word(&config, "weather", json!({"city": "Paris"}))
+    };
+    let one = &["api.example.org"][..];
+    for (hosts, rules, verdict) in [
+        (one, &[][..], "ask"),
+        (one, &["allow weather: to api.example.org"], "allow"),
+        (one, &["allow *: to *.example.org"], "allow"),
+        (one, &["allow weather: to example.org"], "ask"),
+        (one, &["deny *: to api.example.org", "allow weather"], "deny"),
+        (one, &["deny *: to *.other.org", "allow weather"], "allow"),
+        (&["a.org", "b.org"], &["allow weather: to a.org"], "ask"),
+        (
+            &["a.org", "b.org"],
+            &["deny *: to b.org", "allow weather"],
+            "deny",
+        ),
+        // What is not known before the call may be any host.
+        (&["*"], &["allow weather: to a.org"], "ask"),
+        (&["*"], &["deny *: to b.org", "allow weather"], "deny"),
+        (&["*"], &["allow weather: to *"], "allow"),
+    ] {
+        assert_eq!(word(hosts, rules), verdict, "{hosts:?}: {rules:?}");
+    }
+}
+
+#[test]
+fn the_question_about_a_tool_says_what_it_reaches_and_always_keeps_the_host() {
+    let mut config = guarded(ApprovalMode::Ask, &[]);
+    let tool = of_hosts(&["api.example.org"]);
+    config.tools = [tool.clone()].into();
+    let input = json!({"city": "Paris"});
+    let why = judge(&config, &tool, &input).reason;
+    assert_eq!(why, "it sends to api.example.org, gets the variables WEATHER_KEY");
+    let kept = suggested(&config, &tool, &input);
+    assert_eq!(kept.argument.as_deref(), Some("to api.example.org"));
+    assert_eq!(kept.workspace.as_deref(), Some("/ws"));
+    config.rules = vec![kept];
+    assert_eq!(word(&config, "weather", json!({"city": "Rome"})), "allow");
+    // The same tool that sends elsewhere is another.
+    config.tools = [of_hosts(&["evil.example"])].into();
+    assert_eq!(word(&config, "weather", json!({"city": "Rome"})), "ask");
+}
+
+#[test]
 fn a_tool_that_names_no_argument_as_its_path_is_asked_about_too() {
     let mut config = guarded(ApprovalMode::Ask, &["allow fetch"]);
     let fetch = ToolSpec {

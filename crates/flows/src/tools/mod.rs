@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use agentx_agent_files::definition::{ToolBody, ToolDefinition};
 use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
-use agentx_types::{Access, AgentConfig, ModelSpec, ToolSpec};
+use agentx_types::{Access, AgentConfig, ModelSpec, ToolReach, ToolSpec};
 
 pub use checked::Schemas;
 
@@ -183,5 +183,35 @@ fn spec(definition: &ToolDefinition) -> ToolSpec {
         idempotent: true,
         quit: definition.quit,
         checked: true,
+        reach: reach(definition),
     }
+}
+
+/// What it reaches, as its file says; `None` where that is nothing.
+fn reach(definition: &ToolDefinition) -> Option<Box<ToolReach>> {
+    let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    let mut hosts: Vec<String> = definition.hosts().into_iter().map(host_of).collect();
+    hosts.sort();
+    hosts.dedup();
+    let reach = ToolReach {
+        hosts,
+        variables: names(definition.variables()),
+        tools: names(definition.calls()),
+    };
+    (reach != ToolReach::default()).then(|| Box::new(reach))
+}
+
+/// The host of an address, in lower case and without its port; `*` where arguments or variables decide it.
+fn host_of(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    if authority.is_empty() || authority.contains(['{', '$', '%']) {
+        return "*".to_owned();
+    }
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host.to_lowercase()
 }

@@ -149,6 +149,7 @@ mod tests {
             idempotent: false,
             quit: false,
             checked: false,
+            reach: None,
         }
     }
 

@@ -49,6 +49,7 @@ pub(super) fn config() -> AgentConfig {
         idempotent: true,
         quit: true,
         checked: false,
+        reach: None,
     };
     AgentConfig {
         kind: AgentKind::React,

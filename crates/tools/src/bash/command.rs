@@ -185,6 +185,8 @@ mod tests {
         let passed = ProgramEnvironment::default();
         let names: Vec<_> = environment(own, &passed).map(|(name, _)| name).collect();
         assert_eq!(names[..2], ["HOME", "TERM"].map(OsString::from));
-        assert_eq!(names.len(), 2 + SETTINGS.len());
+        let git = |name: &&OsString| name.to_string_lossy().starts_with("GIT_CONFIG_");
+        assert_eq!(names.iter().filter(git).count(), 5);
+        assert_eq!(names.len(), 2 + 5 + SETTINGS.len());
     }
 }

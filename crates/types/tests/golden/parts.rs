@@ -189,6 +189,11 @@ pub(crate) fn tool() -> ToolSpec {
         idempotent: true,
         quit: true,
         checked: true,
+        reach: Some(Box::new(ToolReach {
+            hosts: vec!["api.example.org".into()],
+            variables: vec!["WEATHER_KEY".into()],
+            tools: vec!["read".into()],
+        })),
     }
 }
 
@@ -199,6 +204,7 @@ pub(crate) fn small_tool() -> ToolSpec {
         idempotent: false,
         quit: false,
         checked: false,
+        reach: None,
         ..tool()
     }
 }

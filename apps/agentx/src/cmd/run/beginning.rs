@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{AgentConfig, AgentKind, ContentPart, InputMode, MessageId, RunId};
+use agentx::types::{AgentConfig, AgentKind, ApprovalMode, ContentPart, InputMode, MessageId, RunId};
 
-use crate::args::RunArgs;
+use crate::args::{OutputFormat, RunArgs};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::render::result::ASKS_NOBODY;
+use crate::seat;
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
 /// `there` is the last event that was there before the session was opened: what was under way goes on as soon as it is, and may
@@ -77,4 +79,23 @@ pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Res
 pub(super) fn is_told_as_it_comes(agent: &AgentConfig, args: &RunArgs, console: &Console) -> bool {
     let shows_others = console.terminal.error && !args.quiet;
     console.terminal.output && (agent.kind != AgentKind::Match || shows_others)
+}
+
+/// What a person should know of the session before anything is said in it.
+pub(super) fn notes(before: &SessionState, console: &mut Console) {
+    let notes = [
+        seat::note_of_cost(&before.config),
+        seat::note_of_tools(&before.tools_change),
+    ];
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
+}
+
+/// Whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`; JSON has a field for it.
+pub(super) fn asks_nobody(agent: &AgentConfig, args: &RunArgs, console: &mut Console) -> bool {
+    let asks_nobody = agent.approval == ApprovalMode::Auto;
+    if asks_nobody && args.output_format == OutputFormat::Text {
+        let note = format!("note: {ASKS_NOBODY}\n");
+        console.say(&console.err_style().dim(&note));
+    }
+    asks_nobody
 }

@@ -106,11 +106,8 @@ pub(crate) async fn with_session(
     (there, console): (u64, &mut Console),
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
-    let notes = [
-        seat::note_of_cost(&before.config),
-        seat::note_of_tools(&before.tools_change),
-    ];
-    notes.into_iter().flatten().for_each(|note| console.say(&note));
+    beginning::notes(&before, console);
+    let asks_nobody = beginning::asks_nobody(&before.config, args, console);
     if before.held && prompt.is_some() {
         let note = conversation::is_queued(before.queued.len());
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
@@ -134,6 +131,7 @@ pub(crate) async fn with_session(
     let ends = (link, &mut *away, signals);
     let mut result = headless.follow(events, facts, ends, console).await?;
     result.session_id = Some(session.id().clone());
+    result.asks_nobody = asks_nobody;
     if !away.is_away()
         && let Ok(state) = session.state().await
     {

@@ -1,0 +1,66 @@
+//! Hosts that a tool reaches, in rules and in the question to a person. A rule names one in place of arguments: `deny *: to evil.example`.
+
+use agentx_types::ToolReach;
+
+use crate::pattern::fits;
+use crate::subject::Subject;
+
+/// What the argument of a rule begins with that is about hosts. Arguments of a call are JSON, so none is mistaken for it.
+const TO: &str = "to ";
+
+impl Subject<'_> {
+    pub(crate) fn reach(&self) -> Option<&ToolReach> {
+        let reach = self.tool.reach.as_deref();
+        reach.filter(|_| self.version >= 3 && self.tool.command_argument.is_none())
+    }
+
+    /// Whether the pattern names a host that the tool may reach.
+    pub(crate) fn may_reach(&self, pattern: &str) -> bool {
+        let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
+            return false;
+        };
+        let wanted = wanted.to_lowercase();
+        // Of a host that is not known before the call, nobody can say that it is another.
+        let may = |host: &String| host.contains('*') || fits(&wanted, host);
+        reach.hosts.iter().any(may)
+    }
+
+    /// Whether the pattern names all that the tool may reach.
+    pub(crate) fn reaches_only(&self, pattern: &str) -> bool {
+        let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
+            return false;
+        };
+        let wanted = wanted.to_lowercase();
+        let known = |host: &String| wanted == "*" || (!host.contains('*') && fits(&wanted, host));
+        !reach.hosts.is_empty() && reach.tools.is_empty() && reach.hosts.iter().all(known)
+    }
+
+    /// The one host that the tool reaches, where it is known and the tool does nothing else.
+    pub(crate) fn only_host(&self) -> Option<&str> {
+        let reach = self.reach()?;
+        match &reach.hosts[..] {
+            [host] if !host.contains('*') && reach.tools.is_empty() => Some(host),
+            _ => None,
+        }
+    }
+}
+
+/// Why a tool is asked about that reaches this.
+pub(crate) fn told(reach: &ToolReach) -> String {
+    let open = |host: &String| match host.as_str() {
+        "*" => "any host".to_owned(),
+        host => host.to_owned(),
+    };
+    let hosts: Vec<String> = reach.hosts.iter().map(open).collect();
+    let mut says = Vec::new();
+    if !hosts.is_empty() {
+        says.push(format!("sends to {}", hosts.join(", ")));
+    }
+    if !reach.variables.is_empty() {
+        says.push(format!("gets the variables {}", reach.variables.join(", ")));
+    }
+    if !reach.tools.is_empty() {
+        says.push(format!("calls {}", reach.tools.join(", ")));
+    }
+    format!("it {}", says.join(", "))
+}

@@ -1,0 +1,60 @@
+//! What the stars of a rule about command lines do not stand for: places elsewhere, and variables whose value nobody saw.
+
+/// Whether each variable of a shell in the command is one of the pattern's: what it holds was not seen, so no star stands for it.
+pub(crate) fn names_all_variables(pattern: &str, command: &str) -> bool {
+    let named = variables(pattern);
+    variables(command).iter().all(|name| named.contains(name))
+}
+
+/// Names of what a shell expands in a line; empty for those that are a sign.
+fn variables(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut quote = None;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), _) => {}
+            (None, '\'' | '"') => quote = Some(letter),
+            (_, '\\') => drop(letters.next()),
+            (_, '$') => {
+                let mut name = String::new();
+                while let Some(next) = letters.next_if(|next| next.is_alphanumeric() || *next == '_') {
+                    name.push(next);
+                }
+                found.push(name);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Where the stars of a pattern stand only for what lies below a folder, each word of the command is one of the pattern's or lies
+/// there: `rm build/*` does not allow `rm build/a src`.
+pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
+    let plain = pattern.replace("\\*", "");
+    let below_only = plain.contains("/*") && plain.replace("/**", "").replace("/*", "").find('*').is_none();
+    let folder = |word: &'_ str| word.find("/*").map(|at| word[..=at].to_owned());
+    let folders: Vec<String> = pattern.split(' ').filter_map(folder).collect();
+    !below_only
+        || command.split(' ').all(|word| {
+            pattern.split(' ').any(|part| part == word)
+                || folders.iter().any(|folder| word.starts_with(folder.as_str()))
+        })
+}
+
+/// A star right behind a `/` stands for what lies below: `rm build/*` does not allow `rm build/../src`.
+pub(crate) fn stays_below(pattern: &str, command: &str) -> bool {
+    let starred = pattern.contains("/*");
+    let climbs = |word: &str| {
+        let plain: String = word.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+        plain.split('/').any(|part| {
+            part.starts_with("..") || (part.starts_with('.') && part[1..].starts_with(['?', '*', '[']))
+        }) || plain.contains('$')
+    };
+    !starred
+        || !command
+            .split(' ')
+            .any(|word| climbs(word) && !pattern.contains(word))
+}
