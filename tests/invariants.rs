@@ -42,7 +42,6 @@ impl World {
             tools: fixture::tools(),
             guard: None,
             program: "test".into(),
-            guard: None,
         };
         Self { model, parts }
     }
