@@ -1679,7 +1679,8 @@ export type ContextChange =
   | { condensed: ContextRange }
   | { failed: { code: string; message: string } }
   | { restored: ContextRange }
-  | { repaired: RequestPart };
+  | { repaired: RequestPart }
+  | { cut: { window: number; assumed: number } };
 
 /** A range of the conversation, and what it weighs. */
 export interface ContextRange {

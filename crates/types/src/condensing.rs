@@ -130,6 +130,14 @@ pub enum ContextChange {
     /// A provider refused the form of a request: this part of what was said so far is left out from now on, or said in plain
     /// words, and the model is asked again.
     Repaired(RequestPart),
+    /// The server cut the beginning of what was sent and did not say so: its counts show it. The smaller window holds from now on, and
+    /// the conversation is condensed to fit into it.
+    Cut {
+        /// How many tokens the server reads at most.
+        window: u64,
+        /// How many were assumed.
+        assumed: u64,
+    },
 }
 
 /// A range of the conversation, and what it weighs.

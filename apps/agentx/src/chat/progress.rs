@@ -221,7 +221,8 @@ impl Progress {
             ContextChange::Condensed(_)
             | ContextChange::Failed { .. }
             | ContextChange::Restored(_)
-            | ContextChange::Repaired(_) => {
+            | ContextChange::Repaired(_)
+            | ContextChange::Cut { .. } => {
                 self.stale = true;
                 if self.doing == Doing::Condenses {
                     let next = if self.runs { Doing::Asked } else { Doing::Nothing };

@@ -26,16 +26,26 @@ impl Conversation {
         let room = room(config);
         // A request that was nearly as large as it might be says nothing about the window: the estimate was too low.
         let too_large = (size.saturating_mul(4) < room.saturating_mul(3)).then_some(size);
+        // What the server says is all of its window, and what was refused is at most the room beside the answer.
+        let assumed = match overflow.window {
+            Some(_) if config.rules_version >= 4 => config.model.context_window,
+            _ => room,
+        };
         let window = overflow.window.or(too_large).map(|fits| fits.max(LEAST_WINDOW));
-        let window = window.filter(|window| window.saturating_mul(10) < room.saturating_mul(9));
+        let window = window.filter(|window| window.saturating_mul(10) < assumed.saturating_mul(9));
         if let Some(window) = window {
-            self.longest_result = Some(window / 4);
-            self.assumed_window.get_or_insert(config.model.context_window);
-            self.shorten_all();
+            self.assume_window(window, config);
         } else if overflow.asked.is_none() {
             self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
         }
         window
+    }
+
+    /// Results are shortened to what fits into this window, and what was assumed before is kept.
+    pub(super) fn assume_window(&mut self, window: u64, config: &AgentConfig) {
+        self.longest_result = Some(window / 4);
+        self.assumed_window.get_or_insert(config.model.context_window);
+        self.shorten_all();
     }
 
     /// Whether less would be sent now than what was refused, or could be.

@@ -3,6 +3,7 @@
 //! them out again, and [`repair`] leaves out what a provider refuses.
 
 mod condense;
+mod cut;
 mod estimate;
 mod learn;
 mod repair;
@@ -21,6 +22,7 @@ use crate::cache::Cache;
 use crate::recall;
 use condense::Condensed;
 pub(crate) use condense::Part;
+use cut::Counts;
 use estimate::{estimate_message, estimate_tool, room};
 pub use estimate::{estimate_request, estimate_text};
 use repair::Repairs;
@@ -73,6 +75,9 @@ pub(crate) struct Conversation {
     /// The window that was assumed before a smaller one was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assumed_window: Option<u64>,
+    /// What the provider counted in the requests before, where that may show that it cuts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counts: Option<Counts>,
     /// What summaries stand for, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     condensed: Vec<Condensed>,
@@ -170,16 +175,22 @@ impl Conversation {
         }
     }
 
-    /// Learns from what the provider counted in the last request.
-    pub(crate) fn calibrate(&mut self, usage: &Usage) {
-        let counted = usage.context_tokens().saturating_sub(usage.output_tokens);
+    /// Learns from what the provider counted in the last request. Returns the window to assume from now on, where the count shows that
+    /// the server cut the request.
+    pub(crate) fn calibrate(&mut self, usage: &Usage, config: &AgentConfig) -> Option<u64> {
+        let counted = usage.read_tokens();
         if counted > 0 {
+            let window = self.notice_cut(counted, config);
+            if window.is_some() {
+                return window;
+            }
             self.counted = Some((counted, self.asked_entries));
         }
         if counted > 0 && self.asked_tokens >= TELLING_TOKENS {
             let percent = counted.saturating_mul(100) / self.asked_tokens;
             self.extra_percent = percent.saturating_sub(100).min(MAX_EXTRA_PERCENT);
         }
+        None
     }
 
     /// Learns that the last request was too long.

@@ -272,13 +272,25 @@ impl ReactAgent {
         }
         self.condenser.learned = Some(false);
         if let Some(window) = self.conversation.learn_window(overflow, &self.config) {
-            self.conversation.beginning_changed(&self.config);
-            let model = &mut Arc::make_mut(&mut self.config).model;
-            model.context_window = window;
-            model.max_output_tokens = model.max_output_tokens.min(window / 2).max(1);
-            self.condenser.after_overflow = false;
+            self.assume_window(window);
             self.condenser.learned = Some(true);
         }
+    }
+
+    /// What the server counted shows that it cut the beginning of the last request.
+    pub(super) fn on_cut(&mut self, window: u64, step: &mut Step<'_>) {
+        let assumed = self.config.model.context_window;
+        self.assume_window(window);
+        let change = ContextChange::Cut { window, assumed };
+        step.state(StateOutput::Context { change });
+    }
+
+    fn assume_window(&mut self, window: u64) {
+        self.conversation.beginning_changed(&self.config);
+        let model = &mut Arc::make_mut(&mut self.config).model;
+        model.context_window = window;
+        model.max_output_tokens = model.max_output_tokens.min(window / 2).max(1);
+        self.condenser.after_overflow = false;
     }
 
     /// This model with the window that was learned of it, where it is the one that is asked and nobody has said since that its window

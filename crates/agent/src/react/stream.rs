@@ -125,8 +125,11 @@ impl ReactAgent {
 
     fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
         // What is estimated itself tells nothing about estimates.
-        if self.course.pay(usage, &self.config.model, step) && !usage.is_estimated() {
-            self.conversation.calibrate(&usage);
+        if self.course.pay(usage, &self.config.model, step)
+            && !usage.is_estimated()
+            && let Some(window) = self.conversation.calibrate(&usage, &self.config)
+        {
+            self.on_cut(window, step);
         }
     }
 }

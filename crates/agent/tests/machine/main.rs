@@ -11,6 +11,8 @@ mod condensing_histories;
 #[cfg(test)]
 mod context;
 #[cfg(test)]
+mod cut;
+#[cfg(test)]
 mod decisions;
 #[cfg(test)]
 mod facts;

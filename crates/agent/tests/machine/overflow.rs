@@ -239,3 +239,38 @@ fn naming_the_model_again_does_not_forget_what_was_learned_of_it() {
         assert_eq!(session.react().as_learned(model.clone()), model);
     }
 }
+
+/// Seed 139 of the histories: half of an assumed window of 6,000 tokens is kept for the answer, and the server has 3,000 in all.
+#[test]
+fn a_window_as_large_as_the_room_that_was_assumed_is_smaller_all_the_same() {
+    for (version, status) in [(RULES_VERSION, RunStatus::Completed), (3, RunStatus::Failed)] {
+        let mut session = Session::with(|config| {
+            config.model.context_window = 6_000;
+            config.model.max_output_tokens = 3_000;
+            config.rules_version = version;
+        });
+        session.say(&"made up ".repeat(500));
+        session.looks("c1");
+        session.result("c1", &"word ".repeat(1_500));
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "context_window".into(),
+            message: "too long".into(),
+            status: Some(400),
+            retry_in_ms: None,
+            overflow: Some(Overflow {
+                window: Some(3_000),
+                asked: Some(3_044),
+            }),
+            refused: None,
+        };
+        session.model(vec![failed.into(), error_event("context_window", "too long")]);
+        if version == RULES_VERSION {
+            assert_eq!(session.react().config().model.context_window, 3_000);
+            session.answer("done");
+        }
+        let ends = session.ends_of_runs();
+        assert_eq!(ends.iter().map(|end| end.0).collect::<Vec<_>>(), [status]);
+        session.check_replay();
+    }
+}

@@ -15,7 +15,7 @@ fn range() -> ContextRange {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 5] {
+pub(crate) fn changes() -> [ContextChange; 6] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -28,6 +28,10 @@ pub(crate) fn changes() -> [ContextChange; 5] {
         },
         ContextChange::Restored(range()),
         ContextChange::Repaired(RequestPart::Thinking),
+        ContextChange::Cut {
+            window: 4_096,
+            assumed: 32_768,
+        },
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
@@ -36,7 +40,8 @@ pub(crate) fn changes() -> [ContextChange; 5] {
             | ContextChange::Condensed(_)
             | ContextChange::Failed { .. }
             | ContextChange::Restored(_)
-            | ContextChange::Repaired(_) => {}
+            | ContextChange::Repaired(_)
+            | ContextChange::Cut { .. } => {}
         }
     }
     changes

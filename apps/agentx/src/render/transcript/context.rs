@@ -32,6 +32,7 @@ impl Transcript {
                 self.style
                     .dim(&format!("the request was refused; asked again {what}"))
             }
+            ContextChange::Cut { window, assumed } => self.style.warn(&cut_by_server(*window, *assumed)),
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
             ContextChange::Failed { message, .. } => {
                 let message = cut(&visible(message), LONGEST_REASON);
@@ -44,6 +45,15 @@ impl Transcript {
 
 /// Why nothing was condensed is said in words that a person reads: what a server adds to them is not.
 const LONGEST_REASON: usize = 400;
+
+/// What to do stands in it: the person can start the server with a larger window, or say how large it is.
+fn cut_by_server(window: u64, assumed: u64) -> String {
+    format!(
+        "the server reads only {window} tokens and drops what came before ({assumed} were assumed): the conversation is condensed to fit. \
+         To use more, start Ollama with OLLAMA_CONTEXT_LENGTH={assumed}, or set num_ctx in the Modelfile; \
+         else set context_window: {window} for this model in the configuration"
+    )
+}
 
 fn repaired(part: RequestPart) -> &'static str {
     match part {

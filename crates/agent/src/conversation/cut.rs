@@ -1,0 +1,102 @@
+//! Notices a server that drops the beginning of what is sent to it without an error. Ollama does so with everything beyond `num_ctx`
+//! (4,096 tokens on most machines): some versions read the last `num_ctx` tokens, some `num_ctx / 2 + 2`, and some drop whole messages
+//! (<https://github.com/ollama/ollama/issues/17889>, <https://github.com/ollama/ollama/issues/17427>).
+//!
+//! A request that holds all of the one before, and more, is counted as more by any server that reads it whole. One that is counted as no
+//! more was cut.
+
+use agentx_types::{AgentConfig, Api, ContentPart};
+use serde::{Deserialize, Serialize};
+
+use super::Conversation;
+use super::estimate::estimate_part;
+
+/// The rules of agents of this version and later look at it.
+const SINCE_RULES: u32 = 4;
+/// A request has grown when it is estimated as so many tokens more.
+const GROWN: u64 = 100;
+/// A smaller number is not taken for a window.
+const LEAST: u64 = 1_500;
+/// The same number for a larger request is proof.
+const PROOF: u8 = 2;
+
+/// What a server counted in requests each of which held all of the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Counts {
+    /// The most tokens that it counted.
+    most: u64,
+    /// The last request, estimated.
+    asked: u64,
+    /// What speaks for it that it cuts, up to [`PROOF`].
+    signs: u8,
+}
+
+impl Conversation {
+    /// Looks at what the provider counted in the last request, before anything else is learned from it. Returns how many tokens fit, once
+    /// it is sure that the server cut the rest.
+    pub(super) fn notice_cut(&mut self, counted: u64, config: &AgentConfig) -> Option<u64> {
+        if config.rules_version < SINCE_RULES || config.model.api != Api::OpenaiChat {
+            return None;
+        }
+        let asked = self.asked_tokens;
+        let first = Counts {
+            most: counted,
+            asked,
+            signs: 0,
+        };
+        // Where the count of the last request is forgotten, something else than an addition has happened since.
+        let before = self.counts.filter(|_| self.counted.is_some());
+        let counts = match before {
+            Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {
+                // There are servers that count only what they had not cached: that is far less.
+                let signs = match counted {
+                    same if same == before.most => PROOF,
+                    less if less.saturating_mul(2) >= before.most => before.signs + 1,
+                    _ => 0,
+                };
+                Counts {
+                    asked,
+                    signs: signs.min(PROOF),
+                    ..before
+                }
+            }
+            Some(before) if counted <= before.most => before,
+            _ => first,
+        };
+        self.counts = Some(counts);
+        let window = counts.most;
+        let is_cut = counts.signs >= PROOF
+            && window >= LEAST
+            && window.saturating_mul(10) < config.model.context_window.saturating_mul(9)
+            && self.surely_sent() >= window.saturating_add(window / 4);
+        if !is_cut {
+            return None;
+        }
+        self.counts = None;
+        self.counted = None;
+        self.assume_window(window, config);
+        Some(window)
+    }
+
+    /// The last request, estimated without what a server may leave out itself (earlier reasoning) or count in its own way (pictures).
+    fn surely_sent(&self) -> u64 {
+        let sent = self.entries[..self.asked_entries.min(self.entries.len())].iter();
+        let parts = sent
+            .skip(self.window_start)
+            .flat_map(|entry| &entry.message.content);
+        let left_out: u64 = parts.map(estimate_left_out).sum();
+        self.corrected(self.asked_tokens.saturating_sub(left_out))
+    }
+}
+
+fn estimate_left_out(part: &ContentPart) -> u64 {
+    match part {
+        ContentPart::Text(_) | ContentPart::ToolCall(_) => 0,
+        ContentPart::ToolResult(result) => result.content.iter().map(estimate_left_out).sum(),
+        ContentPart::Thinking(_)
+        | ContentPart::Image(_)
+        | ContentPart::Audio(_)
+        | ContentPart::File(_)
+        | ContentPart::Opaque(_) => estimate_part(part),
+    }
+}

@@ -1,0 +1,157 @@
+//! A server that drops the beginning of what is sent to it and refuses nothing, as Ollama does: its counts show it. The servers are made
+//! up.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+
+/// What a server reads of so many tokens.
+type Reads = fn(u64) -> u64;
+
+const WINDOW: u64 = 4_096;
+
+/// The last tokens that fit.
+fn the_last(sent: u64) -> u64 {
+    sent.min(WINDOW)
+}
+
+/// <https://github.com/ollama/ollama/issues/17427>
+fn half(sent: u64) -> u64 {
+    if sent > WINDOW { WINDOW / 2 + 2 } else { sent }
+}
+
+/// It drops whole messages, so that what is left differs from request to request.
+fn whole_messages(sent: u64) -> u64 {
+    if sent > WINDOW {
+        WINDOW - sent % 1_500
+    } else {
+        sent
+    }
+}
+
+fn sent(request: &ModelRequest) -> u64 {
+    let text: usize = request
+        .messages
+        .iter()
+        .map(|message| serde_json::to_string(message).unwrap().len())
+        .sum();
+    u64::try_from(text / 4).unwrap()
+}
+
+fn local(config: &mut AgentConfig) {
+    config.model.api = Api::OpenaiChat;
+    config.model.context_window = 32_768;
+    config.model.max_output_tokens = 8_192;
+    config.condensing = Some(Box::default());
+    config.rules_version = RULES_VERSION;
+}
+
+/// So many rounds of a tool; returns how many requests were cut.
+fn work(session: &mut Session, rounds: usize, reads: Reads) -> usize {
+    let (mut round, mut cut) = (0, 0);
+    session.say("go");
+    while round < rounds {
+        if session.condense().is_some() {
+            session.summary("In short.");
+            continue;
+        }
+        let size = sent(&session.request());
+        cut += usize::from(reads(size) < size);
+        let id = format!("c{}_{round}", session.log.len());
+        let counted = usage(reads(size), 20);
+        session.model(stream(
+            [call(&id, "look", json!({})), counted],
+            StopReason::ToolUse,
+        ));
+        session.result(&id, &"made up ".repeat(200));
+        round += 1;
+    }
+    cut
+}
+
+fn cuts(session: &Session) -> Vec<(u64, u64)> {
+    let cut = |state: &StateOutput| match state {
+        StateOutput::Context {
+            change: ContextChange::Cut { window, assumed },
+        } => Some((*window, *assumed)),
+        _ => None,
+    };
+    session.states().filter_map(cut).collect()
+}
+
+#[test]
+fn a_server_that_cuts_is_noticed_once_and_the_conversation_is_condensed_instead() {
+    let servers: [(&str, Reads); 3] = [
+        ("the last", the_last),
+        ("half", half),
+        ("whole messages", whole_messages),
+    ];
+    for (name, reads) in servers {
+        let mut session = Session::with(local);
+        let cut = work(&mut session, 60, reads);
+        let noticed = cuts(&session);
+        let window = session.react().config().model.context_window;
+        assert_eq!(noticed, [(window, 32_768)], "{name}");
+        assert!((WINDOW / 2..=WINDOW).contains(&window), "{name}: {window}");
+        assert!(cut <= 6, "{name}: {cut} requests were cut");
+        let condensed = |event: &&Envelope<Event>| event.event.tag() == "context_condensed";
+        assert!(session.log.iter().filter(condensed).count() > 1, "{name}");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_server_that_reads_everything_is_believed() {
+    let honest: [(&str, Reads); 3] = [
+        ("as estimated", |sent| sent),
+        ("a third more", |sent| sent * 4 / 3),
+        ("a third less", |sent| sent * 2 / 3),
+    ];
+    for (name, reads) in honest {
+        let mut session = Session::with(local);
+        work(&mut session, 40, reads);
+        assert_eq!(cuts(&session), [], "{name}");
+    }
+}
+
+#[test]
+fn a_server_that_counts_only_what_it_had_not_cached_does_not_cut() {
+    let mut session = Session::with(local);
+    let cached: Reads = |sent| if sent < 2_000 { sent } else { 400 - sent % 7 };
+    work(&mut session, 40, cached);
+    assert_eq!(cuts(&session), []);
+}
+
+#[test]
+fn old_sessions_and_vendors_that_refuse_are_as_they_were() {
+    let old = |config: &mut AgentConfig| {
+        local(config);
+        config.rules_version = 3;
+    };
+    let vendor = |config: &mut AgentConfig| {
+        local(config);
+        config.model.api = Api::Anthropic;
+    };
+    for mut session in [Session::with(old), Session::with(vendor)] {
+        work(&mut session, 40, the_last);
+        assert_eq!(cuts(&session), []);
+        assert_eq!(session.react().config().model.context_window, 32_768);
+    }
+}
+
+#[test]
+fn a_chosen_model_begins_without_what_was_noticed_of_the_other() {
+    let mut session = Session::with(local);
+    work(&mut session, 20, the_last);
+    let noticed = session.react().config().model.clone();
+    assert_eq!(noticed.context_window, WINDOW);
+    let other = ModelSpec {
+        id: "other".into(),
+        context_window: 32_768,
+        ..noticed
+    };
+    session.change(ConfigChange::Model(Box::new(other)));
+    assert_eq!(session.react().config().model.context_window, 32_768);
+    session.check_replay();
+}
