@@ -5,8 +5,11 @@ mod common;
 #[path = "common/models.rs"]
 mod models;
 
+use agentx_testing::StrictServer;
+use agentx_testing::vendors::{Chat, Dialect, ModelAnswer, Part};
 use common::Sandbox;
 use models::answering;
+use serde_json::{Value, json};
 
 #[test]
 fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
@@ -102,4 +105,40 @@ fn limits_hold_with_a_server_that_reports_no_usage() {
         assert_eq!(result["error"]["kind"], code, "{ran}");
         assert!(result["usage"]["estimated_tokens"].as_u64() > Some(100), "{ran}");
     }
+}
+
+/// Asks for a tool until a conversation was condensed and went on.
+fn works_until_condensed(request: &Value) -> ModelAnswer {
+    let text = request.to_string();
+    let results = text.matches("\"role\":\"tool\"").count();
+    if request["tools"].as_array().is_none_or(Vec::is_empty) {
+        ModelAnswer::text("In short: lines were printed.")
+    } else if text.contains("In short: lines were printed.") && results > 0 {
+        ModelAnswer::text("done")
+    } else {
+        ModelAnswer::default().then(Part::Call {
+            id: format!("call_{}", text.len()),
+            name: "bash".into(),
+            input: json!({ "command": format!("seq {} 1 2500", results + 1) }),
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_says_once_that_ollama_cuts_what_it_sends_and_goes_on_with_less() {
+    let server = StrictServer::chat(
+        Chat::new(Dialect::Ollama).with_window(8_192),
+        works_until_condensed,
+    )
+    .await;
+    let sandbox = Sandbox::new().env("OLLAMA_BASE_URL", &format!("{}/v1", server.url()));
+    let run = move || sandbox.run(&["run", "--model", "ollama/made-up", "--yes", "print lines"]);
+    let ran = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
+    let told = common::squeezed(&ran.stderr);
+    let noticed = told.matches("the server reads only 8192 tokens").count();
+    assert_eq!(noticed, 1, "{ran}");
+    assert!(told.contains("OLLAMA_CONTEXT_LENGTH=32768"), "{ran}");
+    assert!(told.contains("context_window: 8192"), "{ran}");
+    server.refused_nothing();
 }
