@@ -189,14 +189,17 @@ async fn of_file(
     Ok(NewAgent::of_file(config, named))
 }
 
+/// Whether nobody knows what the model of this agent costs.
+pub(crate) fn has_no_price(agent: &AgentConfig) -> bool {
+    let model = &agent.model;
+    agent.kind == AgentKind::React && model.prices == Prices::default() && model.api != Api::Scripted
+}
+
 /// What a person should know of a limit of money: where nobody knows what the model costs, it holds nothing back.
 pub(crate) fn note_of_cost(agent: &AgentConfig) -> Option<String> {
     let model = &agent.model;
-    let is_unknown = agent.limits.max_cost.is_some()
-        && agent.kind == AgentKind::React
-        && model.prices == Prices::default()
-        && model.api != Api::Scripted;
-    is_unknown.then(|| {
+    let counts_nothing = agent.limits.max_cost.is_some() && has_no_price(agent);
+    counts_nothing.then(|| {
         format!(
             "note: nobody knows what {} costs, so the limit of money counts nothing; models.{}.prices says it\n",
             model.id, model.id

@@ -63,6 +63,7 @@ fn an_answer_that_is_cut_off_or_declined_says_so_to_people_and_programs() {
         assert_eq!(ran.code, Some(0), "{ran}");
         assert!(!ran.stderr.contains("costs"), "it has a price: {ran}");
         assert_eq!(ran.result()["text"], "half of", "{ran}");
+        assert!(ran.result()["cost_usd"].as_f64() > Some(0.0), "{ran}");
         assert_eq!(ran.result()["stop_reason"], why, "{ran}");
         assert!(ran.stderr.contains(told), "{ran}");
     }
@@ -80,6 +81,10 @@ fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
     );
     let ran = sandbox.run(&["run", "--model", "openai/own", "hello"]);
     assert_eq!(ran.stderr, "", "{ran}");
+    let ran = sandbox.run(&["run", "--model", "openai/own", "--output-format", "json", "hello"]);
+    let result = ran.result();
+    assert!(result["usage"]["input_tokens"].as_u64() > Some(0), "{ran}");
+    assert_eq!(result.get("cost_usd"), Some(&Value::Null), "{ran}");
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub(crate) struct RunResult {
     pub(crate) usage: Usage,
     /// Money of the run.
     pub(crate) cost: NanoUsd,
+    /// Whether nobody knows what the model costs.
+    pub(crate) has_no_price: bool,
     /// How many model calls.
     pub(crate) model_calls: u32,
     /// From the start of the run to its end.
@@ -68,6 +70,12 @@ impl RunResult {
         self.cost = NanoUsd(less(after.cost.0, before.cost.0));
     }
 
+    /// Dollars; `None` where tokens were used and nobody knows their price.
+    fn cost_usd(&self) -> Option<f64> {
+        let is_unknown = self.has_no_price && self.cost == NanoUsd(0) && self.usage != Usage::default();
+        (!is_unknown).then(|| self.cost.as_usd())
+    }
+
     /// The object.
     pub(crate) fn to_json(&self) -> Value {
         let status = match self.status {
@@ -81,7 +89,7 @@ impl RunResult {
             "run_id": self.run_id,
             "text": self.text,
             "usage": self.usage,
-            "cost_usd": self.cost.as_usd(),
+            "cost_usd": self.cost_usd(),
             "model_calls": self.model_calls,
             "duration_ms": self.duration_ms,
             "exit_code": self.exit().code(),

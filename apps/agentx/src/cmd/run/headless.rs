@@ -132,6 +132,7 @@ pub(crate) async fn with_session(
     let mut result = headless.follow(events, facts, ends, console).await?;
     result.session_id = Some(session.id().clone());
     result.asks_nobody = asks_nobody;
+    result.has_no_price = seat::has_no_price(&before.config);
     if !away.is_away()
         && let Ok(state) = session.state().await
     {
