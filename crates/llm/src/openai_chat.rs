@@ -13,6 +13,7 @@ mod wire;
 
 pub use options::{Effort, EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
 pub use request::build;
+pub(crate) use request::is_claude;
 pub use stream::{Decoder, decode_body};
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).

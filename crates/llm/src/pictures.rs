@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use agentx_types::{Api, ContentPart, MediaPart, MediaSource, ModelRequest, Picture};
 
 use crate::base64;
+use crate::openai_chat::is_claude;
 use crate::request::{BlobSource, MediaKind, media_kind};
 
 /// What a request may hold.
@@ -58,10 +59,24 @@ struct Shown<'a> {
     places: usize,
 }
 
+impl Shown<'_> {
+    /// Whether it is too large for a request of many pictures.
+    fn is_large(&self) -> bool {
+        self.side > SIDE_OF_MANY
+    }
+}
+
+/// Why a large picture is not sent.
+const TOO_LARGE_OF_MANY: &str = "a picture of more than 2,000 pixels a side, which the provider refuses in a request of more than 20 pictures";
+/// Why an older picture is not sent.
+const TOO_OLD: &str = "an older picture: a request holds only so many, or so large ones";
+
 /// What is known of the pictures of a request, by where their bytes are.
 #[derive(Debug, Default)]
 pub(crate) struct Pictures<'a> {
     known: BTreeMap<&'a str, Result<&'static str, &'static str>>,
+    /// How many pictures the vendor fetches from an address. Their size is not known here, but they count.
+    fetched: usize,
 }
 
 impl<'a> Pictures<'a> {
@@ -69,6 +84,7 @@ impl<'a> Pictures<'a> {
     pub(crate) fn of(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Self {
         let limits = match request.model.api {
             Api::Anthropic => anthropic(request.model.context_window),
+            Api::OpenaiChat if is_claude(&request.model.id) => anthropic(request.model.context_window),
             Api::OpenaiChat | Api::Scripted => CHAT,
         };
         let mut pictures = Self::default();
@@ -113,7 +129,10 @@ impl<'a> Pictures<'a> {
             }
             _ => return,
         };
-        let Some(source) = source(part) else { return };
+        let Some(source) = source(part) else {
+            self.fetched += 1;
+            return self.make_fit(limits, kept);
+        };
         if let Some(before) = kept.iter().position(|shown| shown.source == source) {
             // Seen again: it is as young as its last place.
             let mut again = kept.remove(before);
@@ -144,30 +163,47 @@ impl<'a> Pictures<'a> {
         }
     }
 
-    /// Takes one more picture in. Where they are too many then, the older half goes: not one with each new picture, because each
-    /// change of what was sent before costs the provider's cache.
+    /// Takes one more picture in.
     fn keep(&mut self, shown: Shown<'a>, limits: &Limits, kept: &mut Vec<Shown<'a>>) {
         kept.push(shown);
-        while !fit(kept, limits) {
+        self.make_fit(limits, kept);
+    }
+
+    /// Leaves pictures out until the rest may be sent. Where only a few are too large for a request of many pictures, these go. Else
+    /// the older half goes: not one with each new picture, because each change of what was sent before costs the provider's cache.
+    fn make_fit(&mut self, limits: &Limits, kept: &mut Vec<Shown<'a>>) {
+        while !kept.is_empty() && !self.fit(kept, limits) {
             let older = kept.len().div_ceil(2);
-            for gone in kept.drain(..older) {
-                self.known.insert(
-                    gone.source,
-                    Err("an older picture: a request holds only so many, or so large ones"),
-                );
+            let few_are_large = kept.iter().filter(|shown| shown.is_large()).count() < older;
+            let newest_is_large = kept.last().is_some_and(Shown::is_large);
+            if self.has_many_with_a_large_one(kept, limits) && few_are_large && !newest_is_large {
+                let large = kept.extract_if(.., |shown| shown.is_large());
+                self.known
+                    .extend(large.map(|gone| (gone.source, Err(TOO_LARGE_OF_MANY))));
+            } else {
+                let older = kept.drain(..older);
+                self.known.extend(older.map(|gone| (gone.source, Err(TOO_OLD))));
             }
         }
     }
-}
 
-fn fit(kept: &[Shown<'_>], limits: &Limits) -> bool {
-    let count: usize = kept.iter().map(|shown| shown.places).sum();
-    let bytes: usize = kept
-        .iter()
-        .map(|shown| shown.bytes.saturating_mul(shown.places))
-        .sum();
-    let large = kept.iter().any(|shown| shown.side > SIDE_OF_MANY);
-    count <= limits.count && bytes <= limits.all_bytes && !(large && count > limits.many)
+    fn fit(&self, kept: &[Shown<'_>], limits: &Limits) -> bool {
+        let bytes: usize = kept
+            .iter()
+            .map(|shown| shown.bytes.saturating_mul(shown.places))
+            .sum();
+        self.count(kept) <= limits.count
+            && bytes <= limits.all_bytes
+            && !self.has_many_with_a_large_one(kept, limits)
+    }
+
+    fn has_many_with_a_large_one(&self, kept: &[Shown<'_>], limits: &Limits) -> bool {
+        self.count(kept) > limits.many && kept.iter().any(Shown::is_large)
+    }
+
+    fn count(&self, kept: &[Shown<'_>]) -> usize {
+        self.fetched + kept.iter().map(|shown| shown.places).sum::<usize>()
+    }
 }
 
 /// The media type of a picture, the bytes of its base64 and its longest side; or why it cannot be sent.

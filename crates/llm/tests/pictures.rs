@@ -8,6 +8,7 @@ use agentx_llm::{Catalog, build};
 use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, Message, ModelParams, ModelRequest, Role};
 
 const CLAUDE: &str = "claude-sonnet-4-5";
+const CLAUDE_BEHIND_A_GATEWAY: &str = "openrouter/anthropic/claude-sonnet-4.5";
 const GPT: &str = "gpt-4.1";
 
 /// A PNG of this size without pixels, and so many bytes more.
@@ -100,17 +101,37 @@ fn anthropic_is_sent_no_picture_that_is_too_large() {
 }
 
 #[test]
-fn of_many_pictures_with_a_large_one_the_older_half_goes_at_once() {
+fn of_many_pictures_only_those_that_are_too_large_go() {
     let small = || png(100, 100, 0);
     let mut pictures = vec![png(3_000, 100, 0)];
     pictures.extend((1..20).map(|_| small()));
-    assert_eq!(sent(CLAUDE, &pictures).len(), 20);
+    for model in [CLAUDE, CLAUDE_BEHIND_A_GATEWAY] {
+        assert_eq!(sent(model, &pictures).len(), 20);
+    }
     pictures.push(small());
-    assert_eq!(sent(CLAUDE, &pictures), (11..21).collect::<Vec<_>>());
+    let said = in_place(CLAUDE, &pictures);
+    assert!(
+        said[0].as_ref().unwrap().contains("more than 2,000 pixels"),
+        "{said:?}"
+    );
     // What was left out stays so, and nothing else goes.
     pictures.extend((0..50).map(|_| small()));
-    assert_eq!(sent(CLAUDE, &pictures), (11..71).collect::<Vec<_>>());
+    for model in [CLAUDE, CLAUDE_BEHIND_A_GATEWAY] {
+        assert_eq!(sent(model, &pictures), (1..71).collect::<Vec<_>>());
+    }
     assert_eq!(sent(GPT, &pictures).len(), 71);
+}
+
+#[test]
+fn of_many_large_pictures_the_newer_half_is_sent() {
+    let large = || png(3_000, 100, 0);
+    let mut pictures: Vec<_> = (0..20).map(|_| large()).collect();
+    pictures.push(png(100, 100, 0));
+    assert_eq!(sent(CLAUDE, &pictures), (11..21).collect::<Vec<_>>());
+    // A large picture that was just shown is sent, though there are many small ones.
+    let mut pictures: Vec<_> = (0..30).map(|_| png(100, 100, 0)).collect();
+    pictures.push(large());
+    assert_eq!(sent(CLAUDE, &pictures), (16..31).collect::<Vec<_>>());
 }
 
 #[test]

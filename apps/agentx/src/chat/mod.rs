@@ -17,6 +17,7 @@ pub(crate) mod history;
 mod jobs;
 mod leaving;
 mod line;
+mod lost;
 mod own_editor;
 pub(crate) mod painting;
 pub(crate) mod past;
@@ -147,6 +148,8 @@ pub(crate) struct Chat<'a> {
     pub(crate) company: Company,
     inputs: Inputs,
     signals: Signals,
+    /// The session is closed because nothing could be written any more. It is opened again with the next line.
+    is_lost: bool,
     /// The chat was told to end while it waited for something.
     leaving: Option<Exit>,
     /// Nothing more can be typed.
@@ -204,6 +207,7 @@ impl<'a> Chat<'a> {
             company: Company::of(place),
             inputs,
             signals,
+            is_lost: false,
             leaving: None,
             input_ended: false,
             spoken: String::new(),
@@ -258,19 +262,25 @@ impl<'a> Chat<'a> {
         loop {
             let (wants_input, listens, ticks) = (self.wants_input(), self.listens(), self.ticks());
             let flow = tokio::select! {
-                delivery = next_delivery(&mut self.seat), if listens => self.deliveries(delivery?).await?,
+                delivery = next_delivery(&mut self.seat), if listens && !self.is_lost => {
+                    match delivery {
+                        Ok(delivery) => self.deliveries(delivery).await,
+                        Err(error) => Err(error),
+                    }
+                }
                 () = self.pace.rested(), if !listens => continue,
-                input = self.inputs.next(), if wants_input => self.inputs(input).await?,
+                input = self.inputs.next(), if wants_input => self.inputs(input).await,
                 news = self.company.news() => {
                     self.tell_company(news);
-                    Flow::On
+                    Ok(Flow::On)
                 }
-                exit = self.signals.next() => self.signal(exit).await?,
+                exit = self.signals.next() => self.signal(exit).await,
                 () = self.status.changed(ticks) => {
                     self.say_what_is_waited_for();
-                    Flow::On
+                    Ok(Flow::On)
                 }
             };
+            let flow = flow.or_else(|error| self.lose(error).map(|()| Flow::On))?;
             self.give_line_to_question();
             self.paint_in_time()?;
             if let Some(exit) = self.leaving {

@@ -243,6 +243,9 @@ impl Chat<'_> {
 
     /// Gives the terminal and the session back.
     pub(crate) async fn close(mut self) -> Result<Option<Left>, CliError> {
+        if self.place.remote().is_none() {
+            self.transcript.stop_calls();
+        }
         self.transcript.end_calls();
         self.transcript.end_line();
         self.editor.clear();

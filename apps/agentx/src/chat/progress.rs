@@ -183,6 +183,17 @@ impl Progress {
         }
     }
 
+    /// Nothing goes on any more, and no event says so.
+    pub(crate) fn stopped(&mut self, now: Instant) {
+        if std::mem::take(&mut self.runs) {
+            self.worked += now.duration_since(self.run_since);
+        }
+        self.answers = None;
+        self.tools.clear();
+        self.asked.clear();
+        self.turn_to(Doing::Nothing, now);
+    }
+
     /// What a model is called that answers: as it was asked for, if its provider only says more, such as a date.
     fn named(&self, answers: &str) -> String {
         let (asked, answers) = (&self.stand.model, visible(answers));

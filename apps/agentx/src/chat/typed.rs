@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::editor::Edited;
 use super::leaving::is_exit;
+use super::lost::{FREE_SPACE, is_full};
 use super::slash::{self, Slash};
 use super::terminal::Input;
 use super::xterm;
@@ -166,6 +167,7 @@ impl Chat<'_> {
             return Ok(flow);
         }
         if line.trim().is_empty() {
+            self.find_again().await?;
             self.send_held().await;
             return Ok(Flow::On);
         }
@@ -196,6 +198,10 @@ impl Chat<'_> {
 
     /// Says something to the agent.
     async fn say(&mut self, text: &str) -> Result<Flow, CliError> {
+        if let Err(error) = self.find_again().await {
+            self.not_sent(text, Vec::new(), error)?;
+            return Ok(Flow::On);
+        }
         let mut content = match self.attached(text).await {
             Ok(content) => content,
             Err(what) => {
@@ -207,9 +213,9 @@ impl Chat<'_> {
         let shared = std::mem::take(&mut self.shared);
         content.extend(shared.iter().cloned());
         if self.routes() && self.desk.is_busy() && self.question().is_none() {
-            return self.say_at_once(text, content).await;
+            return self.say_at_once(text, content, shared).await;
         }
-        let waits = self.desk.sending(text, shared);
+        let waits = self.desk.sending(text, shared.clone());
         if !waits {
             self.echo(text);
         } else if matches!(self.face, Face::Lines { .. }) {
@@ -236,7 +242,7 @@ impl Chat<'_> {
             Ok(seq) => self.desk.sent(seq),
             Err(error) => {
                 self.desk.unsent();
-                self.complain(&error);
+                self.not_sent(text, shared, error)?;
             }
         }
         Ok(Flow::On)
@@ -248,7 +254,12 @@ impl Chat<'_> {
     }
 
     /// Says something that is heard while an agent speaks.
-    async fn say_at_once(&mut self, text: &str, content: Vec<ContentPart>) -> Result<Flow, CliError> {
+    async fn say_at_once(
+        &mut self,
+        text: &str,
+        content: Vec<ContentPart>,
+        shared: Vec<ContentPart>,
+    ) -> Result<Flow, CliError> {
         let Seat::Open { session, .. } = &self.seat else {
             return Ok(Flow::On);
         };
@@ -261,7 +272,7 @@ impl Chat<'_> {
             ..UserInput::default()
         };
         if let Err(error) = self.wait_for(async { session.send(input).await }).await {
-            self.complain(&error);
+            self.not_sent(text, shared, error)?;
         }
         Ok(Flow::On)
     }
@@ -281,6 +292,13 @@ impl Chat<'_> {
             // What can be done about it is done here.
             CliError::Runtime(RuntimeError::Denied(why)) => {
                 format!("error: {}\nhint: {}", visible(why), self.company.advice())
+            }
+            CliError::Runtime(full) if is_full(error) => {
+                let hint = match self.is_lost {
+                    true => FREE_SPACE,
+                    false => "free some space, then send it again",
+                };
+                format!("error: {}\nhint: {hint}", visible(&full.to_string()))
             }
             error => error.render(),
         };

@@ -48,6 +48,20 @@ impl RunResult {
         }
     }
 
+    /// A run that came to no end in this session.
+    ///
+    /// # Errors
+    /// Where nobody reads the output any more, and so no result.
+    pub(crate) fn failed_in(session: &SessionId, error: CliError) -> Result<Self, CliError> {
+        match error {
+            CliError::ClosedOutput => Err(CliError::ClosedOutput),
+            error => Ok(Self {
+                session_id: Some(session.clone()),
+                ..Self::failed(error)
+            }),
+        }
+    }
+
     /// How the program ends because of it.
     pub(crate) fn exit(&self) -> Exit {
         self.error.as_ref().map_or(Exit::Ok, CliError::exit)

@@ -245,7 +245,7 @@ fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> Json<'a> {
 }
 
 /// Whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`, `us.anthropic.claude-…`.
-fn is_claude(model: &str) -> bool {
+pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{
-    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId, RuntimeEvent,
+    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId, RuntimeEvent, SessionId,
 };
 
 use super::approver::{Approver, deny_where_it_would_ask};
@@ -46,7 +46,12 @@ pub(crate) async fn run(
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     let signals = Signals::listen()?;
     let has_person = console.terminal.input && console.terminal.error;
-    let (session, would_ask, there) = open(&place, &mut loaded.settings, args, &target, has_person).await?;
+    let found = seat::find(&place, &loaded.settings, &target).await?;
+    let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
+    let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
+        (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
+        (opened, _) => opened?,
+    };
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
@@ -54,6 +59,7 @@ pub(crate) async fn run(
     let mut away = Away::of(&place);
     let ends = (Link::of(&place), &mut away, signals);
     let result = with_session(&session, prompt, args, approver, ends, (there, console)).await;
+    let result = result.or_else(|error| RunResult::failed_in(session.id(), error));
     if away.is_away() {
         return result;
     }
@@ -70,7 +76,7 @@ async fn open(
     place: &Place,
     settings: &mut Settings,
     args: &RunArgs,
-    target: &Target,
+    found: Option<SessionId>,
     has_person: bool,
 ) -> Result<(Arc<dyn Session>, bool, u64), CliError> {
     let was_said = args.agent.approve.is_some() || args.agent.yes || place.remote().is_none();
@@ -78,7 +84,7 @@ async fn open(
     if is_said && !has_person {
         settings.approval = ApprovalMode::Deny;
     }
-    if let Some(id) = seat::find(place, settings, target).await? {
+    if let Some(id) = found {
         let there = place.runtime().info(&id).await?.last_seq;
         let session = seat::resume(place, settings, &args.agent, id, args.session.fork).await?;
         let asks = match was_said {

@@ -237,6 +237,21 @@ impl Transcript {
         self.calls.clear();
     }
 
+    /// Tells that the calls that run are stopped, without an event that says so: the session is closed.
+    pub(crate) fn stop_calls(&mut self) {
+        let stopped = self.style.warn(self.style.sign("■ stopped", "stopped"));
+        for id in self.in_order() {
+            self.tool_end(&id, "", &[], &stopped, "");
+        }
+    }
+
+    /// What is under way is told as far as it came, and nothing follows.
+    pub(crate) fn break_off(&mut self) {
+        self.answers = false;
+        self.end_calls();
+        self.end_line();
+    }
+
     /// The calls that run, the one that began first before the others.
     fn in_order(&self) -> Vec<ToolCallId> {
         let mut running: Vec<(Timestamp, &ToolCallId)> = self
