@@ -181,7 +181,7 @@ fn an_empty_folder_is_asked_about_on_one_short_screen() {
 
 #[test]
 fn it_is_said_where_nobody_is_asked() {
-    const SAID: &str = "nobody is asked";
+    const SAID: &str = "calls run without asking";
     let sandbox = Sandbox::new();
     let quiet = sandbox.run(&["run", "--yes", "--quiet", "help"]);
     assert_eq!(quiet.stderr.matches(SAID).count(), 1, "{quiet}");

@@ -101,7 +101,7 @@ const EXCEPT: &[&str] = &[
     ".ssh/known_hosts",
 ];
 
-/// The program's files in a data directory that has the workspace in it: the rest there is not ours.
+/// The program's files in a data directory that is the workspace or has it in it: the rest there is not ours.
 const OF_DATA: &[&str] = &["*.db*", "*.json", "*.log", "identity*", "told*", "accepted/**"];
 
 impl Settings {
@@ -110,7 +110,7 @@ impl Settings {
         let home = etcetera::home_dir().ok();
         let mut own = Vec::new();
         for folder in [&self.data_dir, &self.trust_dir] {
-            let inside: &[&str] = match self.workspace != *folder && self.workspace.starts_with(folder) {
+            let inside: &[&str] = match self.workspace.starts_with(folder) {
                 true => OF_DATA,
                 false => &["**"],
             };

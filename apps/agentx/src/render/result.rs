@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 
 /// What is said where nobody is asked.
-pub(crate) const ASKS_NOBODY: &str = "nobody is asked: every call that no rule denies is done";
+pub(crate) const ASKS_NOBODY: &str = "calls run without asking";
 
 /// How a headless run ended.
 #[derive(Debug, Default)]
