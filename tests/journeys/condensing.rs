@@ -32,7 +32,7 @@ fn world_with(rounds: usize, overflows: fn(usize) -> bool, stalls: usize) -> (Wo
     let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (kept, asked) = (requests.clone(), AtomicUsize::new(0));
     let wanted = AtomicUsize::new(0);
-    let checks = RequestChecks::new().knowing(MODEL);
+    let checks = RequestChecks::new().knowing(MODEL).knowing("made-up-2");
     let server = ModelServer::checked(checks, move |body: &[u8]| {
         let request: Value = serde_json::from_slice(body).unwrap();
         let wants_summary = request["system"]

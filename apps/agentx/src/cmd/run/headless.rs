@@ -338,11 +338,8 @@ impl Headless {
         if self.is_onward {
             self.goes_on(envelope);
         }
-        let of_this_run = envelope
-            .run_id
-            .as_ref()
-            .is_none_or(|run_id| *run_id == self.run_id);
-        if of_this_run {
+        let run_id = envelope.run_id.as_ref();
+        if run_id.is_none_or(|run_id| *run_id == self.run_id) {
             self.ending.event(event);
         }
         Ok(())
