@@ -166,7 +166,15 @@ pub fn refused_where_it_leads(
     };
     let written = decide(config, tool, input);
     let judged = judge(config, tool, &there);
-    (strictness(&judged.verdict) > strictness(&written))
+    // Whoever said yes to the name has said nothing about a graver file behind it.
+    let (here, behind) = (
+        Subject::of_agent(config, tool, input),
+        Subject::of_agent(config, tool, &there),
+    );
+    let is_graver = (behind.changes_what_runs() && !here.changes_what_runs())
+        || (behind.secret().is_some() && here.secret().is_none());
+    let asks = matches!(judged.verdict, Verdict::Ask(_));
+    (strictness(&judged.verdict) > strictness(&written) || (asks && is_graver))
         .then(|| format!("it leads to {real}, and {}", judged.reason))
 }
 

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::secrets::opens_secrets;
+use agentx_agent::secrets::{guarded, opens_secrets};
 use agentx_types::{Guard, RuleEffect};
 
 use crate::read::Layer;
@@ -122,6 +122,15 @@ impl Settings {
         own.sort();
         own.dedup();
         Arc::new(Guard { own, ..secrets() })
+    }
+}
+
+impl Settings {
+    /// Whether calls are kept from this file by default: it may hold secrets, or it belongs to the program. The path is absolute,
+    /// without links.
+    pub fn is_guarded(&self, path: &Path) -> bool {
+        let (path, workspace) = (path.to_string_lossy(), self.workspace.to_string_lossy());
+        guarded(&self.guard(), &path, &workspace).is_some()
     }
 }
 

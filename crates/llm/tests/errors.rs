@@ -499,3 +499,28 @@ fn an_exception_of_a_chat_template_is_a_refusal_whatever_its_status() {
     );
     assert_eq!(away.code, ErrorCode::Overloaded);
 }
+
+#[test]
+fn a_model_without_eyes_refuses_pictures_whatever_the_status() {
+    use agentx_types::RequestPart;
+    for (status, words) in [
+        (
+            500,
+            "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        ),
+        (
+            500,
+            "Failed to create new sequence: missing data required for image input",
+        ),
+        (404, "No endpoints found that support image input"),
+    ] {
+        let body = serde_json::json!({"error": {"code": status, "message": words}}).to_string();
+        let error = error(status, &body);
+        assert_eq!(
+            (error.code, error.retryable),
+            (ErrorCode::BadRequest, false),
+            "{body}"
+        );
+        assert_eq!(error.refused, Some(RequestPart::Media), "{body}");
+    }
+}

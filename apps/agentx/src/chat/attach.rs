@@ -1,12 +1,13 @@
 //! `@path` in what a person says: the file goes to the model with the words. A picture goes as one.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use agentx::runtime::cannot_see;
 use agentx::types::{ContentPart, MediaPart, MediaSource, NoPicture, Picture};
 use base64::Engine as _;
 
 use super::Chat;
+use crate::render::clean::visible;
 
 /// The longest text that goes along; of more the model can read a part itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
@@ -19,8 +20,12 @@ const LONGEST_SIDE: u32 = 8_000;
 /// A blank in a name is written with a backslash.
 ///
 /// # Errors
-/// Where a file that is there cannot go along, in words for the person.
-pub(crate) fn content(text: &str, workspace: &Path) -> Result<Vec<ContentPart>, String> {
+/// Where a file that is there cannot go along, or a link leads to another one than its name says, in words for the person.
+pub(crate) fn content(
+    text: &str,
+    workspace: &Path,
+    is_guarded: impl Fn(&Path) -> bool,
+) -> Result<Vec<ContentPart>, String> {
     let mut parts = vec![ContentPart::text(text)];
     let mut seen: Vec<String> = Vec::new();
     let mut rest = text.trim_start();
@@ -37,7 +42,7 @@ pub(crate) fn content(text: &str, workspace: &Path) -> Result<Vec<ContentPart>, 
         let Some(name) = found.filter(|name| !seen.iter().any(|seen| seen == name)) else {
             continue;
         };
-        parts.push(file(name, &workspace.join(name))?);
+        parts.push(file(name, &real_path(name, workspace, &is_guarded)?)?);
         seen.push(name.to_owned());
     }
     Ok(parts)
@@ -87,7 +92,8 @@ impl Chat<'_> {
     /// # Errors
     /// Where a file cannot go along, or the model takes no pictures, in words for the person.
     pub(super) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
-        let content = content(text, &self.settings.workspace)?;
+        let is_guarded = |path: &Path| self.settings.is_guarded(path);
+        let content = content(text, &self.settings.workspace, is_guarded)?;
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(content);
         }
@@ -104,9 +110,41 @@ impl Chat<'_> {
     }
 }
 
+/// Where a file lies. What lies in the workspace may come from a stranger: a link there leads to no file elsewhere, and to none
+/// that is guarded, because the person sees only its name. Any file goes along that the person names itself.
+fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<PathBuf, String> {
+    let unreadable = |error: std::io::Error| format!("{name}: {error}");
+    let root = workspace.canonicalize().map_err(unreadable)?;
+    let real = root.join(name).canonicalize().map_err(unreadable)?;
+    let written = without_dots(&root.join(name));
+    let is_link = written != real && written.starts_with(&root);
+    if is_link && (!real.starts_with(&root) || is_guarded(&real)) {
+        let real = visible(&real.to_string_lossy());
+        return Err(format!(
+            "nothing was sent: {name} is a link to {real}; name that file itself (@{real}) if it should go along"
+        ));
+    }
+    Ok(real)
+}
+
+/// The path without `.` and `..`, whatever lies there.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     let size = path.metadata().map_err(|error| format!("{name}: {error}"))?.len();
-    let is_picture = named_as_picture(path);
+    let is_picture = named_as_picture(Path::new(name));
     let most = if is_picture { LARGEST_PICTURE } else { LONGEST_TEXT };
     if size > most {
         return Err(format!(
@@ -162,7 +200,7 @@ mod tests {
         std::fs::write(place.path().join("my own notes.txt"), "mine").unwrap();
         std::fs::write(place.path().join("a.txt"), "one").unwrap();
         let written = format!("see C:\\ @{}, and @a.txt", escaped("my own notes.txt"));
-        let parts = content(&written, place.path()).unwrap();
+        let parts = content(&written, place.path(), |_| false).unwrap();
         let said: Vec<&str> = parts.iter().skip(1).filter_map(ContentPart::as_text).collect();
         assert_eq!(
             said,
@@ -171,7 +209,12 @@ mod tests {
                 "\n\n<file path=\"a.txt\">\none\n</file>"
             ]
         );
-        assert_eq!(content("@my own notes.txt", place.path()).unwrap().len(), 1);
+        assert_eq!(
+            content("@my own notes.txt", place.path(), |_| false)
+                .unwrap()
+                .len(),
+            1
+        );
     }
 
     #[test]
@@ -180,7 +223,7 @@ mod tests {
         std::fs::write(place.path().join("a.txt"), "one\ntwo\n").unwrap();
         std::fs::write(place.path().join("b.png"), b"GIF89a\x02\0\x03\0\0\0\0,;").unwrap();
         std::fs::write(place.path().join("c.bin"), [0xff, 0xfe]).unwrap();
-        let parts = content("see @a.txt, @b.png and @a.txt of @ada", place.path()).unwrap();
+        let parts = content("see @a.txt, @b.png and @a.txt of @ada", place.path(), |_| false).unwrap();
         assert_eq!(parts.len(), 3);
         assert_eq!(
             parts[1].as_text(),
@@ -192,30 +235,60 @@ mod tests {
             b"\xff\xd8\xff\xc0\0\x0b\x08\0\x05\0\x07\x01\0\0\0\xff\xda\0\x03\x01xyz\xff\xd9",
         )
         .unwrap();
-        let parts = content("@d.png", place.path()).unwrap();
+        let parts = content("@d.png", place.path(), |_| false).unwrap();
         assert!(matches!(&parts[1], ContentPart::Image(media) if media.media_type == "image/jpeg"));
         std::fs::write(place.path().join("f.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
-        let cut = content("@f.png", place.path());
+        let cut = content("@f.png", place.path(), |_| false);
         assert!(
             cut.is_err_and(|why| why.contains("broken or cut off")),
             "a vendor would refuse it"
         );
         std::fs::write(place.path().join("e.png"), "no picture").unwrap();
         assert!(
-            content("@e.png", place.path())
+            content("@e.png", place.path(), |_| false)
                 .unwrap_err()
                 .contains("holds none that models take")
         );
         assert!(
-            content("@c.bin", place.path())
+            content("@c.bin", place.path(), |_| false)
                 .unwrap_err()
                 .contains("neither text nor a picture")
         );
         std::fs::write(place.path().join("big.txt"), vec![b'x'; 300_000]).unwrap();
         assert!(
-            content("@big.txt", place.path())
+            content("@big.txt", place.path(), |_| false)
                 .unwrap_err()
                 .contains("at most 262144")
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_folder_takes_no_file_along_that_its_name_does_not_say() {
+        use std::os::unix::fs::symlink;
+
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let place = home.join("project");
+        std::fs::create_dir_all(place.join("docs")).unwrap();
+        std::fs::write(home.join("key"), "a secret").unwrap();
+        std::fs::write(place.join(".env"), "a secret").unwrap();
+        std::fs::write(place.join("docs/a.md"), "words").unwrap();
+        symlink(home.join("key"), place.join("CONTRIBUTING.md")).unwrap();
+        symlink(".env", place.join("notes.txt")).unwrap();
+        symlink(&home, place.join("up")).unwrap();
+        symlink("docs/a.md", place.join("README.md")).unwrap();
+        let is_guarded = |path: &Path| path.ends_with(".env");
+        for name in [
+            "CONTRIBUTING.md",
+            "notes.txt",
+            "up/key",
+            "docs/../CONTRIBUTING.md",
+        ] {
+            let refused = content(&format!("see @{name}"), &place, is_guarded).unwrap_err();
+            assert!(refused.contains("is a link to"), "{name}: {refused}");
+        }
+        let named = format!("@README.md @.env @{}", home.join("key").display());
+        assert_eq!(content(&named, &place, is_guarded).unwrap().len(), 4);
     }
 }

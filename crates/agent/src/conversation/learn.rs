@@ -48,6 +48,19 @@ impl Conversation {
         self.shorten_all();
     }
 
+    /// Shortens tool results to a quarter of the window, which is as large as assumed, and the conversation does not fit all the same:
+    /// the latest exchanges are always sent. `false` where that was done before, or the session is older than this rule.
+    pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
+        let longest = Some(config.model.context_window / 4);
+        if config.rules_version < 4 || self.longest_result == longest {
+            return false;
+        }
+        self.beginning_changed(config);
+        self.longest_result = longest;
+        self.shorten_all();
+        true
+    }
+
     /// Whether less would be sent now than what was refused, or could be.
     pub(crate) fn can_send_less(&mut self, config: &AgentConfig) -> bool {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens

@@ -231,8 +231,9 @@ impl ReactAgent {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
             self.conversation.beginning_changed(&self.config);
             self.note_context();
-            let change = ContextChange::Restored(range);
-            step.state(StateOutput::Context { change });
+            step.state(StateOutput::Context {
+                change: ContextChange::Restored(range),
+            });
         }
     }
 
@@ -270,11 +271,9 @@ impl ReactAgent {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
-        self.condenser.learned = Some(false);
-        if let Some(window) = self.conversation.learn_window(overflow, &self.config) {
-            self.assume_window(window);
-            self.condenser.learned = Some(true);
-        }
+        let window = self.conversation.learn_window(overflow, &self.config);
+        let learned = window.map(|window| self.assume_window(window)).is_some();
+        self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
     }
 
     /// What the server counted shows that it cut the beginning of the last request.

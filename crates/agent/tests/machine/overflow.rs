@@ -274,3 +274,38 @@ fn a_window_as_large_as_the_room_that_was_assumed_is_smaller_all_the_same() {
         session.check_replay();
     }
 }
+
+/// The window is as large as assumed, and one result of a tool is larger: it is shortened, and the run goes on.
+#[test]
+fn a_result_that_is_larger_than_a_known_window_is_shortened() {
+    for (version, status) in [(RULES_VERSION, RunStatus::Completed), (3, RunStatus::Failed)] {
+        let mut session = Session::with(|config| {
+            config.model.context_window = 16_384;
+            config.model.max_output_tokens = 4_096;
+            config.rules_version = version;
+        });
+        session.say("read it");
+        session.looks("c1");
+        session.result("c1", &"word ".repeat(16_000));
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "context_window".into(),
+            message: "too long".into(),
+            status: Some(400),
+            retry_in_ms: None,
+            overflow: Some(Overflow {
+                window: Some(16_384),
+                asked: Some(19_227),
+            }),
+            refused: None,
+        };
+        session.model(vec![failed.into(), error_event("context_window", "too long")]);
+        if version == RULES_VERSION {
+            assert_eq!(session.react().config().model.context_window, 16_384);
+            session.answer("done");
+        }
+        let ends = session.ends_of_runs();
+        assert_eq!(ends.iter().map(|end| end.0).collect::<Vec<_>>(), [status]);
+        session.check_replay();
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, decide, judge, judge_in_script, suggested};
+use agentx_agent::approval::{Verdict, decide, judge, judge_in_script, refused_where_it_leads, suggested};
 use agentx_agent::places::PlaceRules;
 use agentx_types::*;
 use serde_json::{Value, json};
@@ -388,4 +388,26 @@ fn a_tool_that_names_no_argument_as_its_path_is_asked_about_too() {
     assert_eq!(word(&config, "fetch", json!({"files": ["/ws/a"]})), "allow");
     config.rules = vec![rule("allow fetch: {\"files\":[\"/ws/.env\"]}")];
     assert_eq!(word(&config, "fetch", json!({"files": ["/ws/.env"]})), "allow");
+}
+
+#[test]
+fn a_yes_to_a_name_is_none_to_a_graver_file_behind_it() {
+    let config = guarded(ApprovalMode::Ask, &[]);
+    let tool = config.tools.iter().find(|spec| spec.name == "change").unwrap();
+    let written = json!({"path": "todo.md"});
+    let workspace = &config.workspace;
+    for place in [".git/config", "AGENTS.md", ".envrc", ".env"] {
+        let real = format!("{workspace}/{place}");
+        let why = refused_where_it_leads(&config, tool, &written, &real);
+        assert!(why.is_some_and(|why| why.contains(&real)), "{place}");
+    }
+    let harmless = format!("{workspace}/docs/todo.md");
+    assert_eq!(refused_where_it_leads(&config, tool, &written, &harmless), None);
+    let named = json!({"path": "AGENTS.md"});
+    let real = format!("{workspace}/docs/AGENTS.md");
+    assert_eq!(
+        refused_where_it_leads(&config, tool, &named, &real),
+        None,
+        "it was asked about"
+    );
 }

@@ -163,7 +163,8 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
         return ErrorCode::ContextWindow;
     }
     let is_vague = status.is_none_or(|status| telling_status(status).is_none());
-    if is_vague && (template::is_one(&message) || template::is_missing(&message)) {
+    let is_refusal = template::is_one(&message) || template::is_missing(&message);
+    if (is_vague && is_refusal) || template::takes_no_pictures(&message) {
         return ErrorCode::BadRequest;
     }
     find(BEFORE_STATUS)

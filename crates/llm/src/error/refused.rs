@@ -95,6 +95,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Op
     if code == ErrorCode::BadRequest && template::is_one(&message) {
         return Some(RequestPart::Roles);
     }
+    if code == ErrorCode::BadRequest && template::takes_no_pictures(&message) {
+        return Some(RequestPart::Media);
+    }
     if !about_its_form {
         return None;
     }

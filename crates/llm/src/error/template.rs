@@ -27,6 +27,15 @@ const PHRASES: &[&str] = &[
     "no user query found",
 ];
 
+/// Servers of models without eyes, in lower case: llama.cpp answers 500 ("image input is not supported - hint: if this is unexpected, you
+/// may need to provide the mmproj", <https://github.com/ggml-org/llama.cpp/issues/13566>), Ollama 500 ("missing data required for
+/// image input"), OpenRouter 404 ("No endpoints found that support image input").
+const NO_PICTURES: &[&str] = &[
+    "image input is not supported",
+    "data required for image input",
+    "support image input",
+];
+
 /// llama.cpp without its templates: no request with tools is taken until a person starts it otherwise.
 const NO_TEMPLATES: &str = "requires --jinja";
 
@@ -38,4 +47,9 @@ pub(super) fn is_missing(message: &str) -> bool {
 /// Whether this message, in lower case, is about the roles of a conversation or the template that renders it.
 pub(super) fn is_one(message: &str) -> bool {
     PHRASES.iter().any(|phrase| message.contains(phrase))
+}
+
+/// Whether this message, in lower case, says that the model takes no pictures.
+pub(super) fn takes_no_pictures(message: &str) -> bool {
+    NO_PICTURES.iter().any(|phrase| message.contains(phrase))
 }
