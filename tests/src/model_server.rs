@@ -88,7 +88,7 @@ impl ModelServer {
     /// Starts it on a port of its own.
     ///
     /// # Errors
-    /// Where there is no port to be had.
+    /// If no port is free.
     pub fn start<R: Into<Reply>>(
         script: impl Fn(&[u8]) -> R + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
@@ -98,7 +98,7 @@ impl ModelServer {
     /// The same, with checks of its own: for models that [`RequestChecks::new`] does not know.
     ///
     /// # Errors
-    /// Where there is no port to be had.
+    /// If no port is free.
     pub fn checked<R: Into<Reply>>(
         checks: RequestChecks,
         script: impl Fn(&[u8]) -> R + Send + Sync + 'static,
@@ -119,7 +119,7 @@ impl ModelServer {
     /// The same without any check: for tests that send garbage, and for measurements.
     ///
     /// # Errors
-    /// Where there is no port to be had.
+    /// If no port is free.
     pub fn accepting<R: Into<Reply>>(
         script: impl Fn(&[u8]) -> R + Send + Sync + 'static,
     ) -> std::io::Result<Self> {

@@ -82,7 +82,7 @@ impl Away {
         }
     }
 
-    /// Whether there is no connection now.
+    /// Whether the connection is down.
     pub(crate) fn is_away(&mut self) -> bool {
         self.look();
         self.since.is_some()
@@ -111,7 +111,7 @@ impl Away {
         }
     }
 
-    /// Waits until there is no connection. Safe to drop while it waits.
+    /// Waits until the connection is lost. Cancel safe.
     pub(crate) async fn lost(&mut self) {
         while !self.is_away() {
             let changed = match &mut self.states {

@@ -158,7 +158,7 @@ fn ways_to_write(path: &Path, home: Option<&Path>) -> Vec<String> {
     if let Some(below) = home.and_then(|home| path.strip_prefix(home).ok()) {
         ways.push(Path::new("~").join(below));
     }
-    // A star in a name is no pattern.
+    // Escapes `*`, which may be part of a file's name.
     let text = |way: &PathBuf| Some(way.to_str()?.trim_end_matches('/').replace('*', "\\*"));
     let mut ways: Vec<String> = ways.iter().filter_map(text).collect();
     ways.sort();

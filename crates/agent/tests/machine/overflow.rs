@@ -240,6 +240,23 @@ fn naming_the_model_again_does_not_forget_what_was_learned_of_it() {
     }
 }
 
+/// The server refuses a request of `asked` tokens and names its window.
+fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
+    let failed = AttemptFailed {
+        attempt: 1,
+        code: "context_window".into(),
+        message: "too long".into(),
+        status: Some(400),
+        retry_in_ms: None,
+        overflow: Some(Overflow {
+            window: Some(window),
+            asked: Some(asked),
+        }),
+        refused: None,
+    };
+    vec![failed.into(), error_event("context_window", "too long")]
+}
+
 /// Seed 139 of the histories: half of an assumed window of 6,000 tokens is kept for the answer, and the server has 3,000 in all.
 #[test]
 fn a_window_as_large_as_the_room_that_was_assumed_is_smaller_all_the_same() {
@@ -252,19 +269,7 @@ fn a_window_as_large_as_the_room_that_was_assumed_is_smaller_all_the_same() {
         session.say(&"made up ".repeat(500));
         session.looks("c1");
         session.result("c1", &"word ".repeat(1_500));
-        let failed = AttemptFailed {
-            attempt: 1,
-            code: "context_window".into(),
-            message: "too long".into(),
-            status: Some(400),
-            retry_in_ms: None,
-            overflow: Some(Overflow {
-                window: Some(3_000),
-                asked: Some(3_044),
-            }),
-            refused: None,
-        };
-        session.model(vec![failed.into(), error_event("context_window", "too long")]);
+        session.model(too_long(3_000, 3_044));
         if version == RULES_VERSION {
             assert_eq!(session.react().config().model.context_window, 3_000);
             session.answer("done");
@@ -287,19 +292,7 @@ fn a_result_that_is_larger_than_a_known_window_is_shortened() {
         session.say("read it");
         session.looks("c1");
         session.result("c1", &"word ".repeat(16_000));
-        let failed = AttemptFailed {
-            attempt: 1,
-            code: "context_window".into(),
-            message: "too long".into(),
-            status: Some(400),
-            retry_in_ms: None,
-            overflow: Some(Overflow {
-                window: Some(16_384),
-                asked: Some(19_227),
-            }),
-            refused: None,
-        };
-        session.model(vec![failed.into(), error_event("context_window", "too long")]);
+        session.model(too_long(16_384, 19_227));
         if version == RULES_VERSION {
             assert_eq!(session.react().config().model.context_window, 16_384);
             session.answer("done");

@@ -46,7 +46,7 @@ pub struct SessionState {
     pub tools_change: ToolsChange,
 }
 
-/// Tools that an agent lost or got back because the program that goes on with its session offers others.
+/// The tools that an agent lost or got back when its session was resumed, because the program now offers others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -28,7 +28,7 @@ pub enum Dialect {
     /// llama.cpp's own server with the template of Devstral, Mistral Small and Ministral: a person and the assistant take turns, calls
     /// and results aside.
     Devstral,
-    /// vLLM with the template of Gemma 3: a person and the assistant take turns, and there is no other role.
+    /// vLLM with the template of Gemma 3: only `user` and `assistant`, which must alternate.
     Gemma,
     /// Ollama: it refuses nothing, and cuts off the beginning of what is too long (`num_ctx`).
     /// <https://github.com/ollama/ollama/issues/17889>
