@@ -5,7 +5,7 @@ use agentx_types::{Access, Guard, Rule, ToolSpec};
 
 use crate::pattern::{fits, fits_path};
 use crate::reading::read;
-use crate::subject::is_named_by;
+use crate::subject::{below_home, is_named_by};
 
 /// Why a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +27,25 @@ pub enum Guarded {
 /// };
 /// assert_eq!(guarded(&guard, "sub/.env", "/ws"), Some(Guarded::Secret));
 /// assert_eq!(guarded(&guard, "$HOME/.aws/credentials", "/ws"), Some(Guarded::Secret));
+/// assert_eq!(guarded(&guard, "/Users/Ada/.aws/config", "/ws"), Some(Guarded::Secret));
 /// assert_eq!(guarded(&guard, "/data/agentx", "/ws"), Some(Guarded::Own));
 /// assert_eq!(guarded(&guard, "src/env.rs", "/ws"), None);
 /// ```
 pub fn guarded(guard: &Guard, path: &str, workspace: &str) -> Option<Guarded> {
+    // Homes are known by `$HOME` and `/Users`, which small letters would hide.
+    let below_home = below_home(path).map(|path| path.trim_start_matches('/').to_lowercase());
     let path = path.to_lowercase();
     let workspace = workspace.to_lowercase();
     let is_one_of = |patterns: &[String]| {
         patterns
             .iter()
-            .any(|pattern| is_named_by(&pattern.to_lowercase(), &path, &workspace, &workspace))
+            .map(|pattern| pattern.to_lowercase())
+            .any(|pattern| {
+                [Some(&path), below_home.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .any(|path| is_named_by(&pattern, path, &workspace, &workspace))
+            })
     };
     if is_one_of(&guard.own) {
         Some(Guarded::Own)

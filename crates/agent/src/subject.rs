@@ -350,22 +350,25 @@ fn is_exact(pattern: &str) -> bool {
     !pattern.replace("\\*", "").contains('*')
 }
 
-/// Whether `pattern` is about `path` as it stands in a call or a command line. Homes are known by how they are written.
+/// A path below a home directory as `/~/REST` (another person's too: whose home it is does not matter). Homes are known by how they
+/// are written.
+pub(crate) fn below_home(path: &str) -> Option<String> {
+    let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
+    let of_person = |start: &str| {
+        let rest = path.strip_prefix(start)?;
+        let at = rest.find('/').unwrap_or(rest.len());
+        Some(format!("/~{}", &rest[at..]))
+    };
+    ["~", "$HOME", "${HOME}", "/root"]
+        .into_iter()
+        .find_map(below)
+        .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
+}
+
+/// Whether `pattern` is about `path` as it stands in a call or a command line.
 /// A relative path of the call begins at `workspace`, one of the pattern at `base`.
 pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
-    let home = |path: &str| {
-        let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
-        let of_person = |start: &str| {
-            let rest = path.strip_prefix(start)?;
-            let at = rest.find('/').unwrap_or(rest.len());
-            Some(format!("/~{}", &rest[at..]))
-        };
-        ["~", "$HOME", "${HOME}", "/root"]
-            .into_iter()
-            .find_map(below)
-            .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
-    };
-    let written = home(path);
+    let written = below_home(path);
     if pattern.starts_with('~') {
         return written
             .is_some_and(|path| fits_path(&format!("/{pattern}"), &normalize("/", &path), workspace));
