@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 mod tube;
 
-use super::Sandbox;
-use super::terminal::FakeTerminal;
+use crate::common::Sandbox;
+use crate::terminal::FakeTerminal;
 use tube::Tube;
 
 /// Longer than anything takes; a test that waits so long has failed.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::Sandbox;
+use crate::common::Sandbox;
 
 /// Longer than anything takes; a test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,0 +1,148 @@
+//! `agentx approvals`: rules listed, tested, added, removed, and tried on past sessions.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use crate::common::{Sandbox, squeezed};
+
+const CONFIG: &str = "# mine\nrules:\n  # builds\n  - {effect: allow, tool: bash, argument: 'cargo *'} # all of it\n  - effect: deny\n    tool: bash\n    argument: rm -rf *\n    examples: {matches: [rm -rf x], not: [ls]}\n# end\n";
+
+fn all(sandbox: &Sandbox, lines: &[&[&str]]) -> String {
+    let ran: Vec<String> = lines.iter().map(|args| squeezed(sandbox.run(args))).collect();
+    ran.join("\n\n")
+}
+
+#[test]
+fn rules_are_listed_and_tested() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.config(CONFIG);
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "rules:\n  - {effect: ask, tool: read, path: '**/.env'}\n  - {effect: allow, tool: '*'}\n",
+    );
+    let lines: &[&[&str]] = &[
+        &["approvals", "list"],
+        &["approvals", "test", "bash: rm -rf build"],
+        &["approvals", "test", "bash: cd x && sudo rm -rf y"],
+        &["approvals", "test", "bash: cargo test"],
+        &["approvals", "test", "bash: git status -s"],
+        &["approvals", "test", "write: ../x"],
+        &["approvals", "test", "read: src/a"],
+        &["approvals", "test", "read: {\"path\": \"a/.env\"}"],
+        &["approvals", "test", "--json", "bash: ls"],
+        &["approvals", "test", "bahs: ls"],
+        &["approvals", "test", "bash: {oops"],
+    ];
+    insta::assert_snapshot!("approvals_test", all(&sandbox, lines));
+}
+
+#[test]
+fn rules_are_added_and_removed_and_what_was_written_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.config(CONFIG);
+    let lines: &[&[&str]] = &[
+        &["approvals", "add", "deny", "bash", "--argument", "dd *"],
+        &["approvals", "add", "deny", "bash", "--argument", "dd *"],
+        &["approvals", "add", "dney", "bash"],
+        &["approvals", "add", "deny", "bahs"],
+        &["approvals", "remove", "3"],
+        &["approvals", "remove", "9"],
+        &["approvals", "list"],
+    ];
+    let text = all(&sandbox, lines);
+    let file = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    insta::assert_snapshot!("approvals_change", format!("{text}\n\n{file}"));
+}
+
+#[test]
+fn a_rule_of_a_session_is_listed_with_it_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.run_with_input(&["chat"], "run echo one\ns echo o*\n");
+    sandbox.config(CONFIG);
+    let sessions = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let sessions: serde_json::Value = serde_json::from_slice(&sessions.stdout).unwrap();
+    let id = sessions[0]["session_id"].as_str().unwrap();
+    let listed = squeezed(sandbox.run(&["approvals", "list", "--session", id]));
+    assert!(
+        listed.contains("– allow bash \"echo o*\" (only in /ws) the session"),
+        "{listed}"
+    );
+    assert!(!squeezed(sandbox.run(&["approvals", "list"])).contains("echo"));
+    let tested = sandbox.run(&["approvals", "test", "--session", id, "bash: echo on"]);
+    assert!(tested.stdout.starts_with("allow: "), "{tested}");
+}
+
+#[test]
+fn a_wrong_example_is_said_with_its_place() {
+    let sandbox = Sandbox::new();
+    sandbox.config(&CONFIG.replace("not: [ls]", "not: ['cd x; rm -rf y']"));
+    let ran = sandbox.run(&["config", "check"]);
+    assert_eq!(ran.code, Some(3), "{ran}");
+    assert!(
+        ran.stderr
+            .contains("config.yaml:8:43: `rules.examples`: the example `cd x; rm -rf y` fits the rule"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_rule_is_tried_on_past_sessions() {
+    let sandbox = Sandbox::new();
+    sandbox.run_with_input(&["chat"], "run echo one\ny\nrun uname -s\nn\nread a.txt\n");
+    let lines: &[&[&str]] = &[
+        &["approvals", "replay", "--rule", "deny bash: echo *"],
+        &["approvals", "replay", "--rule", "allow bash"],
+        &["approvals", "replay", "--rule", "ask read", "--limit", "0"],
+        &["approvals", "replay", "--rule", "deny web: x"],
+        &["approvals", "replay", "--rule", "dney bash"],
+    ];
+    insta::assert_snapshot!("approvals_replay", all(&sandbox, lines));
+    let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let changes = &report["sessions"][0]["changes"];
+    assert_eq!(changes[1]["answered"], "deny", "{ran}");
+    assert_eq!(changes[0]["input"]["command"], "echo one", "{ran}");
+}
+
+#[test]
+#[cfg(unix)]
+fn links_out_of_the_workspace_are_seen_for_what_they_are() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    sandbox
+        .config("rules:\n  - {effect: deny, tool: read, path: \"secret/**\"}\n  - {effect: allow, tool: write, path: \"**\"}\n")
+        .write("elsewhere/key", "words")
+        .write("ws/secret/key", "words")
+        .write("ws/plain", "words");
+    symlink(sandbox.path("elsewhere"), sandbox.path("ws/out")).unwrap();
+    symlink("../elsewhere/new", sandbox.path("ws/dangling")).unwrap();
+    symlink("secret/key", sandbox.path("ws/inner")).unwrap();
+    symlink("plain", sandbox.path("ws/same")).unwrap();
+    let refused = |call: &str| {
+        let ran = sandbox.run(&["approvals", "test", call]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        let line = ran
+            .stdout
+            .lines()
+            .find(|line| line.starts_with("but the tool refuses it"));
+        line.map(str::to_owned)
+    };
+    for call in ["read: out/key", "write: out/new", "write: dangling"] {
+        let line = refused(call).unwrap_or_default();
+        assert!(line.contains("outside of the workspace"), "{call}: {line}");
+    }
+    let line = refused("read: inner").unwrap_or_default();
+    assert!(line.contains("deny read"), "a rule about where it leads: {line}");
+    for call in [
+        "read: plain",
+        "read: same",
+        "read: secret/key",
+        "read: /etc/passwd",
+        "write: new/file",
+    ] {
+        assert_eq!(refused(call), None, "{call}");
+    }
+    let ran = sandbox.run(&["run", "--quiet", "read out/key"]);
+    assert!(
+        ran.stdout.contains("is outside the workspace"),
+        "the tool says the same: {ran}"
+    );
+}

@@ -1,0 +1,81 @@
+//! `agentx config`: where values come from, and trust in a workspace.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use crate::common::{Sandbox, squeezed};
+
+#[test]
+fn every_value_says_where_it_comes_from() {
+    let sandbox = Sandbox::new()
+        .of_a_stranger()
+        .env("AGENTX_MAX_COST", "0.5")
+        .env("ANTHROPIC_API_KEY", "sk-secret");
+    sandbox.config(
+        "model: opus\nlimits:\n  timeout: 10m\nrules:\n  - {effect: deny, tool: bash, argument: 'rm *'}\n",
+    );
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "params:\n  temperature: 0.2\napproval: auto\n",
+    );
+    let shown = sandbox.run(&["config", "show"]);
+    assert!(!shown.to_string().contains("sk-secret"));
+    insta::assert_snapshot!("config_show", squeezed(&shown));
+    let listed = sandbox.run(&["config", "show", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+    let data = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["key"] == "data_dir");
+    let data = data.unwrap()["value"].as_str().unwrap();
+    assert!(
+        data.ends_with("/.local/share/agentx"),
+        "as without --json: {data}"
+    );
+    insta::assert_snapshot!("config_path", squeezed(sandbox.run(&["config", "path"])));
+}
+
+#[test]
+fn a_variable_that_nothing_reads_and_a_proxy_that_is_none_are_said_once() {
+    let sandbox = Sandbox::new()
+        .env("AGENTX_MODLE", "opus")
+        .env("AGENTX_TEST_ANYTHING", "x")
+        .env("HTTPS_PROXY", "http://me:hunter22@");
+    let ran = sandbox.run(&["run", "--quiet", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let named = "warning: AGENTX_MODLE: nothing reads this variable; did you mean `AGENTX_MODEL`?";
+    assert_eq!(ran.stderr.matches(named).count(), 1, "{ran}");
+    assert_eq!(
+        ran.stderr.matches("warning: HTTPS_PROXY: is no address").count(),
+        1,
+        "{ran}"
+    );
+    assert!(
+        !ran.stderr.contains("AGENTX_TEST") && !ran.stderr.contains("hunter22"),
+        "{ran}"
+    );
+    let doctor = sandbox.run(&["doctor", "--json"]);
+    assert!(
+        doctor.stdout.contains("AGENTX_MODLE") || doctor.stdout.contains("HTTPS_PROXY"),
+        "{doctor}"
+    );
+    assert!(!doctor.to_string().contains("hunter22"), "{doctor}");
+}
+
+#[test]
+fn trust_is_given_taken_back_and_lost_by_a_change() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write("ws/.agentx/config.yaml", "approval: auto\n");
+    let mut all = Vec::new();
+    let made = || sandbox.path("ws/made").exists();
+    all.push(sandbox.run(&["config", "check"]).to_string());
+    assert_eq!(sandbox.run(&["run", "--quiet", "run touch made"]).code, Some(7));
+    assert!(!made());
+    all.push(sandbox.run(&["config", "trust"]).to_string());
+    all.push(sandbox.run(&["config", "check"]).to_string());
+    assert_eq!(sandbox.run(&["run", "--quiet", "run touch made"]).code, Some(0));
+    assert!(made());
+    sandbox.write("ws/.agentx/config.yaml", "approval: auto # changed\n");
+    all.push(sandbox.run(&["config", "check"]).to_string());
+    all.push(sandbox.run(&["config", "trust", "--revoke"]).to_string());
+    insta::assert_snapshot!("trust", all.join("\n\n"));
+}

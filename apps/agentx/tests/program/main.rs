@@ -1,0 +1,52 @@
+//! The program as its users start it: commands, chats in a terminal, servers. One binary, because each one links the whole runtime.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+mod approvals;
+mod background;
+mod broken_files;
+mod chat;
+mod config;
+mod debug;
+mod elsewhere;
+mod ends;
+mod environment;
+mod errors;
+mod examples;
+mod full_disk;
+mod help;
+mod identity;
+mod mistakes;
+mod own_commands;
+mod picker;
+mod planted;
+mod provider;
+mod reading;
+mod remote;
+mod remote_agents;
+mod remote_chat;
+mod rewind;
+mod run;
+mod sessions;
+mod shared_limits;
+mod show;
+mod thief;
+mod trust;
+mod upkeep;
+mod watch;
+mod writing;
+
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(unix)]
+#[path = "../common/models.rs"]
+mod models;
+#[cfg(unix)]
+#[path = "../common/pty.rs"]
+mod pty;
+#[cfg(unix)]
+#[path = "../common/serving.rs"]
+mod serving;
+#[cfg(unix)]
+#[path = "../../src/testing/terminal.rs"]
+#[allow(dead_code, reason = "the tests of the screen use more of it")]
+mod terminal;

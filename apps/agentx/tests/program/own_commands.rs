@@ -1,0 +1,143 @@
+//! Commands of the person's own in a chat: shown while they run, stopped with all that they started, and in nobody's way.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use crate::common::Sandbox;
+use crate::pty::Pty;
+
+const UP: &str = "\u{1b}[A";
+const STOP: &str = "\u{3}";
+
+fn count(chat: &Pty, text: &str) -> usize {
+    chat.lines().iter().filter(|line| line.trim_end() == text).count()
+}
+
+fn leave(mut chat: Pty) -> Vec<String> {
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    chat.lines()
+}
+
+#[test]
+fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_started() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("!sh -c 'echo $$ > inner; echo up; sleep 60' & wait\r");
+    chat.wait_for("  │ up");
+    chat.wait_for("sleep 60' & wait runs · ");
+    chat.keys("typed meanwhile\u{1b}");
+    chat.wait_for("  └ ■ stopped · goes to the agent with what you say next");
+    chat.wait_for_last("› typed meanwhile");
+    chat.keys("\u{15}!while grep -qs sleep /proc/$(cat inner)/cmdline; do :; done; seq 1 100; exit 3\r");
+    chat.wait_for("  └ exit 3 · goes to the agent with what you say next");
+    let shown = leave(chat);
+    for line in ["  │ 1", "  │ 20", "  │ … 60 lines …", "  │ 81", "  │ 100"] {
+        assert!(
+            shown.iter().any(|row| row.trim_end() == line),
+            "{line}: {shown:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_flood_that_a_command_leaves_behind_keeps_nobody_waiting() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("!for i in 1 2 3 4 5 6 7 8; do yes a flood & done\r");
+    chat.wait_for("  └ exit 0 · goes to the agent");
+    chat.keys("!yes another\r");
+    chat.wait_for("! yes another runs · ");
+    chat.keys("\u{1b}");
+    chat.wait_for("  └ ■ stopped · goes to the agent");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn long_lines_are_broken_and_nothing_of_them_is_left_out() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 40, 40);
+    chat.wait_for_last("›");
+    chat.keys("!echo this line is longer than the terminal is wide\r");
+    chat.wait_for("  └ exit 0");
+    chat.wait_for_last("›");
+    let lines = leave(chat);
+    let said: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line.strip_prefix("  │ "))
+        .collect();
+    let said: Vec<&str> = said.iter().map(|line| line.trim_end()).collect();
+    assert_eq!(said, ["this line is longer than the", "terminal is wide"]);
+}
+
+#[test]
+fn what_is_typed_meanwhile_is_seen_and_what_is_sent_waits() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("!until [ -e over ]; do sleep 0.05; done; echo it is over\r");
+    chat.wait_for(" runs · ");
+    chat.keys("hello");
+    chat.wait_for_last("› hello");
+    chat.keys("\r");
+    chat.wait_for("  … hello · sent when it has ended");
+    chat.keys("and more\r");
+    chat.wait_for("  … and more · sent when it has ended");
+    chat.keys(UP);
+    chat.wait_for_last("› and more");
+    assert_eq!(count(&chat, "  … and more · sent when it has ended"), 0);
+    sandbox.write("ws/over", "");
+    chat.wait_for("  └ exit 0");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("› and more");
+    assert_eq!((count(&chat, "› hello"), count(&chat, "  │ it is over")), (1, 1));
+    chat.keys("\u{15}!sleep 60\r");
+    chat.wait_for("! sleep 60 runs · ");
+    chat.keys("not yet\r");
+    chat.wait_for("  … not yet · sent when it has ended");
+    chat.keys(STOP);
+    chat.wait_for("■ stopped");
+    chat.wait_for_last("› not yet");
+    chat.keys("\u{15}");
+    chat.wait_for_last("›");
+    leave(chat);
+}
+
+#[test]
+fn a_question_that_comes_meanwhile_is_answered_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .config("rules: [{ effect: allow, tool: bash, argument: \"sh wait.sh\" }]\n")
+        .write("ws/.agentx/config.yaml", "scripted_answers: script.yaml\n")
+        .write("ws/wait.sh", "until [ -e one ]; do sleep 0.05; done\n")
+        .write(
+            "ws/.agentx/script.yaml",
+            "- { input: \"*go*\", call: { tool: bash, input: { command: sh wait.sh } } }\n\
+             - { input: \"*go*\", result: \"*\", nth: 2, call: { tool: bash, input: { command: touch two } } }\n\
+             - { input: \"*go*\", result: \"*\", say: \"That is all.\" }\n",
+        );
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("go\r");
+    chat.wait_for("bash runs");
+    chat.keys("!until [ -e three ]; do sleep 0.05; done\r");
+    chat.wait_for("! until [ -e three ]");
+    // Sent before anybody asked: it is no answer.
+    chat.keys("y\r");
+    chat.wait_for("  … y · sent when it has ended");
+    sandbox.write("ws/one", "");
+    chat.wait_for("command: touch two");
+    chat.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
+    assert!(!sandbox.path("ws/two").exists());
+    chat.keys("y\r");
+    chat.wait_for("That is all.");
+    assert!(sandbox.path("ws/two").exists());
+    sandbox.write("ws/three", "");
+    chat.wait_for("  └ exit 0 · goes to the agent");
+    chat.wait_for("› y");
+    chat.wait_for_last("›");
+    leave(chat);
+}

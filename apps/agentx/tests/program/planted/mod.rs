@@ -1,0 +1,162 @@
+//! What a folder of a stranger may try. Nobody has said anything about the folder, and every question is answered with yes: all the
+//! same nothing of it is sent anywhere, no planted variable or file is shown to the model, and nothing of it is run.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+mod attempts;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::common::Sandbox;
+use crate::thief::thief;
+use attempts::{Attempt, Plant, attempts};
+
+/// In the environment; made up.
+const VARIABLE: &str = "made-up-7f3a9c-variable";
+/// The key that the program runs on; made up.
+const KEY: &str = "made-up-c20e77-key";
+/// In a file beside the folder; made up.
+const PRIVATE: &str = "made-up-51d0be-private-file";
+
+/// A home with settings of the person, and the folder as the attempt wants it.
+fn planted(attempt: &Attempt, address: &str) -> Sandbox {
+    let sandbox = Sandbox::new()
+        .of_a_stranger()
+        .env("PLANTED", VARIABLE)
+        .env("MODEL_KEY", KEY);
+    let model = if attempt.asks_model { "mine" } else { "scripted" };
+    sandbox.config(&format!(
+        "model: {model}\nscripted_answers: answers.yaml\ncalls: {{retries: 0, retry_for: 1s}}\n\
+         providers:\n  here: {{api: openai-chat, base_url: 'http://127.0.0.1:9/v1', api_key: '${{MODEL_KEY}}'}}\n\
+         models:\n  mine: {{provider: here, context_window: 100000, max_output_tokens: 1000}}\n"
+    ));
+    let calls = attempt.calls;
+    sandbox.write(
+        "home/.config/agentx/answers.yaml",
+        format!("- {{input: '*', result: '*', say: done}}\n- {{input: '*', calls: [{calls}]}}\n"),
+    );
+    sandbox
+        .write("home/private.txt", PRIVATE)
+        .write("other/private.txt", PRIVATE);
+    let place = |text: &str| {
+        text.replace("{thief}", address)
+            .replace("{ran}", &sandbox.path("ran").to_string_lossy())
+            .replace("{home}", &sandbox.path("home").to_string_lossy())
+            .replace("{ws}", &sandbox.path("ws").to_string_lossy())
+    };
+    for plant in &attempt.plants {
+        match plant {
+            Plant::File(path, text) => {
+                sandbox.write(&format!("ws/{path}"), place(text));
+            }
+            Plant::Program(path, text) => {
+                use std::os::unix::fs::PermissionsExt as _;
+                sandbox.write(&format!("ws/{path}"), place(text));
+                let mode = std::fs::Permissions::from_mode(0o755);
+                std::fs::set_permissions(sandbox.path(&format!("ws/{path}")), mode).unwrap();
+            }
+            Plant::Link(path, target) => {
+                let path = sandbox.path(&format!("ws/{path}"));
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::os::unix::fs::symlink(place(target), path).unwrap();
+            }
+            Plant::Run(line) => {
+                let mut shell = std::process::Command::new("sh");
+                let ran = shell
+                    .arg("-c")
+                    .arg(place(line))
+                    .current_dir(sandbox.path("ws"))
+                    .output();
+                let ran = ran.unwrap();
+                assert!(
+                    ran.status.success(),
+                    "{}: {}",
+                    attempt.name,
+                    String::from_utf8_lossy(&ran.stderr)
+                );
+            }
+        }
+    }
+    sandbox
+}
+
+/// What an attempt came to; `None` where it came to nothing.
+fn outcome(attempt: &Attempt) -> Option<String> {
+    let (address, heard) = thief();
+    let sandbox = planted(attempt, &address);
+    let approve: &[&str] = match attempt.is_denied {
+        // Without a terminal nobody can be asked.
+        true => &[],
+        false => &["--yes"],
+    };
+    let all_facts = &["--output-format", "stream-json", "--view", "environment"];
+    let run = [&["run", "go"], approve, all_facts].concat();
+    let mut lines: Vec<&[&str]> = vec![&run, &["agents", "check"]];
+    lines.extend(attempt.besides);
+    for line in lines {
+        let mut command = sandbox.command(line);
+        let ran = command.output().unwrap();
+        let said = [ran.stdout, ran.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        for planted in [VARIABLE, KEY, PRIVATE] {
+            // What somebody looked for may stand in the question; what was found may not.
+            if said.contains(planted) {
+                return Some(format!("{line:?} shows {planted}: {said}"));
+            }
+        }
+        let drives_terminal = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+        if said.contains(drives_terminal) {
+            return Some(format!("{line:?} shows control characters: {said:?}"));
+        }
+        if line[0] == "run" && !attempt.asks_model && !said.contains("\"type\":\"result\"") {
+            return Some(format!("it keeps a run from ending: {said}"));
+        }
+    }
+    if sandbox.path("ran").exists() {
+        return Some("something of the folder was run".to_owned());
+    }
+    heard
+        .try_recv()
+        .ok()
+        .map(|request| format!("it was sent: {request}"))
+}
+
+#[test]
+fn nothing_of_a_strange_folder_is_sent_read_or_run() {
+    let all = attempts();
+    assert!(all.len() >= 60, "{} attempts", all.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut came_to = Vec::new();
+        while let Some(attempt) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Some(what) = outcome(attempt) {
+                came_to.push(format!("{}: {what}", attempt.name));
+            }
+        }
+        came_to
+    };
+    let came_to: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert!(
+        came_to.is_empty(),
+        "{} of {} came to something:\n{}",
+        came_to.len(),
+        all.len(),
+        came_to.join("\n\n")
+    );
+}
+
+/// The witnesses themselves: in a folder that a person trusts, the same tool does send the variable.
+#[test]
+fn what_is_watched_for_would_be_seen() {
+    let attempt = attempts().into_iter().next().unwrap();
+    let (address, heard) = thief();
+    let sandbox = planted(&attempt, &address).env("AGENTX_TRUST_FOLDER", "1");
+    sandbox.run(&["run", "--yes", "go"]);
+    assert!(heard.recv().unwrap().contains(VARIABLE));
+}

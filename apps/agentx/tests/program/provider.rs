@@ -1,0 +1,145 @@
+//! What a run says when the model's server says no, against a server on this machine.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use crate::common::Sandbox;
+use crate::models::answering;
+use agentx_testing::StrictServer;
+use agentx_testing::vendors::{Chat, Dialect, ModelAnswer, Part};
+use serde_json::{Value, json};
+
+#[test]
+fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
+    for (status, body, code) in [
+        (
+            "401 Unauthorized",
+            r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+            4,
+        ),
+        (
+            "400 Bad Request",
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"no such thing"}}"#,
+            5,
+        ),
+    ] {
+        let address = answering(status, body);
+        let sandbox = Sandbox::new()
+            .env("ANTHROPIC_API_KEY", "sk-secret-key")
+            .env("ANTHROPIC_BASE_URL", &address);
+        let ran = sandbox.run(&["run", "--output-format", "json", "hello"]);
+        assert_eq!(ran.code, Some(code), "{ran}");
+        let result = ran.result();
+        assert_eq!(result["status"], "failed", "{ran}");
+        assert_eq!(result["exit_code"], code, "{ran}");
+        assert!(!ran.to_string().contains("sk-secret-key"), "{ran}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_cut_off_or_declined_says_so_to_people_and_programs() {
+    for (why, told) in [
+        ("max_tokens", "the answer is cut off"),
+        ("refusal", "the model declined"),
+    ] {
+        let body = format!(
+            r#"{{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[{{"type":"text","text":"half of"}}],"stop_reason":"{why}","usage":{{"input_tokens":1,"output_tokens":2}}}}"#
+        );
+        let sandbox = Sandbox::new()
+            .env("ANTHROPIC_API_KEY", "sk-test")
+            .env("ANTHROPIC_BASE_URL", &answering("200 OK", body));
+        let ran = sandbox.run(&[
+            "run",
+            "--model",
+            "opus",
+            "--max-cost",
+            "1",
+            "--output-format",
+            "json",
+            "hello",
+        ]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert!(!ran.stderr.contains("costs"), "it has a price: {ran}");
+        assert_eq!(ran.result()["text"], "half of", "{ran}");
+        assert!(ran.result()["cost_usd"].as_f64() > Some(0.0), "{ran}");
+        assert_eq!(ran.result()["stop_reason"], why, "{ran}");
+        assert!(ran.stderr.contains(told), "{ran}");
+    }
+}
+
+#[test]
+fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
+    let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
+    let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering("200 OK", body));
+    let ran = sandbox.run(&["run", "--model", "openai/own", "--max-cost", "1", "hello"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran}");
+    assert!(
+        ran.stderr.starts_with("note: nobody knows what own costs"),
+        "{ran}"
+    );
+    let ran = sandbox.run(&["run", "--model", "openai/own", "hello"]);
+    assert_eq!(ran.stderr, "", "{ran}");
+    let ran = sandbox.run(&["run", "--model", "openai/own", "--output-format", "json", "hello"]);
+    let result = ran.result();
+    assert!(result["usage"]["input_tokens"].as_u64() > Some(0), "{ran}");
+    assert_eq!(result.get("cost_usd"), Some(&Value::Null), "{ran}");
+}
+
+#[test]
+fn limits_hold_with_a_server_that_reports_no_usage() {
+    let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{\"command\":\"true\"}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let models = "models:\n  own:\n    provider: openai\n    prices: {input: 1.00, output: 1.00}\n";
+    for (limit, code) in [
+        ("max_tokens: 100", "token_limit"),
+        ("max_cost: 0.0001", "cost_limit"),
+    ] {
+        let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering("200 OK", body));
+        sandbox.config(&format!("{models}limits:\n  {limit}\n"));
+        let ran = sandbox.run(&[
+            "run",
+            "--yes",
+            "--model",
+            "own",
+            "--output-format",
+            "json",
+            "hello",
+        ]);
+        let result = ran.result();
+        assert_eq!(result["error"]["kind"], code, "{ran}");
+        assert!(result["usage"]["estimated_tokens"].as_u64() > Some(100), "{ran}");
+    }
+}
+
+/// Asks for a tool until a conversation was condensed and went on.
+fn works_until_condensed(request: &Value) -> ModelAnswer {
+    let text = request.to_string();
+    let results = text.matches("\"role\":\"tool\"").count();
+    if request["tools"].as_array().is_none_or(Vec::is_empty) {
+        ModelAnswer::text("In short: lines were printed.")
+    } else if text.contains("In short: lines were printed.") && results > 0 {
+        ModelAnswer::text("done")
+    } else {
+        ModelAnswer::default().then(Part::Call {
+            id: format!("call_{}", text.len()),
+            name: "bash".into(),
+            input: json!({ "command": format!("seq {} 1 2500", results + 1) }),
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_says_once_that_ollama_cuts_what_it_sends_and_goes_on_with_less() {
+    let server = StrictServer::chat(
+        Chat::new(Dialect::Ollama).with_window(8_192),
+        works_until_condensed,
+    )
+    .await;
+    let sandbox = Sandbox::new().env("OLLAMA_BASE_URL", &format!("{}/v1", server.url()));
+    let run = move || sandbox.run(&["run", "--model", "ollama/made-up", "--yes", "print lines"]);
+    let ran = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
+    let told = crate::common::squeezed(&ran.stderr);
+    let noticed = told.matches("the server reads only 8192 tokens").count();
+    assert_eq!(noticed, 1, "{ran}");
+    assert!(told.contains("OLLAMA_CONTEXT_LENGTH=32768"), "{ran}");
+    assert!(told.contains("context_window: 8192"), "{ran}");
+    server.refused_nothing();
+}

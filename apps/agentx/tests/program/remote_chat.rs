@@ -1,0 +1,192 @@
+//! Chats at one session of a server, each in a terminal of its own: who drives, who answers, and a server that is killed.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that cannot start fails; it reads files"
+)]
+
+use crate::common::Sandbox;
+use crate::pty::Pty;
+use crate::serving::Serving;
+
+/// A chat that has said something, so that there is a session.
+fn chat(sandbox: &Sandbox, server: &Serving) -> Pty {
+    let mut chat = Pty::start(sandbox, &["--connect", &server.url, "chat"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat
+}
+
+/// Another one at the latest session.
+fn joined(sandbox: &Sandbox, server: &Serving) -> Pty {
+    let mut chat = Pty::start(sandbox, &["--connect", &server.url, "resume", "--last"], 100, 40);
+    chat.wait_for("· here:");
+    chat
+}
+
+fn shows(chat: &Pty, text: &str) -> bool {
+    chat.lines().iter().any(|line| line.contains(text))
+}
+
+#[test]
+fn a_question_is_answered_from_another_seat() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    let mut laptop = joined(&sandbox, &server);
+    desk.wait_for("· here: you drive · you at");
+    desk.keys("run echo 你好\r");
+    for seat in [&mut desk, &mut laptop] {
+        seat.wait_for("bash wants to run");
+        seat.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
+    }
+    laptop.keys("y\r");
+    laptop.wait_for("allowed once");
+    for seat in [&mut desk, &mut laptop] {
+        seat.wait_for("│ 你好");
+        seat.wait_for_last("›");
+    }
+    assert!(shows(&desk, "allowed by another one"));
+    assert!(!shows(&laptop, "allowed by another one"));
+}
+
+#[test]
+fn a_word_that_fits_several_seats_gives_the_wheel_to_nobody() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    let mut others = [joined(&sandbox, &server), joined(&sandbox, &server)];
+    for other in &mut others {
+        other.keys("/who\r");
+        other.wait_for("WHO");
+    }
+    desk.keys("/wheel give own_\r");
+    desk.wait_for("\"own_\" fits several who are there");
+    desk.wait_for("give more letters of the name of the program");
+}
+
+#[test]
+fn one_drives_and_the_wheel_changes_hands() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    let mut laptop = joined(&sandbox, &server);
+    laptop.keys("thanks\r");
+    laptop.wait_for("drives; ask for the wheel");
+    laptop.wait_for("`/wheel take` takes the wheel");
+    laptop.keys("/wheel ask\r");
+    desk.wait_for("ask for the wheel: `/wheel give");
+    desk.keys("/who\r");
+    desk.wait_for("WHO");
+    desk.keys("/wheel release\r");
+    laptop.wait_for("· nobody drives");
+    laptop.keys("thanks\r");
+    for seat in [&mut desk, &mut laptop] {
+        seat.wait_for("You are welcome.");
+    }
+    laptop.wait_for("· you drive");
+    desk.keys("/wheel take\r");
+    desk.wait_for("· you drive");
+    desk.keys("/wheel give nobody\r");
+    desk.wait_for("nobody who is there is called \"nobody\"");
+    desk.keys("\u{4}");
+    assert_eq!(desk.end(), Some(0));
+    laptop.wait_for("· the others are gone");
+    laptop.keys("/wheel\r");
+    laptop.wait_for("nobody drives; who says something does");
+}
+
+#[test]
+fn a_chat_goes_on_with_a_server_that_was_killed() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    desk.keys("count to 120\r");
+    desk.wait_for("21 22");
+    let server = server.killed_and_started_again(&sandbox);
+    desk.wait_for("reconnecting …");
+    desk.keys("thanks\r");
+    desk.wait_for("· connected again");
+    desk.wait_for("Done.");
+    desk.wait_for("You are welcome.");
+    desk.wait_for_last("›");
+    desk.keys("\u{4}");
+    desk.wait_for("go on with: agentx --connect");
+    assert_eq!(desk.end(), Some(0));
+    server.stop();
+}
+
+#[test]
+fn who_may_only_watch_sees_a_question_and_is_not_asked() {
+    let sandbox = Sandbox::new();
+    let other = Sandbox::new();
+    other.run(&["identity", "new"]);
+    let shown = other.command(&["--json", "identity", "show"]).output().unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let key = shown["public_key"].as_str().unwrap();
+    sandbox.run(&["identity", "trust", key, "--name", "ada"]);
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    let list = sandbox
+        .command(&["--connect", &server.url, "--json", "sessions", "list"])
+        .output()
+        .unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let id = list[0]["session_id"].as_str().unwrap();
+    let shared = sandbox.run(&[
+        "--connect",
+        &server.url,
+        "sessions",
+        "share",
+        id,
+        "ada",
+        "--as",
+        "watch",
+    ]);
+    assert_eq!(shared.code, Some(0), "{shared}");
+    let mut ada = Pty::start(&other, &["--connect", &server.url, "resume", id], 100, 40);
+    ada.wait_for("· here:");
+    desk.keys("run echo one\r");
+    desk.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
+    ada.wait_for("bash wants to run");
+    ada.keys("y\r");
+    ada.wait_for("you may only look here");
+    ada.wait_for("--as drive");
+    desk.keys("n\r");
+    desk.wait_for("  refused");
+    ada.wait_for("✗ refused");
+}
+
+#[test]
+fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    let server = Serving::start(&sandbox);
+    let notes = || std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
+    let mut desk = chat(&sandbox, &server);
+    desk.keys("replace hello with bye in notes.txt\r");
+    desk.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
+    for line in ["     one", "    -hello", "    +bye", "     three"] {
+        assert!(shows(&desk, line), "{line:?} is in {:#?}", desk.lines());
+    }
+    desk.keys("y\r");
+    desk.wait_for("replaced 1 occurrence");
+    desk.wait_for_last("›");
+    assert_eq!(notes(), "one\nbye\nthree\n");
+    desk.keys("/rewind 2\r");
+    desk.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    desk.keys("b\r");
+    desk.wait_for("1 file put back: notes.txt");
+    desk.wait_for_last("› replace hello with bye in notes.txt");
+    assert_eq!(notes(), "one\nhello\nthree\n");
+    desk.keys("\u{15}/rewind undo\r");
+    desk.wait_for_last("go back? f files · d diff · n nothing ›");
+    desk.keys("f\r");
+    desk.wait_for_last("›");
+    assert_eq!(notes(), "one\nbye\nthree\n");
+    desk.keys("\u{4}");
+    assert_eq!(desk.end(), Some(0));
+}

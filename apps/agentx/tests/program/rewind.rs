@@ -1,0 +1,258 @@
+//! Going back with files, trying another way, comparing branches: on the command line and in a chat.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test: it fails by panicking, and reads files"
+)]
+
+use crate::common::Sandbox;
+use crate::pty::Pty;
+use serde_json::Value;
+
+/// A session that changed a file, made one, and ran a command.
+fn worked() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    let said = "hello\nreplace hello with bye in notes.txt\nwrite fresh words to new.txt\nrun echo hi\n";
+    let ran = sandbox.run_with_input(&["chat", "--yes"], said);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let id = id_of(&sandbox, 0);
+    (sandbox, id)
+}
+
+/// The id of a session, the latest first.
+fn id_of(sandbox: &Sandbox, index: usize) -> String {
+    let list = json(sandbox, &["sessions", "list", "--json"]);
+    list[index]["session_id"].as_str().unwrap().to_owned()
+}
+
+fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let output = sandbox.command(args).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    serde_json::from_str(&text).unwrap_or_else(|_| {
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        Value::String(format!("{text}\n{words}"))
+    })
+}
+
+fn read(sandbox: &Sandbox, name: &str) -> Option<String> {
+    std::fs::read_to_string(sandbox.path(&format!("ws/{name}"))).ok()
+}
+
+#[test]
+fn on_the_command_line_it_says_first_what_it_would_undo_and_can_be_taken_back() {
+    let (sandbox, id) = worked();
+    let list = sandbox.run(&["rewind", &id]);
+    let dry = sandbox.run(&["rewind", &id, "--to", "2", "--dry-run"]);
+    let refused = sandbox.run(&["rewind", &id, "--to", "2"]);
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    let done = sandbox.run(&["rewind", &id, "--to", "2", "--yes"]);
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nhello\nthree\n")
+    );
+    assert_eq!(read(&sandbox, "new.txt"), None);
+    let fork = id_of(&sandbox, 0);
+    let diff = sandbox.run(&["diff", &fork]);
+    let undone = sandbox.run(&["rewind", &fork, "--undo", "--yes"]);
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("fresh words\n"));
+    let all = [list, dry, refused, done, diff, undone].map(|ran| ran.to_string());
+    insta::assert_snapshot!("rewind", all.join("\n\n"));
+    let verified = sandbox.run(&["sessions", "verify", &id]);
+    assert_eq!(verified.code, Some(0), "{verified}");
+    let replayed = sandbox.run(&["replay", &id]);
+    assert_eq!(replayed.code, Some(0), "{replayed}");
+}
+
+#[test]
+fn files_alone_conversation_alone_and_what_others_changed() {
+    let (sandbox, id) = worked();
+    sandbox.write("ws/notes.txt", "by somebody else\n");
+    let told = json(
+        &sandbox,
+        &["rewind", &id, "--to", "2", "--files", "--yes", "--json"],
+    );
+    assert_eq!(told["fork"], Value::Null, "{told}");
+    assert_eq!(told["report"]["restored"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("by somebody else\n"));
+    assert_eq!(read(&sandbox, "new.txt"), None);
+    let ran = sandbox.run(&["rewind", &id, "--to", "2", "--files", "--yes"]);
+    assert_eq!(
+        ran.code,
+        Some(1),
+        "a script has to know that not all is as it was: {ran}"
+    );
+    assert!(ran.stderr.contains("--all puts it back too"), "{ran}");
+    let all = sandbox.run(&["rewind", &id, "--to", "2", "--files", "--all", "--yes"]);
+    assert_eq!(all.code, Some(0), "{all}");
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nhello\nthree\n")
+    );
+    sandbox.run(&["rewind", &id, "--undo", "--yes"]);
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("by somebody else\n"));
+    let told = json(
+        &sandbox,
+        &["rewind", &id, "--to", "3", "--conversation", "--yes", "--json"],
+    );
+    assert!(told["fork"].is_string() && told["report"].is_null(), "{told}");
+    let list = json(&sandbox, &["rewind", told["fork"].as_str().unwrap(), "--json"]);
+    assert_eq!(list["inputs"].as_array().unwrap().len(), 2, "{list}");
+    let wrong = sandbox.run(&["rewind", &id, "--to", "9"]);
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+}
+
+#[test]
+fn two_branches_are_compared_for_programs_too() {
+    let (sandbox, id) = worked();
+    sandbox.run(&["rewind", &id, "--to", "2", "--yes"]);
+    let fork = id_of(&sandbox, 0);
+    let other = "replace hello with ciao in notes.txt";
+    let ran = sandbox.run(&["run", "--session", &fork, "--yes", "--quiet", other]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let told = json(&sandbox, &["diff", &id, "--json"]);
+    assert_eq!(
+        told["other"]["session_id"],
+        id.as_str(),
+        "the fork beside the session that was named: {told}"
+    );
+    let files = told["files"].as_array().unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let notes = files
+        .iter()
+        .find(|file| file["path"].as_str().unwrap().ends_with("notes.txt"))
+        .unwrap();
+    let diff = notes["diff"].as_str().unwrap();
+    assert!(
+        diff.contains("-ciao\n+bye\n"),
+        "each as its branch left it: {diff}"
+    );
+    let stranger = sandbox.run(&["run", "--quiet", "hello"]);
+    assert_eq!(stranger.code, Some(0), "{stranger}");
+    let stranger = sandbox.run(&["diff", &id_of(&sandbox, 0), &id]);
+    assert_eq!(stranger.code, Some(1), "{stranger}");
+    assert!(
+        stranger.stderr.contains("are no branches of one session"),
+        "{stranger}"
+    );
+}
+
+#[test]
+fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    let mut chat = Pty::start(&sandbox, &["chat", "--yes"], 80, 60);
+    chat.wait_for_last("›");
+    chat.keys("replace hello with bye in notes.txt\r");
+    chat.wait_for("replaced 1 occurrence");
+    chat.wait_for_last("›");
+    chat.keys("write fresh words to new.txt\r");
+    chat.wait_for("Created new.txt");
+    chat.wait_for_last("›");
+    sandbox.write("ws/new.txt", "by somebody else\n");
+    chat.keys("/rewind\r");
+    chat.wait_for_last("before which? a number · Enter none ›");
+    chat.keys("1\r");
+    chat.wait_for("changed since, not by the agent here");
+    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    chat.keys("\u{1b}");
+    chat.wait_for("nothing was changed");
+    chat.wait_for_last("›");
+    chat.keys("/rewind 1\r");
+    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    chat.keys("b\r");
+    chat.wait_for_last("k keep it · r put it back · d diff · n nothing at all ›");
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nbye\nthree\n"),
+        "not before it was decided"
+    );
+    chat.keys("k\r");
+    chat.wait_for("1 file put back: notes.txt");
+    chat.wait_for_last("› replace hello with bye in notes.txt");
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nhello\nthree\n")
+    );
+    assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("by somebody else\n"));
+    chat.keys("\u{15}/rewind undo\r");
+    chat.wait_for_last("go back? f files · d diff · n nothing ›");
+    chat.keys("f\r");
+    chat.wait_for_last("›");
+    chat.keys("/diff\r");
+    chat.wait_for("are the same up to event");
+    chat.wait_for_last("›");
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_fork_from_an_earlier_event_asks_what_becomes_of_the_files() {
+    let (sandbox, id) = worked();
+    let list = json(&sandbox, &["rewind", &id, "--json"]);
+    let second = list["inputs"][2]["seq"].as_u64().unwrap();
+    let input = format!("/fork {}\nr\n/fork\n", second - 1);
+    let ran = sandbox.run_with_input(&["resume", &id], &input);
+    assert!(
+        ran.stdout.contains("k files as they are · r as they were"),
+        "{ran}"
+    );
+    assert!(ran.stdout.contains("2 files put back"), "{ran}");
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nhello\nthree\n")
+    );
+}
+
+const SCAFFOLD: &str = "name: scaffold
+description: Makes a package.
+capabilities:
+  tools: [write, edit]
+lua: |
+  function invoke(ctx, args)
+    ctx.invoke('write', { path = 'pkg/src/lib.txt', content = 'made by a script\\n' })
+    ctx.invoke('edit', { path = 'notes.txt', old_string = 'hello', new_string = 'bye' })
+    return 'scaffolded'
+  end
+";
+
+#[test]
+fn what_a_script_wrote_goes_back_with_the_directories_that_it_made() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
+    sandbox.write("ws/.agentx/tools/scaffold.yaml", SCAFFOLD);
+    sandbox.write(
+        "ws/.agentx/agents/host.yaml",
+        "name: host\nprompt: You make packages.\ntools:\n  - $ref: tool:scaffold\n",
+    );
+    let ran = sandbox.run(&["run", "--agent", "host", "--yes", "Please scaffold it"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    assert_eq!(
+        read(&sandbox, "pkg/src/lib.txt").as_deref(),
+        Some("made by a script\n")
+    );
+    let id = id_of(&sandbox, 0);
+    let done = sandbox.run(&["rewind", &id, "--to", "1", "--files", "--yes"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(
+        done.stderr.contains("scaffold"),
+        "what else it did is named: {done}"
+    );
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nhello\nthree\n")
+    );
+    assert!(!sandbox.path("ws/pkg").exists(), "{done}");
+    let undone = sandbox.run(&["rewind", &id, "--undo", "--yes"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!(
+        read(&sandbox, "pkg/src/lib.txt").as_deref(),
+        Some("made by a script\n")
+    );
+}

@@ -1,0 +1,285 @@
+//! What can be done with sessions that there are: named, counted, written down, taken in elsewhere, cleaned up after.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use std::io::BufRead as _;
+
+use crate::common::{Ran, Sandbox};
+use serde_json::Value;
+
+/// A session in which a file was read, a command failed, and one was not allowed.
+fn worked(sandbox: &Sandbox) -> String {
+    sandbox.write("ws/README.md", "# Hello <b>you</b>\n\n```\nfenced\n```\n");
+    let first = sandbox.run(&["run", "--output-format", "json", "read README.md"]);
+    let id = raw_id(sandbox);
+    assert_eq!(first.code, Some(0), "{first}");
+    sandbox.run(&["run", "--last", "--yes", "--quiet", "run false"]);
+    sandbox.run(&["run", "--last", "--approve", "deny", "--quiet", "run touch made"]);
+    id
+}
+
+/// The id of the latest session, as it is.
+fn raw_id(sandbox: &Sandbox) -> String {
+    let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    listed[0]["session_id"].as_str().unwrap().to_owned()
+}
+
+/// A text without points in time and counts of tokens, which differ from run to run.
+fn timeless(text: &str) -> String {
+    let shape = |text: &str| {
+        text.chars()
+            .map(|c| if c.is_ascii_digit() { '0' } else { c })
+            .collect::<String>()
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let next = [
+            "0000-00-00 00:00:00",
+            "0.00 s",
+            "0000 in, 000 out",
+            "0000 in, 00 out",
+        ]
+        .into_iter()
+        .find(|pattern| {
+            rest.get(..pattern.len())
+                .is_some_and(|head| shape(head) == **pattern)
+        });
+        let taken = next.map_or(c.len_utf8(), str::len);
+        out.push_str(if next.is_some() { "[n]" } else { &rest[..taken] });
+        rest = &rest[taken..];
+    }
+    out
+}
+
+fn ok(ran: Ran) -> Ran {
+    assert_eq!(ran.code, Some(0), "{ran}");
+    ran
+}
+
+#[test]
+fn what_was_spent() {
+    let sandbox = Sandbox::new().env("TZ", "UTC");
+    let nothing = ok(sandbox.run(&["usage"]));
+    assert_eq!(
+        (nothing.stdout.as_str(), nothing.stderr.as_str()),
+        ("", "nothing was spent\n")
+    );
+    worked(&sandbox);
+    let sessions = ok(sandbox.run(&["usage", "--by", "session", "--since", "1h"]));
+    assert!(sessions.stdout.contains("read README.md"), "{sessions}");
+    let mut all = Vec::new();
+    for by in ["model", "cause"] {
+        let table = ok(sandbox.run(&["usage", "--by", by]));
+        let head = table.stdout.lines().next().unwrap();
+        let (from, to) = (head.find("IN").unwrap(), head.find("CACHED").unwrap());
+        // How much is read depends on the length of the directory's name.
+        let lines = table
+            .stdout
+            .lines()
+            .map(|line| format!("{}{}\n", &line[..from], &line[to..]));
+        all.push(lines.collect::<String>());
+    }
+    insta::assert_snapshot!("usage", all.join("\n"));
+    let days = ok(sandbox.run(&["usage", "--json"]));
+    let days: Value = serde_json::from_str(&days.stdout).unwrap();
+    assert_eq!(days["by"], "day");
+    assert_eq!(days["rows"][0]["calls"], days["total"]["calls"]);
+    assert_eq!(days["total"]["calls"], 6);
+    assert_eq!(days["rows"][0]["key"].as_str().unwrap().len(), 10);
+    let later = ok(sandbox.run(&["usage", "--since", "2999-01-01"]));
+    assert_eq!(later.stderr, "nothing was spent\n");
+}
+
+#[test]
+fn a_session_gets_a_name_and_nothing_else_happens() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    let named = ok(sandbox.run(&["sessions", "rename", &id, "The", "first\none"]));
+    assert_eq!(named.stdout, "ses_[id] is called The first one\n");
+    let listed = ok(sandbox.run(&["sessions", "list"]));
+    assert!(listed.stdout.contains("The first one"), "{listed}");
+    ok(sandbox.run(&["sessions", "verify", &id]));
+    ok(sandbox.run(&["replay", &id]));
+    let after = ok(sandbox.run(&["run", "--last", "--quiet", "hello"]));
+    assert!(after.stdout.contains("demo"), "{after}");
+    ok(sandbox.run(&["replay", &id]));
+    let none = sandbox.run(&["sessions", "rename", &id, " "]);
+    assert_eq!(none.code, Some(2), "{none}");
+}
+
+#[test]
+fn the_list_is_right_after_a_crash_and_a_name_begins_nothing_again() {
+    let sandbox = Sandbox::new();
+    let mut run = sandbox
+        .command(&["run", "--yes", "run sleep 20"])
+        .spawn()
+        .unwrap();
+    let said = std::io::BufReader::new(run.stderr.take().unwrap()).lines();
+    assert!(said.map_while(Result::ok).any(|line| line.contains("sleep 20")));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let info = || {
+        let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+        serde_json::from_slice::<Value>(&listed.stdout).unwrap()[0].clone()
+    };
+    let before = info();
+    assert_eq!(before["title"], "run sleep 20");
+    assert_eq!(before["messages"], 2);
+    assert!(
+        before["writer"].is_null() && before["status"].is_string(),
+        "{before}"
+    );
+    let listed = ok(sandbox.run(&["sessions", "list"]));
+    assert!(listed.stdout.contains("broke off"), "{listed}");
+    let id = raw_id(&sandbox);
+    ok(sandbox.run(&["sessions", "rename", &id, "Sleeper"]));
+    let after = info();
+    let seq = |info: &Value| info["last_seq"].as_u64().unwrap();
+    assert_eq!(
+        (seq(&after), &after["title"]),
+        (seq(&before) + 1, &"Sleeper".into())
+    );
+    assert_eq!(after["status"], before["status"]);
+    ok(sandbox.run(&["sessions", "verify", &id]));
+    ok(sandbox.run(&["replay", &id]));
+}
+
+#[test]
+fn what_sessions_came_to() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    ok(sandbox.run(&["fork", &id]));
+    let one = ok(sandbox.run(&["sessions", "stats", &id]));
+    let all = ok(sandbox.run(&["sessions", "stats", "--json"]));
+    let stats: Value = serde_json::from_str(&all.stdout).unwrap();
+    assert_eq!(stats["sessions"], 2, "{all}");
+    assert_eq!(stats["model_calls"], 6, "what a fork shares counts once: {all}");
+    assert!(stats["stored"]["facts"].as_u64().unwrap() > 500, "{all}");
+    let shown: String = one
+        .to_string()
+        .lines()
+        .filter(|line| {
+            !["stored ", "blobs ", "events ", "tokens "]
+                .iter()
+                .any(|name| line.starts_with(name))
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    insta::assert_snapshot!("stats", shown);
+}
+
+#[test]
+fn a_session_is_written_down_to_read() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    let markdown = ok(sandbox.run(&["sessions", "export", &id]));
+    insta::assert_snapshot!("export_md", timeless(&markdown.stdout));
+    let page = ok(sandbox.run(&["sessions", "export", &id, "--format", "html", "-o", "page.html"]));
+    assert!(
+        page.stdout.is_empty() && page.stderr.contains("page.html"),
+        "{page}"
+    );
+    let page = std::fs::read_to_string(sandbox.path("ws/page.html")).unwrap();
+    insta::assert_snapshot!("export_html", timeless(&sandbox.normalized(&page)));
+    let again = sandbox.run(&["sessions", "export", &id, "-o", "page.html"]);
+    assert_eq!(again.code, Some(2), "{again}");
+    assert!(again.stderr.contains("--force"), "{again}");
+    ok(sandbox.run(&["sessions", "export", &id, "-o", "page.html", "--force"]));
+}
+
+#[test]
+fn changes_of_files_are_written_down_as_diffs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "one\nhello <b>\nthree\n");
+    let said = "replace hello with bye in notes.txt\nwrite fresh words to new.txt\n";
+    ok(sandbox.run_with_input(&["chat", "--yes"], said));
+    let id = raw_id(&sandbox);
+    let markdown = ok(sandbox.run(&["sessions", "export", &id])).stdout;
+    for part in [
+        "```diff\n@@ -1,3 +1,3 @@\n one\n-hello <b>\n+bye <b>\n three\n```",
+        "+fresh words",
+    ] {
+        assert!(markdown.contains(part), "{part} is in {markdown}");
+    }
+    assert!(!markdown.contains("old_string"), "the diff says it: {markdown}");
+    let page = ok(sandbox.run(&["sessions", "export", &id, "--format", "html"])).stdout;
+    let line = "<span class=\"removed\">-hello &lt;b&gt;</span>\n<span class=\"added\">+bye &lt;b&gt;</span>\n three";
+    assert!(page.contains(line), "{page}");
+}
+
+#[test]
+fn a_session_is_taken_in_elsewhere_as_it_was() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    ok(sandbox.run(&["sessions", "export", &id, "--format", "json", "-o", "s.json"]));
+    let taken = sandbox.run(&["sessions", "import", "s.json"]);
+    assert_eq!(taken.code, Some(8), "{taken}");
+    insta::assert_snapshot!("import_taken", taken);
+    let there = ["--data", "../there"];
+    let at = |args: &[&str]| ok(sandbox.run(&[args, &there].concat()));
+    let taken = at(&["sessions", "import", "s.json"]);
+    assert!(taken.stdout.ends_with(" events, checked\n"), "{taken}");
+    assert_eq!(taken.stderr, "go on with: agentx resume ses_[id]\n");
+    for check in [&["sessions", "verify", &id][..], &["replay", &id]] {
+        at(check);
+    }
+    for same in [
+        &["sessions", "show", &id][..],
+        &["context", &id],
+        &["usage", "--by", "cause"],
+        &["sessions", "export", &id, "--format", "json"],
+    ] {
+        let here = ok(sandbox.run(same));
+        assert_eq!(at(same).stdout, here.stdout);
+    }
+    let listed = at(&["sessions", "list"]);
+    assert_eq!(listed.stdout, ok(sandbox.run(&["sessions", "list"])).stdout);
+    at(&["sessions", "search", "fenced"]);
+    at(&["run", "--session", &id, "--quiet", "hello"]);
+    at(&["sessions", "verify", &id]);
+}
+
+#[test]
+fn what_is_not_as_it_was_exported_is_not_taken_in() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    ok(sandbox.run(&["sessions", "export", &id, "--format", "json", "-o", "s.json"]));
+    let text = std::fs::read_to_string(sandbox.path("ws/s.json")).unwrap();
+    let mut all = Vec::new();
+    let second = text.lines().find(|line| line.starts_with("{\"seq\":2,")).unwrap();
+    for (name, changed) in [
+        ("changed", text.replace("README", "LICENSE")),
+        ("shorter", text.replace(&format!("{second}\n"), "")),
+        ("cut", text.lines().next().unwrap().to_owned()),
+        ("newer", text.replace("\"version\": 1", "\"version\": 9")),
+        ("other", "{\"format\":\"x\",\"version\":1}".to_owned()),
+        ("empty", String::new()),
+    ] {
+        sandbox.write(&format!("ws/{name}.json"), changed);
+        let ran = sandbox.run(&[
+            "sessions",
+            "import",
+            &format!("{name}.json"),
+            "--data",
+            "../there",
+        ]);
+        assert_ne!(ran.code, Some(0), "{ran}");
+        all.push(ran.to_string());
+    }
+    insta::assert_snapshot!("import_mistakes", all.join("\n\n"));
+    let listed = ok(sandbox.run(&["sessions", "list", "--data", "../there"]));
+    assert!(listed.stdout.contains("no sessions yet"), "{listed}");
+    ok(sandbox.run(&["sessions", "import", "s.json", "--data", "../there"]));
+}
+
+#[test]
+fn space_is_given_back() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    let none = ok(sandbox.run(&["sessions", "gc"]));
+    assert_eq!(none.stdout, "0 B were given back\n");
+    ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
+    let json = ok(sandbox.run(&["sessions", "gc", "--json"]));
+    assert!(json.stdout.contains("freed_bytes"), "{json}");
+}
