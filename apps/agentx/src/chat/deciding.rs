@@ -32,7 +32,7 @@ impl Chat<'_> {
                     },
                 };
                 let text = approval::put(&question, &file, how, self.console.out_style());
-                self.transcript.aside(&text);
+                self.transcript.question(&text);
                 if !may_answer {
                     return;
                 }

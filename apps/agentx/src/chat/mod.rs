@@ -2,6 +2,7 @@
 //!
 //! It wakes up only when one of them has something; what is ready together is written together.
 
+mod asked;
 mod attach;
 mod attention;
 mod background;

@@ -181,6 +181,7 @@ impl Chat<'_> {
         };
         screen.say(&pieces);
         screen.set_line(line);
+        screen.set_asked(self.desk.question().map(|_| asked));
         if let Some(status) = status {
             screen.set_status(status);
         }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 
+use super::asked::Asked;
 pub(crate) use super::line::Line;
 use super::line::layout;
 use super::terminal::long_rows;
@@ -35,6 +36,8 @@ pub(crate) struct Screen {
     /// The line of other text that is not complete, with its looks.
     open: String,
     line: Option<Line>,
+    /// The question that was printed last.
+    asked: Option<Asked>,
     /// What other agents are saying.
     beside: Vec<String>,
     /// How things stand.
@@ -57,6 +60,7 @@ impl Screen {
             answer: None,
             open: String::new(),
             line: None,
+            asked: None,
             beside: Vec::new(),
             status: String::new(),
             queue: Vec::new(),
@@ -70,6 +74,7 @@ impl Screen {
             match piece.lane {
                 Lane::Answer => self.print_answer(&piece.text),
                 Lane::Aside => self.print(&piece.text),
+                Lane::Question => self.print_question(&piece.text),
                 Lane::Passing => self.print_in_passing(&piece.text),
             }
         }
@@ -79,6 +84,23 @@ impl Screen {
     pub(crate) fn print(&mut self, text: &str) {
         self.end_answer();
         self.put(text);
+    }
+
+    /// Adds a question, which stays in sight while it is open.
+    fn print_question(&mut self, text: &str) {
+        self.end_answer();
+        let before = self.done.len();
+        self.put(text);
+        self.asked = Some(Asked::new(text, self.done[before..].to_vec(), before));
+    }
+
+    /// Says whether the question that was printed last is answered in the line; `None` if there is no question any more.
+    pub(crate) fn set_asked(&mut self, is_open: Option<bool>) {
+        match (is_open, &mut self.asked) {
+            (Some(is_open), Some(asked)) => asked.is_open = is_open,
+            (None, _) => self.asked = None,
+            (Some(_), None) => {}
+        }
     }
 
     /// Adds whole lines above what still lives of the answer, which goes on below them.
@@ -170,6 +192,9 @@ impl Screen {
             self.done.extend(answer.take_done());
         }
         let frame = self.painter.frame(&self.done, &[], None);
+        if let Some(asked) = &mut self.asked {
+            asked.printed(self.done.len());
+        }
         self.done.clear();
         self.bytes.push_str(&frame);
         std::mem::take(&mut self.bytes)
@@ -205,14 +230,21 @@ impl Screen {
         let bytes = self.painter.resize(columns, rows, long_rows());
         self.bytes.push_str(&bytes);
         self.rows = rows;
+        let columns = self.painter.columns();
         if let Some(answer) = &mut self.answer {
-            answer.set_columns(self.painter.columns());
+            answer.set_columns(columns);
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.left_the_screen(Some(columns));
         }
     }
 
     /// Begins on a clear screen.
     pub(crate) fn clear(&mut self) {
         self.bytes.push_str(&self.painter.clear());
+        if let Some(asked) = &mut self.asked {
+            asked.left_the_screen(None);
+        }
     }
 
     /// Takes the bytes for the terminal.
@@ -233,20 +265,28 @@ impl Screen {
         }
         // Without a line to write the cursor stays where words come, and each costs what it has.
         let mut cursor = live.last().map(|row| (live.len() - 1, row.width()));
-        if !self.status.is_empty() && self.rows >= LOW {
-            live.push(Row::from_ansi(&self.status));
-        }
+        let mut below = Vec::new();
         if self.rows >= LOW {
-            live.extend(self.queue.iter().map(|row| Row::from_ansi(row)));
+            below.extend((!self.status.is_empty()).then(|| Row::from_ansi(&self.status)));
+            below.extend(self.queue.iter().map(|row| Row::from_ansi(row)));
         }
+        let most = self.painter.most();
+        let mut written = None;
         if let Some(line) = &self.line {
-            let layout = layout(line, columns, self.painter.most());
-            cursor = Some((live.len() + layout.row, layout.column));
-            live.extend(layout.rows.iter().map(|row| Row::new(row, Style::default())));
+            let layout = layout(line, columns, most);
+            written = Some((below.len() + layout.row, layout.column));
+            below.extend(layout.rows.iter().map(|row| Row::new(row, Style::default())));
             for hint in self.hint.lines() {
-                live.extend(Text::new(hint, self.theme.faint).rows(columns));
+                below.extend(Text::new(hint, self.theme.faint).rows(columns));
             }
         }
+        if let Some(asked) = &mut self.asked {
+            asked.printed(self.done.len());
+            let room = most.saturating_sub(below.len());
+            live.extend(asked.rows(live.len() + below.len(), self.rows, room));
+        }
+        cursor = written.map(|(row, column)| (live.len() + row, column)).or(cursor);
+        live.append(&mut below);
         let frame = self.painter.frame(&self.done, &live, cursor);
         self.done.clear();
         self.bytes.push_str(&frame);
@@ -260,6 +300,7 @@ impl Screen {
             self.end_open();
         }
         self.line = None;
+        self.asked = None;
         self.beside.clear();
         self.hint.clear();
         self.queue.clear();
@@ -270,7 +311,7 @@ impl Screen {
 
 /// A line whose further rows begin where its first one does: behind its blanks, and behind the bar of an output or the sign of what
 /// is listed.
-fn hanging(line: &str) -> Text {
+pub(super) fn hanging(line: &str) -> Text {
     let mut text = Text::from_ansi(line);
     let plain: String = text.spans.iter().map(|span| span.text.as_str()).collect();
     let blanks = plain.len() - plain.trim_start_matches(' ').len();

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use agentx::config::Thinking;
-use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
+use agentx::types::{AgentStateId, Envelope, RuntimeEvent, StopReason};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::clean::visible;
@@ -25,6 +25,8 @@ pub(crate) struct Cast {
     width: usize,
     /// Whether the first one has its name before each line, too, and all of it is the answer.
     apart: bool,
+    /// Whether the words of a message are said when it has ended, and those of one that broke off, never.
+    in_whole_messages: bool,
     /// What the first one is called where nobody saw it come.
     first: String,
     /// How reasoning is shown, where somebody chose.
@@ -37,6 +39,8 @@ struct Member {
     transcript: Transcript,
     /// The line that has not ended.
     line: String,
+    /// Words of a message that has not ended, where those wait.
+    held: Option<String>,
     gone: bool,
     is_child: bool,
     at_work: bool,
@@ -55,6 +59,12 @@ impl Cast {
     /// Tells all of them apart.
     pub(crate) fn apart(mut self, apart: bool) -> Self {
         self.apart = apart;
+        self
+    }
+
+    /// Says the words of a message when it has ended, and those of one that broke off, never.
+    pub(crate) fn in_whole_messages(mut self, in_whole_messages: bool) -> Self {
+        self.in_whole_messages = in_whole_messages;
         self
     }
 
@@ -127,8 +137,19 @@ impl Cast {
         };
         member.stands(&envelope.event);
         member.transcript.set_time(envelope.at);
+        let is_broken = matches!(&envelope.event, RuntimeEvent::MessageStop(stop) if stop.stop_reason == StopReason::Broken);
+        match &envelope.event {
+            RuntimeEvent::MessageStart(_) if self.in_whole_messages => member.held = Some(String::new()),
+            RuntimeEvent::MessageStop(_) if !is_broken => {
+                member.line.push_str(&member.held.take().unwrap_or_default());
+            }
+            _ => {}
+        }
         member.transcript.event(&envelope.event);
         member.tell(main, self.apart);
+        if is_broken {
+            member.held = None;
+        }
     }
 
     /// An agent comes; the call by which another one gave it work is shown before what it says.
@@ -161,6 +182,7 @@ impl Cast {
             label: String::new(),
             transcript,
             line: String::new(),
+            held: None,
             gone: false,
             is_child,
             at_work: false,
@@ -208,7 +230,10 @@ impl Member {
     /// Says the lines that have ended.
     fn tell(&mut self, main: &mut Transcript, apart: bool) {
         for piece in self.transcript.take() {
-            self.line.push_str(&piece.text);
+            match &mut self.held {
+                Some(held) if piece.lane == Lane::Answer => held.push_str(&piece.text),
+                _ => self.line.push_str(&piece.text),
+            }
         }
         let Some(end) = self.line.rfind('\n') else { return };
         let rest = self.line.split_off(end + 1);

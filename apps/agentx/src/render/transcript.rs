@@ -26,6 +26,8 @@ pub(crate) enum Lane {
     Aside,
     /// What is said beside an answer that goes on: it does not end it.
     Passing,
+    /// A question to the person, which a screen keeps in sight.
+    Question,
 }
 
 /// A piece of text.

@@ -2,11 +2,35 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 
 /// Answers every request with this status and this JSON; returns the address.
 pub(crate) fn answering(status: &'static str, body: impl Into<String>) -> String {
     let body = body.into();
+    serving(move |stream| {
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
+        let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+    })
+}
+
+/// Answers with these events of a stream, one text to each request, the last one to all that follow. A text that does not end with
+/// `[DONE]` breaks off.
+pub(crate) fn streaming(answers: &[&str]) -> String {
+    let mut answers: Vec<String> = answers.iter().map(|answer| (*answer).to_owned()).collect();
+    serving(move |stream| {
+        let answer = match answers.len() {
+            1 => answers[0].clone(),
+            _ => answers.remove(0),
+        };
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
+        let missing = if answer.ends_with("[DONE]\n\n") { 0 } else { 1 };
+        let length = answer.len() + missing;
+        let _ = write!(stream, "{head}content-length: {length}\r\n\r\n{answer}");
+    })
+}
+
+/// Has this answer each request, on a port of this machine; returns the address.
+fn serving(mut answer: impl FnMut(&mut TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -21,9 +45,7 @@ pub(crate) fn answering(status: &'static str, body: impl Into<String>) -> String
                 line.clear();
             }
             let _ = reader.read_exact(&mut vec![0; length]);
-            let head =
-                format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
-            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+            answer(&mut stream);
         }
     });
     address

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod background;
+mod broken_answers;
 mod broken_files;
 mod chat;
 mod config;

@@ -279,3 +279,90 @@ fn what_was_cut_is_not_shown_whatever_streams_meanwhile() {
         }
     }
 }
+
+#[test]
+fn an_open_question_stays_in_sight_whatever_is_printed_after_it() {
+    let question = "? bash wants to run\n    command: rm a\n  because it may\n";
+    let piece = |lane, text: &str| Piece {
+        lane,
+        text: text.into(),
+    };
+    let (mut screen, mut terminal) = screen(24, 10);
+    screen.set_status("bash runs".into());
+    screen.set_line(line(""));
+    screen.say(&[piece(Lane::Aside, "before\n"), piece(Lane::Question, question)]);
+    screen.set_asked(Some(true));
+    terminal.write(&screen.take());
+    let asked = ["? bash wants to run", "    command: rm a", "  because it may"];
+    assert_eq!(
+        terminal.lines(),
+        [&["before"], &asked[..], &["bash runs", "›"]].concat()
+    );
+    screen.print(&"a row of output\n".repeat(5));
+    terminal.write(&screen.take());
+    let once = terminal.lines().iter().filter(|row| row.contains("rm a")).count();
+    assert_eq!(once, 1, "all of it is still on the screen");
+    screen.print(&"a row of output\n".repeat(9));
+    terminal.write(&screen.take());
+    let below = [&asked[..], &["bash runs", "›"]].concat();
+    assert!(ends_with(&terminal, &below));
+    // Also where the screen is cleared, is narrower, and shows what other agents say.
+    screen.clear();
+    terminal.write(&screen.take());
+    assert!(ends_with(&terminal, &below));
+    screen.set_beside(vec!["other │ words".into(); 20]);
+    screen.resize(16, 10);
+    let mut terminal = FakeTerminal::new(16, 10);
+    terminal.write(&screen.take());
+    let narrow = [
+        "? bash wants to",
+        "run",
+        "    command: rm",
+        "    a",
+        "  because it may",
+        "bash runs",
+        "›",
+    ];
+    assert!(ends_with(&terminal, &narrow));
+    // It is answered: what was shown once more goes.
+    screen.set_asked(None);
+    screen.set_beside(Vec::new());
+    screen.print("  allowed once\n");
+    terminal.write(&screen.take());
+    assert!(ends_with(&terminal, &["  allowed once", "bash runs", "›"]));
+}
+
+/// Whether these are the last rows.
+fn ends_with(terminal: &FakeTerminal, rows: &[&str]) -> bool {
+    let lines = terminal.lines();
+    assert!(lines.len() >= rows.len());
+    lines[lines.len() - rows.len()..] == *rows
+}
+
+#[test]
+fn of_a_question_longer_than_the_screen_both_ends_are_in_sight() {
+    let (mut screen, mut terminal) = screen(40, 10);
+    let rows: Vec<String> = (1..=40).map(|n| format!("    +line {n}\n")).collect();
+    let question = format!("? write wants to write a\n{}  because\n  always\n", rows.concat());
+    screen.set_line(line(""));
+    screen.say(&[Piece {
+        lane: Lane::Question,
+        text: question,
+    }]);
+    screen.set_asked(Some(true));
+    terminal.write(&screen.take());
+    assert!(ends_with(
+        &terminal,
+        &[
+            "? write wants to write a",
+            "    +line 1",
+            "    +line 2",
+            "    +line 3",
+            "  … 36 more rows, printed above",
+            "    +line 40",
+            "  because",
+            "  always",
+            "›",
+        ]
+    ));
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{AgentConfig, AgentKind, ApprovalMode, ContentPart, InputMode, MessageId, RunId};
+use agentx::types::{AgentConfig, ApprovalMode, ContentPart, InputMode, MessageId, RunId};
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::console::Console;
@@ -74,11 +74,27 @@ pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Res
     Ok(true)
 }
 
-/// Whether the words of the answer go to the terminal as they come. A router says nothing itself: what its agents say goes to
-/// standard error, and may be hidden there.
-pub(super) fn is_told_as_it_comes(agent: &AgentConfig, args: &RunArgs, console: &Console) -> bool {
-    let shows_others = console.terminal.error && !args.quiet;
-    console.terminal.output && (agent.kind != AgentKind::Match || shows_others)
+/// What becomes of the words of an answer while they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    /// A person sees them, on standard error; so no attempt that breaks off is ever on standard output.
+    Shown,
+    /// They go to standard output, each message when it has ended.
+    Printed,
+    /// The last answer goes to standard output when the run has ended.
+    AtTheEnd,
+}
+
+impl Words {
+    /// As the person wants it, and has it in a terminal.
+    pub(super) fn of(args: &RunArgs, console: &Console) -> Self {
+        let is_seen = console.terminal.output && console.terminal.error && !args.quiet;
+        match args.output_format {
+            OutputFormat::Text if is_seen => Self::Shown,
+            OutputFormat::Text if args.streams => Self::Printed,
+            _ => Self::AtTheEnd,
+        }
+    }
 }
 
 /// What a person should know of the session before anything is said in it.

@@ -1,10 +1,12 @@
 //! How a run ended, gathered from its events.
 
-use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent, ToolFailed, ToolStatus};
+use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, ToolFailed, ToolStatus};
 
+use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::failure::exit_of;
+use crate::render::clean::clean;
 use crate::render::result::RunResult;
 
 /// What the agent says of a call that it would have asked about.
@@ -169,6 +171,21 @@ impl Ending {
         let last = self.last_error.as_ref().map(|(_, message)| message.as_str());
         last.or(self.reason.as_deref()).unwrap_or(otherwise)
     }
+}
+
+/// Prints the answer. One that broke off is none: it is said beside it.
+pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), CliError> {
+    if result.text.is_empty() {
+        return Ok(());
+    }
+    let end = if result.text.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{}{end}", result.text);
+    match result.stop_reason {
+        Some(StopReason::Broken) if quiet => {}
+        Some(StopReason::Broken) => console.say(&clean(&text)),
+        _ => console.out(&text)?,
+    }
+    Ok(())
 }
 
 fn error(exit: Exit, code: &str, message: &str) -> CliError {

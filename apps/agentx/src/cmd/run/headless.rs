@@ -9,8 +9,8 @@ use agentx::types::{
 };
 
 use super::approver::{Approver, deny_where_it_would_ask};
-use super::beginning;
-use super::ending::Ending;
+use super::beginning::{self, Words};
+use super::ending::{self, Ending};
 use super::facts::{drain, next_fact};
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
@@ -144,10 +144,8 @@ pub(crate) async fn with_session(
     {
         result.fill_cost(&before, &state);
     }
-    let is_told = args.streams || beginning::is_told_as_it_comes(&before.config, args, console);
-    if args.output_format == OutputFormat::Text && !is_told && !result.text.is_empty() {
-        let end = if result.text.ends_with('\n') { "" } else { "\n" };
-        console.out(&format!("{}{end}", result.text))?;
+    if args.output_format == OutputFormat::Text && Words::of(args, console) == Words::AtTheEnd {
+        ending::print(&result, args.quiet, console)?;
     }
     Ok(result)
 }
@@ -168,7 +166,7 @@ struct Headless {
     asked_until: u64,
     format: OutputFormat,
     frames: bool,
-    live: bool,
+    words: Words,
     quiet: bool,
     approver: Approver,
     signal: Option<Exit>,
@@ -182,10 +180,12 @@ impl Headless {
         approver: Approver,
         console: &Console,
     ) -> Self {
+        let words = Words::of(args, console);
+        let cast = Cast::new(console.err_style(), console.terminal.width).apart(args.streams);
         Self {
             session,
             transcript: Transcript::new(console.err_style(), console.terminal.width).with_silent_end(),
-            cast: Cast::new(console.err_style(), console.terminal.width).apart(args.streams),
+            cast: cast.in_whole_messages(words == Words::Printed),
             ending: Ending::new(run_id.clone()),
             run_id,
             agent: None,
@@ -194,8 +194,7 @@ impl Headless {
             asked_until: 0,
             format: args.output_format,
             frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
-            // Words go to a terminal as they come; anything else gets the last answer, once.
-            live: args.output_format == OutputFormat::Text && (console.terminal.output || args.streams),
+            words,
             quiet: args.quiet,
             approver,
             signal: None,
@@ -356,7 +355,7 @@ impl Headless {
         {
             self.run_id.clone_from(&started.run_id);
             let said = self.ending.goes_on_in(started.run_id.clone());
-            if !self.live && !said.is_empty() {
+            if self.words == Words::AtTheEnd && !said.is_empty() {
                 // Only the last answer is what the command comes to.
                 self.transcript.aside(&clean(&said));
             }
@@ -384,10 +383,10 @@ impl Headless {
     fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
         for piece in self.transcript.take() {
             match piece.lane {
-                Lane::Answer if self.live => console.out(&piece.text)?,
-                Lane::Answer => {}
-                Lane::Aside | Lane::Passing if self.quiet => {}
-                Lane::Aside | Lane::Passing => console.say(&piece.text),
+                Lane::Answer if self.words == Words::Printed => console.out(&piece.text)?,
+                Lane::Answer if self.words == Words::AtTheEnd => {}
+                _ if self.quiet => {}
+                _ => console.say(&piece.text),
             }
         }
         if self.format == OutputFormat::StreamJson {

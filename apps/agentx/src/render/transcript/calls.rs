@@ -8,7 +8,7 @@ use super::super::clean::visible;
 use super::super::table::cut;
 use super::super::tool::{EmittedView, ToolOutputView, describe, outcome};
 use super::super::{diff, todo, units};
-use super::Transcript;
+use super::{Lane, Transcript};
 
 /// Lines of a change that are shown.
 const CHANGE_LINES: usize = 40;
@@ -62,6 +62,13 @@ impl Transcript {
     /// The person is shown what a call would do.
     pub(super) fn asked(&mut self, id: &ToolCallId) {
         self.calls.entry(id.clone()).or_default().asked = true;
+    }
+
+    /// Asks the person something, in lines of its own.
+    pub(crate) fn question(&mut self, text: &str) {
+        self.error_in_passing();
+        self.end_line();
+        self.put(Lane::Question, text.to_owned());
     }
 
     pub(super) fn executing(&mut self, call: &ToolExecuting) {

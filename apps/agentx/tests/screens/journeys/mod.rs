@@ -5,6 +5,7 @@ mod branches;
 mod broken;
 mod diff;
 mod first;
+mod in_sight;
 mod interrupts;
 mod killed;
 mod leaving;

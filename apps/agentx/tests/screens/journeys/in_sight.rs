@@ -1,0 +1,48 @@
+//! A question that the output of another call would push out of sight.
+
+use serde_json::json;
+
+use crate::model::Part;
+use crate::stage::{QUESTION, Stage, World};
+
+/// On a small terminal and on a usual one: what is asked stands on the screen with the line that answers it.
+#[test]
+fn a_question_stays_whole_on_the_screen_while_another_call_says_much() {
+    for rows in [14, 24] {
+        let script = "until [ -e go ]; do sleep 0.02; done\nseq -f 'row %g' 1 200\n";
+        let world = World::configured(
+            vec![
+                vec![
+                    Part::Call("bash", json!({ "command": "sh rows.sh" })),
+                    Part::Call("bash", json!({ "command": "rm -rf build" })),
+                ],
+                vec![Part::Say("Done.".into())],
+            ],
+            "rules:\n  - { effect: allow, tool: bash, argument: \"sh rows.sh\" }\n",
+        );
+        world.write("rows.sh", script);
+        let mut chat = Stage::with_rows(&world, &[], (80, rows));
+        chat.wait_for_prompt();
+        chat.say("clean up");
+        chat.wait_for_question();
+        let is_asked = |screen: &[String]| {
+            let has = |text: &str| screen.iter().any(|row| row.contains(text));
+            has("wants to run a command that deletes") && has("rm -rf build") && has("always would keep")
+        };
+        assert!(is_asked(&chat.screen()), "{:#?}", chat.screen());
+        world.write("go", "");
+        chat.wait_for("row 200");
+        // All of that output, below it.
+        chat.keys("\u{f}");
+        chat.wait("the question below the output", |terminal| {
+            let screen = terminal.screen();
+            let is_last = screen.last().is_some_and(|row| row.starts_with(QUESTION));
+            is_last && is_asked(&screen) && terminal.all().iter().any(|row| row.contains("row 150"))
+        });
+        chat.say("n");
+        chat.wait_for("Done.");
+        chat.wait_for_prompt();
+        chat.leave();
+        chat.each_once(["clean up", "command that deletes"]);
+    }
+}
