@@ -63,6 +63,7 @@ fn may(trust: Trust) -> &'static str {
         Trust::Free => "may set it",
         Trust::Tighten => "may make it stricter",
         Trust::Trusted => "may not",
+        Trust::Own => "may not, trusted or not",
     }
 }
 

@@ -87,13 +87,13 @@ pub(crate) fn notes(loaded: &Loaded) -> String {
     for warning in &loaded.warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }
-    if !loaded.ignored.is_empty() {
-        for ignored in &loaded.ignored {
-            text.push_str(&format!(
-                "note: `{}` is left out: {} ({})\n",
-                ignored.key, ignored.why, ignored.origin
-            ));
-        }
+    for ignored in &loaded.ignored {
+        text.push_str(&format!(
+            "note: `{}` is left out: {} ({})\n",
+            ignored.key, ignored.why, ignored.origin
+        ));
+    }
+    if loaded.ignored.iter().any(|ignored| ignored.waits_for_trust) {
         text.push_str("hint: `agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it\n");
     }
     text

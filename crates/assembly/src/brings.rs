@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agentx_agent_files::definition::{AgentDefinition, AgentUse, Layer};
 use agentx_agent_files::{Library, Origin};
-use agentx_config::{ProviderKey, Settings, Standing, WORKSPACE_FOLDER};
+use agentx_config::{Settings, Standing, WORKSPACE_FOLDER};
 
 use crate::admitted::Recorded;
 use crate::runtime::{load_library, workspace_folder};
@@ -48,6 +48,8 @@ pub enum Role {
     Instructions,
     /// Agents, tools, rules, texts and scripts.
     Definition,
+    /// What the settings name: standing instructions, answers, a program of the status row.
+    Named,
 }
 
 impl Brings {
@@ -116,6 +118,9 @@ pub fn brings(settings: &Settings) -> Brings {
             Role::Settings,
         );
     }
+    for file in &settings.named_files {
+        add(file.path.clone(), file.bytes.clone(), Role::Named);
+    }
     for (path, bytes) in recorded.read.into_inner() {
         add(Path::new(WORKSPACE_FOLDER).join(path), bytes, Role::Definition);
     }
@@ -156,17 +161,4 @@ pub(crate) fn variables_of(agent: &AgentDefinition) -> BTreeSet<String> {
         AgentUse::Ref(_) => None,
     });
     own.chain(inside.flatten().collect::<BTreeSet<_>>()).collect()
-}
-
-/// The variables that hold what this program pays with: no file of a folder gets them, whoever trusts it.
-pub fn key_variables(settings: &Settings) -> BTreeSet<&str> {
-    let keys = settings.providers.iter().flat_map(|provider| {
-        let headers = provider.headers.iter().map(|header| &header.value);
-        std::iter::once(&provider.key).chain(headers)
-    });
-    keys.filter_map(|key| match key {
-        ProviderKey::Env { name, .. } => Some(name.as_str()),
-        ProviderKey::None | ProviderKey::Literal(_) => None,
-    })
-    .collect()
 }

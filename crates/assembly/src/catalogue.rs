@@ -10,7 +10,6 @@ use agentx_flows::Known;
 use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, RuntimeError};
 use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
-use crate::brings::key_variables;
 use crate::{Assembly, AssemblyError, Variables};
 
 /// How many names are proposed for one that is not known.
@@ -80,7 +79,7 @@ impl Catalogue {
 
     /// What an agent's instructions may take in: any variable but the keys that this program runs on, which no model needs to see.
     fn variable(&self, name: &str) -> Option<String> {
-        let is_key = key_variables(&self.settings).contains(name);
+        let is_key = self.settings.key_variables().contains(name);
         (!is_key).then(|| (self.variables)(name)).flatten()
     }
 

@@ -12,7 +12,7 @@ mod tools;
 mod trust;
 
 pub use agent::{Assembly, AssemblyError, mistakes_of};
-pub use brings::{Brings, Brought, Role, brings, key_variables};
+pub use brings::{Brings, Brought, Role, brings};
 pub use lacking::tools_lacking;
 pub use runtime::{
     Variables, WithFiles, library, runtime_with_files, user_folder, whole_library, workspace_folder,

@@ -13,7 +13,6 @@ use agentx_runtime::LogError;
 use agentx_types::ToolSpec;
 
 use crate::admitted::Admitted;
-use crate::brings::key_variables;
 use crate::catalogue::Catalogue;
 use crate::file_tools;
 use crate::tools::FileTool;
@@ -147,7 +146,7 @@ pub fn runtime_with_files(
 
 /// A folder's file never gets the keys that this program runs on.
 fn not_our_keys(settings: &Settings, tool: &FileTool) -> Result<(), String> {
-    let keys = key_variables(settings);
+    let keys = settings.key_variables();
     let wanted = tool.definition.variables();
     let wanted = wanted.into_iter().find(|name| keys.contains(name));
     match wanted.filter(|_| tool.origin == Origin::Workspace) {

@@ -16,7 +16,7 @@ use crate::value::Value;
 use crate::{At, Folder, Mistake, Origin, Places, Sourced};
 
 /// The largest text that is read from a file beside the configuration.
-const MAX_TEXT_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn settings(
     builtin: Catalog,
@@ -25,7 +25,7 @@ pub(crate) fn settings(
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<Mistake>,
 ) -> Settings {
-    let get = Getter { merged, places };
+    let get = Getter::new(merged, places);
     let catalog = models::catalog(builtin, &get, mistakes);
     let providers = models::providers(&catalog, &get, lookup);
     Settings {
@@ -50,6 +50,7 @@ pub(crate) fn settings(
         tools: get.tools(),
         catalog,
         providers,
+        keys: Vec::new(),
         calls: get.calls(),
         chat: get.chat(),
         connect: get.text("connect").filter(|server| server != "local"),
@@ -63,6 +64,7 @@ pub(crate) fn settings(
         workspace: places.cwd.clone(),
         workspace_root: places.workspace_root.clone(),
         folder: Folder::default(),
+        named_files: Vec::new(),
         trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
     }
@@ -78,9 +80,14 @@ fn path(merged: &Merged, places: &Places, key: &str) -> Option<PathBuf> {
         Some(Sourced {
             value: Value::Text(written),
             origin,
-        }) => Some(Places::resolve(base_of(origin, places), written)),
+        }) => Some(resolved(origin, written, places)),
         _ => None,
     }
+}
+
+/// A path as a layer wrote it, absolute.
+pub(crate) fn resolved(origin: &Origin, written: &str, places: &Places) -> PathBuf {
+    Places::resolve(base_of(origin, places), written)
 }
 
 /// Where a relative path starts: beside the file that has it, else in the working directory.
@@ -96,7 +103,11 @@ pub(crate) struct Getter<'a> {
     places: &'a Places,
 }
 
-impl Getter<'_> {
+impl<'a> Getter<'a> {
+    pub(crate) fn new(merged: &'a Merged, places: &'a Places) -> Self {
+        Self { merged, places }
+    }
+
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.text_at(&KeyPath::dotted(key))
     }
@@ -196,7 +207,7 @@ fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Option<Arc<st
     let Value::File(written) = &sourced.value else {
         return Some(Arc::from(sourced.value.to_string()));
     };
-    let path = Places::resolve(base_of(&sourced.origin, get.places), written);
+    let path = resolved(&sourced.origin, written, get.places);
     match read_text(&path) {
         Ok(text) => Some(Arc::from(text)),
         Err(what) => {
@@ -216,7 +227,7 @@ fn scripted_answers(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Vec<Script
     let Some(sourced) = get.merged.sourced(KEY) else {
         return Vec::new();
     };
-    let path = Places::resolve(base_of(&sourced.origin, get.places), &sourced.value.to_string());
+    let path = resolved(&sourced.origin, &sourced.value.to_string(), get.places);
     let read = read_text(&path)
         .map_err(|what| mistake(&sourced.origin, KEY, format!("{}: {what}", path.display()), None))
         .and_then(|text| answers::read(&path, &text));

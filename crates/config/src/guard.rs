@@ -181,6 +181,7 @@ pub(crate) fn without_opening_rules(mut layer: Layer, guard: &Guard, root: &Path
                     key: path.to_string(),
                     origin: rule.origin.clone(),
                     why: "only a rule of your own opens files that may hold secrets",
+                    waits_for_trust: false,
                 });
             }
             !opens

@@ -27,6 +27,8 @@ pub enum Trust {
     Tighten,
     /// Nothing.
     Trusted,
+    /// Nothing, also where the person trusts it.
+    Own,
 }
 
 const fn key(
@@ -76,7 +78,7 @@ pub const STATUS_NAMES: &[&str] = &[
     "approval",
 ];
 
-use Trust::{Free, Tighten, Trusted};
+use Trust::{Free, Own, Tighten, Trusted};
 
 /// Every key, in the order in which they are shown.
 #[rustfmt::skip]
@@ -99,8 +101,8 @@ pub const KEYS: &[KeySpec] = &[
     key("rules", Kind::Rules, Tighten, None, "approval rules; deny beats ask beats allow; those of all layers count"),
     key("tools.enabled", Kind::Names, Tighten, None, "the only tools on offer; all of them where it is not set"),
     key("tools.disabled", Kind::Names, Free, None, "tools that are not on offer; those of all layers count"),
-    key("tools.timeout", Kind::Duration, Tighten, None, "the longest time of one tool call"),
-    key("tools.max_output_bytes", Kind::Count, Tighten, None, "how much of a tool's output the model reads"),
+    key("tools.timeout", Kind::Duration, Tighten, Some("1h"), "the longest time of one tool call"),
+    key("tools.max_output_bytes", Kind::Count, Tighten, Some("32768"), "how much of a tool's output the model reads"),
     key("tools.environment", Kind::Names, Trusted, None, "environment variables that commands get although they look like secrets; never those that hold a key of a provider"),
     key("providers.*.api", Kind::Choice(APIS), Trusted, None, "the protocol that it speaks [openai-chat]"),
     key("providers.*.base_url", Kind::Url, Trusted, None, "where it is"),
@@ -138,10 +140,10 @@ pub const KEYS: &[KeySpec] = &[
     key("chat.keys", Kind::Choice(EDIT_KEYS), Free, Some("emacs"), "how the line of a chat is edited: as in emacs and most shells, or as in vi"),
     key("chat.screen_reader", Kind::Choice(YES_OR_NO), Free, Some("false"), "whether a chat only appends whole lines and says in words what happens"),
     key("connect", Kind::Server, Trusted, None, "the server that commands work on; `local` for this machine"),
-    key("data_dir", Kind::Path, Trusted, None, "where sessions are kept"),
+    key("data_dir", Kind::Path, Own, None, "where sessions are kept"),
     key("durability", Kind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: the death of the process, or of the machine too (slower)"),
     key("log", Kind::Choice(LEVELS), Trusted, Some("off"), "how much the program says about itself"),
-    key("log_file", Kind::Path, Trusted, None, "where it says that; standard error, in a chat `agentx.log` in data_dir"),
+    key("log_file", Kind::Path, Own, None, "where it says that; standard error, in a chat `agentx.log` in data_dir"),
 ];
 
 /// Variables of the environment that stand for a key. The catalog names more: those that say where a provider is

@@ -40,6 +40,7 @@ mod set;
 mod settings;
 mod trust;
 mod value;
+mod workspace;
 pub mod yaml;
 
 pub use agent::{DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel};
@@ -65,3 +66,4 @@ pub use settings::{
 };
 pub use trust::{Ignored, distrust, trust};
 pub use value::{KeyReference, Kind, Value};
+pub use workspace::NamedFile;

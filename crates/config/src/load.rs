@@ -6,13 +6,14 @@ use agentx_llm::Catalog;
 
 use crate::assemble;
 use crate::folder;
-use crate::guard;
 use crate::layers::Merged;
+use crate::models;
 use crate::origin::FileLayer;
 use crate::read::{self, Flag, Layer};
-use crate::trust::{self, Ignored};
+use crate::trust::Ignored;
+use crate::workspace::{self, Own};
 use crate::yaml::MAX_BYTES;
-use crate::{At, ConfigError, Folder, FolderTrust, Mistake, Place, Places, Settings};
+use crate::{At, ConfigError, Folder, Mistake, Place, Places, Settings};
 
 /// What is needed to make settings.
 pub struct Request<'a> {
@@ -33,8 +34,10 @@ pub struct Loaded {
     pub merged: Merged,
     /// What is accepted but should be mended.
     pub warnings: Vec<Mistake>,
-    /// What an untrusted workspace set in vain.
+    /// What a workspace set in vain: most where it is not trusted, little where it is.
     pub ignored: Vec<Ignored>,
+    /// What the workspace's settings lead to where it is trusted, in sentences: where prompts and keys go, what is run.
+    pub effects: Vec<String>,
     /// The files that count, whether they exist or not.
     pub files: Vec<FileStatus>,
     /// Where was looked.
@@ -87,13 +90,24 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
         false => found.read(FileLayer::Workspace(places.workspace_file.clone()), false)?,
     };
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
-    let mut merged = Merged::of([read::defaults(&catalog), user_layer]);
+    let defaults = read::defaults(&catalog);
+    let mut keys = [models::keys(&defaults, lookup), models::keys(&user_layer, lookup)].concat();
+    let mut merged = Merged::of([defaults, user_layer]);
     let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let files = files(&places, user.is_some(), workspace.is_some());
     let folder = folder(&trust_dir, &places, lookup);
-    let (layer, ignored) = admitted(workspace, (&trust_dir, &folder), &merged, &places);
-    for layer in [layer, environment, flags] {
+    let of_person = Own {
+        merged: &own,
+        keys: &keys,
+        places: &places,
+        lookup,
+    };
+    let admitted =
+        workspace.map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person));
+    let admitted = admitted.unwrap_or_default();
+    keys.extend(models::keys(&admitted.layer, lookup));
+    for layer in [admitted.layer, environment, flags] {
         merged.lay(layer);
     }
     let mut settings = assemble::settings(catalog, &merged, &places, lookup, &mut found.mistakes);
@@ -101,31 +115,17 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
         return Err(ConfigError::Mistakes(found.mistakes));
     }
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
+    (settings.keys, settings.named_files) = (keys, admitted.files);
     Ok(Loaded {
         settings,
         merged,
         warnings: found.warnings,
-        ignored,
+        ignored: admitted.ignored,
+        effects: admitted.effects,
         files,
         places,
         trust_dir,
     })
-}
-
-/// What of the workspace's file counts: all of it where the person trusts it as it is.
-fn admitted(
-    workspace: Option<ReadFile>,
-    (trust_dir, folder): (&Path, &Folder),
-    below: &Merged,
-    places: &Places,
-) -> (Layer, Vec<Ignored>) {
-    match workspace {
-        None => (Layer::default(), Vec::new()),
-        Some(file) if is_accepted(&file.bytes, trust_dir, folder, places) => {
-            guard::without_opening_rules(file.layer, &guard::secrets(), &places.workspace_root)
-        }
-        Some(file) => trust::restrict(file.layer, below),
-    }
 }
 
 /// What the person said about this folder. The environment is theirs too: it may say that all of the folder counts this time.
@@ -134,14 +134,6 @@ fn folder(trust_dir: &Path, places: &Places, lookup: &dyn Fn(&str) -> Option<Str
         Some("1" | "true" | "yes") => Folder::trusted_whole(),
         _ => Folder::of(trust_dir, &places.workspace_root),
     }
-}
-
-/// Whether the workspace's file counts as it is. Older programs kept that for the file alone.
-fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &Places) -> bool {
-    let file = places.workspace_file.strip_prefix(&places.workspace_root);
-    file.is_ok_and(|file| folder.admits(file, bytes))
-        || (folder.trust == FolderTrust::Unknown
-            && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
 }
 
 fn files(places: &Places, user: bool, workspace: bool) -> Vec<FileStatus> {
@@ -183,9 +175,9 @@ struct Found {
     instead: Option<(PathBuf, Vec<u8>)>,
 }
 
-struct ReadFile {
-    layer: Layer,
-    bytes: Vec<u8>,
+pub(crate) struct ReadFile {
+    pub(crate) layer: Layer,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Found {

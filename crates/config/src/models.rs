@@ -9,6 +9,7 @@ use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 
 use crate::assemble::{Getter, mistake};
 use crate::keys::KeyPath;
+use crate::read::Layer;
 use crate::settings::{HeaderSetting, ProviderKey, ProviderSettings};
 use crate::value::{KeyReference, Value};
 use crate::{Mistake, Origin, Secret, nearest};
@@ -194,6 +195,14 @@ fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> 
         Some(Value::Key(KeyReference::Literal(secret))) => ProviderKey::Literal(secret.clone()),
         _ => ProviderKey::None,
     }
+}
+
+/// Every key and header that a layer names.
+pub(crate) fn keys(layer: &Layer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ProviderKey> {
+    let keys = layer.entries.iter().map(|(_, sourced)| &sourced.value);
+    keys.filter(|value| matches!(value, Value::Key(_)))
+        .map(|value| looked_up(Some(value), lookup))
+        .collect()
 }
 
 /// Every provider with its key.

@@ -1,12 +1,13 @@
 //! The settings as plain data, ready for a runtime to be assembled from.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
 
-use crate::{ChatSettings, Folder, ScriptedAnswer, Secret, Sourced};
+use crate::{ChatSettings, Folder, NamedFile, ScriptedAnswer, Secret, Sourced};
 
 /// Everything that a program of AgentX can be told.
 #[derive(Clone, Debug)]
@@ -33,6 +34,9 @@ pub struct Settings {
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
     pub providers: Vec<ProviderSettings>,
+    /// Every key and header that any layer names for a provider, also where a higher layer names another: commands and a folder's
+    /// files get none of them.
+    pub keys: Vec<ProviderKey>,
     /// How long model calls may take, and when they are tried again.
     pub calls: CallSettings,
     /// How a chat in a terminal looks.
@@ -53,6 +57,8 @@ pub struct Settings {
     pub workspace_root: PathBuf,
     /// What the person said about that root: what of its files counts.
     pub folder: Folder,
+    /// The files that its settings name, accepted or not.
+    pub named_files: Vec<NamedFile>,
     /// Where decisions about folders are kept: the person's data directory, whatever a workspace configures.
     pub trust_dir: PathBuf,
     /// The user's file, for messages that say where to put something.
@@ -200,6 +206,15 @@ impl ProviderSettings {
 }
 
 impl Settings {
+    /// The variables that hold what this program pays with: no file of a folder gets them, whoever trusts it.
+    pub fn key_variables(&self) -> BTreeSet<&str> {
+        let variables = self.keys.iter().filter_map(|key| match key {
+            ProviderKey::Env { name, .. } => Some(name.as_str()),
+            ProviderKey::None | ProviderKey::Literal(_) => None,
+        });
+        variables.collect()
+    }
+
     /// A provider by name.
     pub fn provider(&self, name: &str) -> Option<&ProviderSettings> {
         self.providers.iter().find(|provider| provider.name == name)

@@ -26,6 +26,8 @@ pub struct Ignored {
     pub origin: Origin,
     /// Why it does not count.
     pub why: &'static str,
+    /// Whether it counts once the person trusts the workspace as it is now.
+    pub waits_for_trust: bool,
 }
 
 /// Whether `bytes` of this file are what the person trusted.
@@ -126,18 +128,27 @@ pub(crate) fn restrict(layer: Layer, below: &Merged) -> (Layer, Vec<Ignored>) {
         let trust = path.spec().map_or(Trust::Trusted, |spec| spec.trust);
         match trust {
             Trust::Free => kept.entries.push((path, sourced)),
-            Trust::Trusted => ignored.push(note(&path, &sourced, "only a trusted workspace may set it")),
+            Trust::Trusted => {
+                ignored.push(note(&path, &sourced, "only a trusted workspace may set it", true))
+            }
+            Trust::Own => ignored.push(note(&path, &sourced, "only your own settings may set it", false)),
             Trust::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
         }
     }
     (kept, ignored)
 }
 
-fn note(path: &KeyPath, sourced: &Sourced<Value>, why: &'static str) -> Ignored {
+pub(crate) fn note(
+    path: &KeyPath,
+    sourced: &Sourced<Value>,
+    why: &'static str,
+    waits_for_trust: bool,
+) -> Ignored {
     Ignored {
         key: path.to_string(),
         origin: sourced.origin.clone(),
         why,
+        waits_for_trust,
     }
 }
 
@@ -158,6 +169,7 @@ fn tighten(
             key: path.to_string(),
             origin: rule.origin,
             why,
+            waits_for_trust: true,
         }));
         kept.entries
             .push((path, Sourced::new(Value::Rules(strict), origin)));
@@ -170,7 +182,12 @@ fn tighten(
     {
         kept.entries.push((path, sourced));
     } else {
-        ignored.push(note(&path, &sourced, "only a trusted workspace may widen it"));
+        ignored.push(note(
+            &path,
+            &sourced,
+            "only a trusted workspace may widen it",
+            true,
+        ));
     }
 }
 

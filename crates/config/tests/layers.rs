@@ -260,8 +260,21 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
     let trusted = desk.load().unwrap();
     assert_eq!(trusted.settings.approval, ApprovalMode::Auto);
     assert_eq!(trusted.settings.limits.max_iterations, Some(500));
-    assert_eq!(trusted.settings.system_prompt.as_deref(), Some("outside"));
-    assert!(trusted.ignored.is_empty());
+    // Trust does not cover where keys go, where data is kept, and files elsewhere.
+    let ignored: Vec<&str> = trusted
+        .ignored
+        .iter()
+        .map(|ignored| ignored.key.as_str())
+        .collect();
+    assert_eq!(
+        ignored,
+        [
+            "providers.anthropic.base_url",
+            "providers.anthropic.api_key",
+            "data_dir",
+            "system_prompt"
+        ]
+    );
     assert_eq!(
         trusted.trust_dir,
         desk.path("data"),

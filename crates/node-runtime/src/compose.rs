@@ -130,20 +130,16 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     (limits, retry)
 }
 
-/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a header of a
-/// provider, whatever its variable is called.
+/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a header that any layer
+/// names for a provider, whatever its variable is called.
 pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
     let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
-    let secrets = settings.providers.iter().flat_map(|provider| {
-        let headers = provider.headers.iter().map(|header| &header.value);
-        std::iter::once(&provider.key).chain(headers)
-    });
-    secrets.fold(kept, |environment, secret| {
-        let environment = match secret {
+    settings.keys.iter().fold(kept, |environment, key| {
+        let environment = match key {
             ProviderKey::Env { name, .. } => environment.hide_name(name),
             ProviderKey::Literal(_) | ProviderKey::None => environment,
         };
-        match secret.value() {
+        match key.value() {
             Some(value) => environment.hide_value(value.expose()),
             None => environment,
         }

@@ -175,9 +175,9 @@ fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     console.out(&table(&rows, usize::MAX))
 }
 
-/// Whether everything in a file counts.
+/// Whether everything in a file counts that trust in it covers.
 fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
-    file.layer != "workspace" || loaded.ignored.is_empty()
+    file.layer != "workspace" || !loaded.ignored.iter().any(|ignored| ignored.waits_for_trust)
 }
 
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {

@@ -105,6 +105,7 @@ fn settings() -> String {
             Trust::Free => "",
             Trust::Tighten => " †",
             Trust::Trusted => " ‡",
+            Trust::Own => " §",
         };
         let takes = spec.kind.expects();
         let takes = takes.split(" such as ").next().unwrap_or_default().to_owned();
@@ -124,7 +125,8 @@ fn settings() -> String {
         "Settings in config.yaml (`agentx config path` shows where), later layers win:\n\
          defaults < user < workspace < environment < flags\n\n{}\n\
          † a workspace that is not trusted can only make it stricter\n\
-         ‡ a workspace that is not trusted cannot set it\n\nEnvironment:\n\n{}",
+         ‡ a workspace that is not trusted cannot set it\n\
+         § only your own settings can, not a workspace's\n\nEnvironment:\n\n{}",
         table(&rows, usize::MAX),
         table(&variables, usize::MAX)
     )

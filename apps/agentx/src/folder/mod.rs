@@ -41,7 +41,7 @@ fn left_out(brings: &Brings, trust: FolderTrust) -> String {
     let out: Vec<String> = brings
         .files
         .iter()
-        .filter(|file| !counts(file, trust) && file.role != Role::Settings)
+        .filter(|file| !counts(file, trust) && !matches!(file.role, Role::Settings | Role::Named))
         .map(|file| visible(&file.path.to_string_lossy()))
         .collect();
     match (out.is_empty(), trust) {
@@ -70,7 +70,8 @@ fn counts(file: &Brought, trust: FolderTrust) -> bool {
 /// What changed in a folder that is trusted: what runs is left out, instructions are followed.
 fn changed(brings: &Brings) -> String {
     let mut by_role: BTreeMap<bool, Vec<String>> = BTreeMap::new();
-    for file in brings.not_accepted() {
+    // Settings whose files do not count are named one by one already.
+    for file in brings.not_accepted().filter(|file| file.role != Role::Named) {
         let name = visible(&file.path.to_string_lossy());
         by_role
             .entry(file.role == Role::Instructions)

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use agentx::agent_files::definition::{ToolBody, ToolDefinition};
-use agentx::assembly::{Brings, Brought, Role, key_variables};
+use agentx::assembly::{Brings, Brought, Role};
 use agentx::config::{FolderTrust, Loaded, Standing, accepted_text, trusted_below};
 use agentx::types::Access;
 
@@ -49,7 +49,8 @@ pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings) -> String {
     for file in files(brings, Role::Settings) {
         rows.extend(settings(loaded, file));
     }
-    let keys = key_variables(&loaded.settings);
+    rows.extend(named(loaded));
+    let keys = loaded.settings.key_variables();
     rows.extend(brings.tools.iter().map(|tool| {
         let asks_for_key = tool.definition.variables().iter().any(|name| keys.contains(name));
         row(&tool.definition, asks_for_key)
@@ -95,7 +96,21 @@ fn settings(loaded: &Loaded, file: &Brought) -> Vec<String> {
     });
     std::iter::once(format!("{name} sets:"))
         .chain(says.map(|line| format!("  {line}")))
+        .chain(loaded.effects.iter().map(|effect| format!("  → {effect}")))
         .collect()
+}
+
+/// The files that the settings name.
+fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
+    loaded.settings.named_files.iter().map(|file| {
+        let lines = String::from_utf8_lossy(&file.bytes).lines().count();
+        format!(
+            "{}: {}, for `{}`",
+            file.path.display(),
+            counted(lines, "line"),
+            file.key
+        )
+    })
 }
 
 /// One tool: what it reaches, which variables it gets, whether it asks.
@@ -138,6 +153,13 @@ pub(crate) fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String 
         text.push_str(&format!("{name} ({word})\n"));
         for line in difference(loaded, &file.path, &file.bytes, style) {
             text.push_str(&format!("  {line}\n"));
+        }
+        let leads_to: &[String] = match file.role {
+            Role::Settings => &loaded.effects,
+            Role::Instructions | Role::Definition | Role::Named => &[],
+        };
+        for effect in leads_to {
+            text.push_str(&format!("  → {}\n", visible(effect)));
         }
     }
     text

@@ -44,6 +44,31 @@ fn no_key_that_the_agent_runs_on_reaches_a_command() {
     }
 }
 
+/// A trusted folder names another variable for a provider, and wants the old one passed on: both stay keys.
+#[test]
+fn a_trusted_folder_does_not_make_a_key_an_ordinary_variable() {
+    let sandbox = sandbox()
+        .env("OPENAI_API_KEY", "made-up-openai-0123456789")
+        .env("PLAIN_COPY", "made-up-openai-0123456789");
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "providers:\n  openai: {api_key_env: OTHER, base_url: 'http://127.0.0.1:9/'}\n  work: {api_key_env: OTHER}\n\
+         tools: {environment: [OPENAI_API_KEY, ANTHROPIC_API_KEY, MODEL_ACCESS, PLAIN_COPY]}\n",
+    );
+    let ran = sandbox.run(&["run", "--model", "scripted", "--yes", "run env > agents"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(
+        ran.stderr
+            .contains("note: `providers.openai.base_url` is left out"),
+        "{ran}"
+    );
+    let seen = std::fs::read_to_string(sandbox.path("ws/agents")).unwrap();
+    assert!(seen.contains("PLAIN=seen"), "{seen}");
+    for hidden in ["made-up-openai", KEY] {
+        assert!(!seen.contains(hidden), "{seen}");
+    }
+}
+
 /// Root may read every process, so this test runs the program as another user.
 #[test]
 fn a_command_cannot_read_the_environment_of_the_program_that_runs_it() {

@@ -28,7 +28,12 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
                 "`{}` of this workspace is left out: {} ({})",
                 ignored.key, ignored.why, ignored.origin
             ),
-            "`agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it",
+            match ignored.waits_for_trust {
+                true => {
+                    "`agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it"
+                }
+                false => "take it out of the folder's file, or put it into your own settings",
+            },
         );
     }
     let files: Vec<String> = loaded

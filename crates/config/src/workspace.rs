@@ -1,0 +1,285 @@
+//! What of a workspace's settings counts, and what they would lead to.
+//!
+//! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set the rest, with three
+//! exceptions: it never decides where a key of the person's is sent, it changes nothing of a provider or a model that the person or
+//! the program defines, and a file that it names counts only where it lies in the workspace and was trusted with it.
+
+use std::path::{Path, PathBuf};
+
+use agentx_agent::secrets::guarded;
+use agentx_llm::Catalog;
+use agentx_types::Guard;
+
+use crate::agent::SCRIPTED_MODEL;
+use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
+use crate::keys::{KeyPath, Trust};
+use crate::layers::Merged;
+use crate::load::ReadFile;
+use crate::models;
+use crate::read::Layer;
+use crate::trust::{self, Ignored};
+use crate::value::{KeyReference, Value};
+use crate::{Folder, FolderTrust, Places, ProviderKey, Standing, guard};
+
+/// Other names of the offline demo.
+const DEMO: &str = "demo";
+
+const ELSEWHERE: &str = "only your own settings say where sessions and logs are kept";
+const PROVIDER: &str =
+    "it would change a provider of yours or a built-in one; a folder may define one with a name of its own";
+const MODEL: &str = "it would change which provider serves a model that is known without it";
+const KEY: &str = "a folder's provider never gets a key of yours";
+const CHANGED: &str = "a file that it names is new or has changed since you trusted this folder";
+const OUTSIDE: &str = "it names a file that is not in this folder";
+const GUARDED: &str = "it names a file that may hold secrets";
+
+/// What the person's own layers say.
+pub(crate) struct Own<'a> {
+    /// Defaults, the user's file, the environment, flags.
+    pub(crate) merged: &'a Merged,
+    /// Every key that they name.
+    pub(crate) keys: &'a [ProviderKey],
+    pub(crate) places: &'a Places,
+    pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// A file that a workspace's settings name, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The key that names it.
+    pub key: String,
+    /// Its path below the workspace's root.
+    pub path: PathBuf,
+    /// What was read of it.
+    pub bytes: Vec<u8>,
+}
+
+/// What of a workspace's file counts.
+#[derive(Default)]
+pub(crate) struct Admitted {
+    pub(crate) layer: Layer,
+    pub(crate) ignored: Vec<Ignored>,
+    /// The files that the settings name.
+    pub(crate) files: Vec<NamedFile>,
+    /// What the settings would lead to, in sentences.
+    pub(crate) effects: Vec<String>,
+}
+
+/// What of the workspace's file counts: where the person trusts it as it is, nearly all of it.
+pub(crate) fn admitted(
+    file: ReadFile,
+    (trust_dir, folder): (&Path, &Folder),
+    below: &Merged,
+    own: &Own<'_>,
+) -> Admitted {
+    let accepted = is_accepted(&file.bytes, trust_dir, folder, own.places);
+    let (layer, mut never) = without_what_is_the_persons(file.layer.clone(), own);
+    let (layer, of_rules) =
+        guard::without_opening_rules(layer, &guard::secrets(), &own.places.workspace_root);
+    never.extend(of_rules);
+    let (layer, files, of_files) = with_its_files(layer, folder, own.places);
+    let effects = effects(&layer, &never);
+    let (layer, ignored) = match accepted {
+        true => (layer, [never, of_files].concat()),
+        false => trust::restrict(file.layer, below),
+    };
+    Admitted {
+        layer,
+        ignored,
+        files,
+        effects,
+    }
+}
+
+/// Whether the workspace's file counts as it is. Older programs kept that for the file alone.
+fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &Places) -> bool {
+    let file = places.workspace_file.strip_prefix(&places.workspace_root);
+    file.is_ok_and(|file| folder.admits(file, bytes))
+        || (folder.trust == FolderTrust::Unknown
+            && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
+}
+
+/// Leaves out what no trust in a folder covers.
+fn without_what_is_the_persons(layer: Layer, own: &Own<'_>) -> (Layer, Vec<Ignored>) {
+    let get = Getter::new(own.merged, own.places);
+    let catalog = models::catalog(Catalog::builtin(), &get, &mut Vec::new());
+    let known = |name: &str| [SCRIPTED_MODEL, DEMO].contains(&name) || catalog.resolve(name).is_ok();
+    // Names whose ids are known too: `models.mine: {id: sonnet, provider: theirs}`.
+    let ids: Vec<(String, String)> = layer.entries.iter().filter_map(id_of).collect();
+    let mut kept = Layer::default();
+    let mut ignored = Vec::new();
+    for (path, mut sourced) in layer.entries {
+        let levels: Vec<&str> = path.0.iter().map(String::as_str).collect();
+        let why = match (levels.as_slice(), &mut sourced.value) {
+            (["providers", name, key, ..], _)
+                if *key != "default_model" && catalog.provider(name).is_some() =>
+            {
+                Some(PROVIDER)
+            }
+            (_, Value::Key(reference)) if is_persons(reference, own) => Some(KEY),
+            (["models", name, "provider"], _) => {
+                let id = ids.iter().find(|(of, _)| of == name);
+                (known(name) || id.is_some_and(|(_, id)| known(id))).then_some(MODEL)
+            }
+            (["models", name, "id"], _) if known(name) => Some(MODEL),
+            (["models", _, "aliases"], Value::Names(names)) => {
+                let all = names.len();
+                names.retain(|name| !known(name));
+                (names.len() < all).then_some(MODEL)
+            }
+            _ => path
+                .spec()
+                .is_some_and(|spec| spec.trust == Trust::Own)
+                .then_some(ELSEWHERE),
+        };
+        let keeps_rest = matches!(&sourced.value, Value::Names(names) if !names.is_empty());
+        if let Some(why) = why {
+            ignored.push(trust::note(&path, &sourced, why, false));
+        }
+        if why.is_none() || keeps_rest {
+            kept.entries.push((path, sourced));
+        }
+    }
+    (kept, ignored)
+}
+
+fn id_of((path, sourced): &(KeyPath, crate::Sourced<Value>)) -> Option<(String, String)> {
+    match (path.0.as_slice(), &sourced.value) {
+        ([models, name, id], Value::Text(text)) if models == "models" && id == "id" => {
+            Some((name.clone(), text.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether this is a key that the person's own layers name, by its variable or by what that holds.
+fn is_persons(reference: &KeyReference, own: &Own<'_>) -> bool {
+    let KeyReference::Env(variable) = reference else {
+        return false;
+    };
+    let value = (own.lookup)(variable);
+    own.keys.iter().any(|key| {
+        let same_name = matches!(key, ProviderKey::Env { name, .. } if name == variable);
+        let same_value = key
+            .value()
+            .is_some_and(|key| value.as_deref().map(str::trim) == Some(key.expose()));
+        same_name || same_value
+    })
+}
+
+/// Reads the files that the settings name, and leaves out the settings whose files do not count.
+fn with_its_files(layer: Layer, folder: &Folder, places: &Places) -> (Layer, Vec<NamedFile>, Vec<Ignored>) {
+    let guard = guard::secrets();
+    let mut kept = Layer::default();
+    let (mut files, mut ignored) = (Vec::new(), Vec::new());
+    for (path, sourced) in layer.entries {
+        let found: Result<Vec<_>, &'static str> = match (path.0.as_slice(), &sourced.value) {
+            (_, Value::File(written)) => named(&resolved(&sourced.origin, written, places), &guard, places),
+            ([key], Value::Text(written)) if key == "scripted_answers" => {
+                named(&resolved(&sourced.origin, written, places), &guard, places)
+            }
+            ([chat, key], Value::Text(line)) if chat == "chat" && key == "status_command" => {
+                Ok(programs(line, &guard, places))
+            }
+            _ => Ok(Vec::new()),
+        };
+        let why = match &found {
+            Err(why) => Some(*why),
+            Ok(found) => {
+                let counts =
+                    |(file, bytes): &(PathBuf, Vec<u8>)| folder.standing(file, bytes) == Standing::Accepted;
+                (!found.iter().all(counts)).then_some(CHANGED)
+            }
+        };
+        let key = path.to_string();
+        files.extend(found.into_iter().flatten().map(|(path, bytes)| NamedFile {
+            key: key.clone(),
+            path,
+            bytes,
+        }));
+        match why {
+            Some(why) => ignored.push(trust::note(&path, &sourced, why, why == CHANGED)),
+            None => kept.entries.push((path, sourced)),
+        }
+    }
+    (kept, files, ignored)
+}
+
+/// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported where it is read.
+fn named(path: &Path, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
+    let root = &places.workspace_root;
+    let Ok(real) = std::fs::canonicalize(path) else {
+        return Ok(Vec::new());
+    };
+    let Ok(below) = real.strip_prefix(root) else {
+        return Err(OUTSIDE);
+    };
+    if guarded(guard, &real.to_string_lossy(), &root.to_string_lossy()).is_some() {
+        return Err(GUARDED);
+    }
+    let is_readable =
+        std::fs::metadata(&real).is_ok_and(|found| found.is_file() && found.len() <= MAX_TEXT_BYTES);
+    let bytes = is_readable.then(|| std::fs::read(&real).ok()).flatten();
+    Ok(bytes.map(|bytes| (below.to_owned(), bytes)).into_iter().collect())
+}
+
+/// The files of the workspace that a command line names.
+fn programs(line: &str, guard: &Guard, places: &Places) -> Vec<(PathBuf, Vec<u8>)> {
+    let words = line.split(|c: char| c.is_whitespace() || "'\"`;|&()<>=".contains(c));
+    let words = words.filter(|word| !word.is_empty());
+    words
+        .filter_map(|word| named(&places.cwd.join(word), guard, places).ok())
+        .flatten()
+        .collect()
+}
+
+/// What these settings lead to, for somebody who is about to trust them: where prompts and keys go, and what is run.
+fn effects(layer: &Layer, never: &[Ignored]) -> Vec<String> {
+    let text = |path: &KeyPath| {
+        let found = layer.entries.iter().find(|(at, _)| at == path);
+        found.map(|(_, sourced)| sourced.value.to_string())
+    };
+    let mut effects = Vec::new();
+    for (path, address) in &layer.entries {
+        let [providers, name, key] = path.0.as_slice() else {
+            continue;
+        };
+        if providers != "providers" || key != "base_url" {
+            continue;
+        }
+        let at = KeyPath::dotted("providers").child(name);
+        let held: Vec<String> = layer
+            .entries
+            .iter()
+            .filter_map(|(path, sourced)| match &sourced.value {
+                Value::Key(KeyReference::Env(variable)) if path.0.starts_with(&at.0) => {
+                    Some(variable.clone())
+                }
+                _ => None,
+            })
+            .collect();
+        let with = match held.is_empty() {
+            true => String::new(),
+            false => format!(", with what {} holds", held.join(" and ")),
+        };
+        let address = &address.value;
+        effects.push(format!("models of `{name}` get what you say, at {address}{with}"));
+    }
+    if let Some(model) = text(&KeyPath::dotted("model")) {
+        effects.push(format!("the model {model} is asked"));
+    }
+    if let Some(server) = text(&KeyPath::dotted("connect")) {
+        effects.push(format!(
+            "commands work on the server {server}, which gets what you say"
+        ));
+    }
+    if let Some(line) = text(&KeyPath::dotted("chat.status_command")) {
+        effects.push(format!("a chat runs by itself: {line}"));
+    }
+    effects.extend(
+        never
+            .iter()
+            .map(|left_out| format!("`{}` never counts: {}", left_out.key, left_out.why)),
+    );
+    effects
+}
