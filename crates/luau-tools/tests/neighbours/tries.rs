@@ -173,6 +173,15 @@ pub(crate) const ATTACKS: &[(&str, &str)] = &[
          pcall(ctx.sleep, 0.005) pcall(ctx.sleep, 0.005)",
     ),
     (
+        "another coroutine for the run that comes next",
+        "local p, main = ctx.async(function() ctx.sleep(0.002) return 1 end), nil
+         ctx.async(function() main = p.waiters[1].task end)
+         p:await()
+         main.co = coroutine.create(function()
+            while true do ctx.state.count = 99 leak = 'evil' coroutine.yield('evil') end
+         end)",
+    ),
+    (
         "its own coroutine, kept for a task that comes after it",
         "local main = coroutine.running()
          ctx.async(function()

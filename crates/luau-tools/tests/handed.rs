@@ -1,0 +1,135 @@
+//! What a script is handed leads nowhere: a walk over everything that can be reached from it finds no coroutine and no table that
+//! can be written, and random programs that write wherever they can change nothing of another run in the same VM.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+#[path = "handed/programs.rs"]
+mod programs;
+mod support;
+
+use std::time::Duration;
+
+use agentx_luau_tools::{Lanes, Libraries, Limits, Owner, Script, ScriptError};
+use programs::Programs;
+use serde_json::{Value, json};
+use support::{Answers, world};
+use tokio_util::sync::CancellationToken;
+
+/// Walks through keys, values and metatables. What the script made itself is left out, for it may hold anything.
+const WALK: &str = r#"
+function invoke(ctx)
+    local function raised(f, ...) return (select(2, pcall(f, ...))) end
+    local task = ctx.async(function() ctx.sleep(0) return {} end)
+    local failed = ctx.async(function() ctx.sleep(0) error("x") end)
+    local roots = {
+        ctx = ctx, task = task, failed = failed, bell = ctx.timeout(0), agent = ctx.create_agent("a", {}),
+        error = raised(ctx.sleep, "x"), awaited = raised(failed.await, failed), wrong = raised(task.await, {}),
+        all = raised(ctx.await_all, 1), json = ctx.json.null, array = getmetatable(ctx.json.array({})),
+        response = getmetatable(ctx.http.get("https://a")), text = getmetatable(""), state = getmetatable(ctx.state),
+        string = string, table = table, math = math, coroutine = coroutine, debug = debug, os = os, buffer = buffer,
+        utf8 = utf8, bit32 = bit32, vector = vector, OLDER
+    }
+    local seen, wrong = {}, {}
+    local function look(value, way)
+        if type(value) == "thread" then table.insert(wrong, way .. " is a coroutine") end
+        if type(value) ~= "table" or seen[value] then return end
+        seen[value] = true
+        if not table.isfrozen(value) then table.insert(wrong, way .. " can be written") end
+        look(getmetatable(value), way .. ":meta")
+        for key, inner in next, value do
+            look(key, way .. ":key")
+            look(inner, way .. "." .. tostring(key))
+        end
+    end
+    for name, root in roots do look(root, name) end
+    pcall(task.await, task)
+    return ctx.json.array(wrong)
+end"#;
+
+/// The globals of the older API and what they hand out.
+const OLDER: &str = r#"rt = rt, builtin = __builtin, sleep = rt:sleep(0), timer = rt:timeout(0),
+    http = rt:http({url = "https://a"}), all = rt:await_all(rt:sleep(0)), any = rt:await_any(rt:sleep(0))"#;
+
+async fn invoke(script: &Script) -> Result<Value, ScriptError> {
+    let limits = Limits {
+        cpu: Duration::from_secs(5),
+        memory: 16 << 20,
+        pending: 64,
+        ..Limits::default()
+    };
+    script
+        .invoke(json!({}), Answers::new(world), limits, CancellationToken::new())
+        .await
+}
+
+#[tokio::test]
+async fn nothing_leads_to_a_coroutine_or_can_be_written() {
+    for older in ["", OLDER] {
+        let text = WALK.replace("OLDER", older) + "\n-- state";
+        let script = Script::compile("walk", &text, Libraries::new()).unwrap();
+        assert_eq!(invoke(&script).await, Ok(json!([])), "with {older:?}");
+    }
+}
+
+/// Uses what others may have spoilt, the scheduler above all.
+const VICTIM: &str = r#"
+function invoke(ctx)
+    local order = {}
+    local function work(name, time)
+        return ctx.async(function() ctx.sleep(time) table.insert(order, name) return name end)
+    end
+    local a, b = work("a", 0.001), work("b", 0)
+    local late = { pcall(ctx.timeout, 0, function() ctx.sleep(1) end) }
+    local both = { ctx.await_all(a, b) }
+    local co = coroutine.wrap(function() coroutine.yield(7) end)
+    return {
+        both = both, late = late[1], count = #order, wrapped = co(), ready = a:is_ready(), state = ctx.state.count,
+        temp = ctx.http.get("https://a").data.temp, text = tostring(a), find = ("abc"):find("b"),
+        said = ctx.generate("m", "p"), leak = leak or "nothing", nothing = getmetatable({}) == nil,
+        OLDER
+    }
+end"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_programs_change_nothing_of_another_run() {
+    // Some seconds by default; `AGENTX_RANDOM_SCRIPTS=100000` for a longer look.
+    let count = std::env::var("AGENTX_RANDOM_SCRIPTS").map_or(1_000, |count| count.parse().unwrap());
+    for older in [
+        "",
+        "slept = { rt:sleep(0):await() }, timer = rt:timeout(0):cancel()",
+    ] {
+        let owner = Owner::on(Lanes::new(1));
+        let compile = |text: &str| owner.compile("x", text, Libraries::new()).unwrap();
+        let victim = compile(&(VICTIM.replace("OLDER", older) + "\n-- state"));
+        let want = invoke(&victim).await.unwrap();
+        assert_eq!((&want["both"], &want["state"]), (&json!(["a", "b"]), &json!(1)));
+        let mut programs = Programs::new(u64::from(!older.is_empty()));
+        for number in 0..count / 2 {
+            let text = programs.next(!older.is_empty());
+            // However it ends.
+            let _ = invoke(&compile(&text)).await;
+            let got = invoke(&victim).await;
+            assert_eq!(got.as_ref(), Ok(&want), "after program {number}:\n{text}");
+        }
+    }
+}
+
+/// As it was done once: the promise led to the run's own task, and a coroutine that was put there got the next run of the VM.
+#[tokio::test]
+async fn no_script_puts_its_coroutine_in_the_place_of_the_next_run() {
+    let owner = Owner::on(Lanes::new(1));
+    let compile = |text: &str| owner.compile("x", text, Libraries::new()).unwrap();
+    let attacker = compile(
+        "function invoke(ctx)
+            local p, main = ctx.async(function() ctx.sleep(0) return 1 end), nil
+            ctx.async(function() main = p.waiters[1].task end)
+            p:await()
+            main.co = coroutine.create(function() ctx.emit('evil') end)
+            return 'reached'
+        end",
+    );
+    let victim = compile("function invoke(ctx) ctx.sleep(0) return 'mine' end");
+    for _ in 0..2 {
+        assert!(invoke(&attacker).await.is_err(), "it has no way to a task");
+        assert_eq!(invoke(&victim).await, Ok(json!("mine")));
+    }
+}
