@@ -22,6 +22,7 @@ mod keys;
 mod link;
 mod logging;
 mod new_agent;
+mod other_programs;
 mod picker;
 mod render;
 mod runtime_error;

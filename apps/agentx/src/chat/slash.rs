@@ -4,6 +4,8 @@ use agentx::config::nearest;
 use agentx::runtime::UsageBy;
 use agentx::types::ApprovalMode;
 
+use crate::other_programs::instead_of_slash;
+
 mod help;
 
 pub(crate) use help::{HELP, about, help};
@@ -222,6 +224,9 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             other => return Err(format!("there is no mode `{other}`: ask, auto or deny")),
         }),
         other => {
+            if let Some(instead) = instead_of_slash(other) {
+                return Err(format!("there is no command /{other}: {instead}"));
+            }
             let near = nearest(other, NAMES.iter().copied(), 1);
             let near = near.first().map(|near| format!(" did you mean /{near}?"));
             let near = near.unwrap_or_default();

@@ -8,6 +8,7 @@ use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::other_programs::instead_of_word;
 use crate::render::fitted::fitted;
 use crate::render::result::RunResult;
 
@@ -81,6 +82,9 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
             hints.push(format!("`agentx {} --help` shows its commands", above.get_name()));
         }
     }
+    if let Some(hint) = of_another_program(error, typed) {
+        hints = vec![hint];
+    }
     if hints.is_empty() {
         hints.push(match command_in(typed) {
             Some(command) => format!("`agentx help {command}` explains it"),
@@ -88,6 +92,39 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
         });
     }
     CliError::usage(message.join("\n"), hints.join("; "))
+}
+
+/// What helps whoever typed what another program takes: its flags and commands, or a prompt where a command stands.
+fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
+    let told = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let word = match error.kind() {
+        ErrorKind::UnknownArgument => told(ContextKind::InvalidArg)?,
+        ErrorKind::InvalidSubcommand => told(ContextKind::InvalidSubcommand)?,
+        _ => return None,
+    };
+    let above = command_in(typed);
+    // What a command says about a flag of its own counts more than what another program would do.
+    let is_at_chat = matches!(above.as_deref(), None | Some("chat" | "run" | "resume"));
+    if let Some(instead) = instead_of_word(word).filter(|_| is_at_chat) {
+        return Some(instead.to_owned());
+    }
+    let is_prompt = word.contains(char::is_whitespace) || above.as_deref() == Some("chat");
+    let may_be_prompt = above.is_none_or(|above| above == "chat") && !word.starts_with('-');
+    let words = if is_prompt { "PROMPT" } else { word };
+    let is_known = error.kind() == ErrorKind::InvalidSubcommand && !is_prompt && has_near(word);
+    (may_be_prompt && !is_known).then(|| {
+        format!("to give one prompt and get the answer: agentx run \"{words}\"; `agentx --help` shows all commands")
+    })
+}
+
+/// Whether a command is called nearly so.
+fn has_near(word: &str) -> bool {
+    let command = Cli::command();
+    let names = command.get_subcommands().map(|sub| sub.get_name());
+    !nearest(word, names.collect::<Vec<_>>(), 1).is_empty()
 }
 
 /// The command that was typed, as far as there is one: `sessions list`.

@@ -17,6 +17,7 @@ mod full_disk;
 mod help;
 mod identity;
 mod mistakes;
+mod other_programs;
 mod own_commands;
 mod picker;
 mod planted;

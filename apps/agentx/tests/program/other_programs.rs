@@ -1,0 +1,88 @@
+//! What people type who come from other programs: it works, or the error names what does the same here.
+
+use crate::common::Sandbox;
+
+/// Command lines, and the own command that each error names.
+const LINES: &[(&[&str], &str)] = &[
+    (&["-p", "list the files"], "agentx run \"PROMPT\""),
+    (&["--print", "list the files"], "agentx run \"PROMPT\""),
+    (&["exec", "list the files"], "agentx run \"PROMPT\""),
+    (&["run", "-p", "list the files"], "agentx run \"PROMPT\""),
+    (&["list the files"], "agentx run \"PROMPT\""),
+    (&["hello"], "agentx run \"hello\""),
+    (&["chat", "list the files"], "agentx run \"PROMPT\""),
+    (&["--continue"], "agentx resume --last"),
+    (&["-c"], "agentx resume --last"),
+    (&["--resume"], "agentx resume --last"),
+    (&["run", "--continue", "go on"], "agentx run --last \"PROMPT\""),
+    (&["--dangerously-skip-permissions"], "--yes"),
+    (&["run", "--full-auto", "go"], "--yes"),
+    (&["--yolo"], "--yes"),
+    (&["--permission-mode", "plan"], "--approve ask, auto or deny"),
+    (&["--permission-mode=plan"], "--approve ask, auto or deny"),
+    (&["--allowedTools", "Bash"], "agentx approvals add"),
+    (&["--sandbox", "read-only"], "agentx config trust --read-only"),
+    (&["login"], "agentx doctor"),
+    (&["auth", "login"], "agentx doctor"),
+    (&["init"], "AGENTS.md"),
+    (&["new"], "`agentx` alone begins a new session"),
+    (&["history"], "agentx sessions list"),
+    (&["cost"], "agentx usage"),
+    (&["-v"], "agentx --version"),
+    (&["--max-turns", "3"], "--max-iterations"),
+    (&["--cd", "src"], "--cwd DIR"),
+];
+
+/// What is typed in a chat, and what the answer names.
+const SLASH: &[(&str, &str)] = &[
+    ("/new", "/quit and type `agentx`"),
+    ("/clear", "/quit and type `agentx`"),
+    ("/init", "AGENTS.md"),
+    ("/cost", "/usage"),
+    ("/permissions", "/approvals"),
+    ("/login", "agentx doctor"),
+    ("/resume", "agentx resume"),
+    ("/undo", "/rewind"),
+    ("/models", "/model NAME"),
+    ("/config", "agentx config edit"),
+];
+
+#[test]
+fn a_command_line_of_another_program_is_answered_with_the_own_one() {
+    let sandbox = Sandbox::new();
+    for (line, named) in LINES {
+        let ran = sandbox.run(line);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        let hint = ran.stderr.lines().find(|line| line.starts_with("hint: "));
+        assert!(hint.is_some_and(|hint| hint.contains(named)), "{named}: {ran}");
+        assert!(!ran.stderr.contains("-- -"), "{ran}");
+    }
+}
+
+#[test]
+fn what_is_nearly_an_own_command_is_one() {
+    let sandbox = Sandbox::new();
+    for (line, named) in [
+        (&["session"][..], "did you mean `sessions`?"),
+        (&["docter"], "did you mean `doctor`?"),
+        (&["sessions", "lsit"], "did you mean `sessions list`?"),
+    ] {
+        let ran = sandbox.run(line);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains(named), "{ran}");
+    }
+}
+
+#[test]
+fn a_slash_command_of_another_program_is_answered_with_the_own_one() {
+    let sandbox = Sandbox::new();
+    let typed: Vec<&str> = SLASH.iter().map(|(typed, _)| *typed).collect();
+    let ran = sandbox.run_with_input(&[], &format!("{}\n/exit\nnot sent\n", typed.join("\n")));
+    assert_eq!(ran.code, Some(0), "{ran}");
+    for (typed, named) in SLASH {
+        let told = format!("there is no command {typed}: ");
+        let said = ran.stdout.lines().find(|line| line.starts_with(&told));
+        assert!(said.is_some_and(|said| said.contains(named)), "{typed}: {ran}");
+    }
+    assert!(!ran.stdout.contains("not sent"), "/exit leaves: {ran}");
+}
