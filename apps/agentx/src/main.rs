@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 mod args;
+mod attach;
 #[cfg(test)]
 mod catalogue;
 mod chat;

@@ -1,18 +1,16 @@
 //! Completion with Tab: commands and their words, models, sessions, and files where a path is written or `@` begins one.
 
-mod files;
-
 use std::path::Path;
 
 use agentx::runtime::SessionQuery;
 
-use super::attach::{escaped, last_word, unescaped};
 use super::slash::{NAMES, about};
 use super::{Chat, Face, Seat};
+use crate::attach::files::{files, named_so};
+use crate::attach::{escaped, last_word, unescaped};
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
-use files::{files, named_so};
 
 /// So many of the latest sessions are looked through.
 const KNOWN_SESSIONS: usize = 200;
@@ -240,6 +238,7 @@ fn words_of(command: &str) -> &'static [&'static str] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attach::files::LOOKED_AT;
 
     fn of(before: &str, workspace: &Path) -> Option<(usize, Vec<String>, String)> {
         let known = match before.contains(' ') {
@@ -332,11 +331,11 @@ mod tests {
     #[test]
     fn of_a_directory_with_very_many_files_not_all_are_looked_at() {
         let place = tempfile::tempdir().unwrap();
-        for n in 0..files::LOOKED_AT + 10 {
+        for n in 0..LOOKED_AT + 10 {
             std::fs::write(place.path().join(format!("x{n}.rs")), "").unwrap();
         }
         let (_, options, _) = of("see @.rs", place.path()).unwrap();
-        assert!(options.len() <= files::LOOKED_AT, "{}", options.len());
+        assert!(options.len() <= LOOKED_AT, "{}", options.len());
     }
 
     #[test]

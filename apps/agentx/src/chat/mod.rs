@@ -3,7 +3,7 @@
 //! It wakes up only when one of them has something; what is ready together is written together.
 
 mod asked;
-mod attach;
+mod attaching;
 mod attention;
 mod background;
 mod branch;

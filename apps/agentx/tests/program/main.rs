@@ -13,6 +13,7 @@ mod ends;
 mod environment;
 mod errors;
 mod examples;
+mod files_along;
 mod full_disk;
 mod help;
 mod identity;

@@ -31,7 +31,7 @@ pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u6
 /// that was there.
 pub(super) async fn run(
     session: &Arc<dyn Session>,
-    prompt: Option<String>,
+    prompt: Option<Vec<ContentPart>>,
     before: &SessionState,
 ) -> Result<RunId, CliError> {
     let Some(prompt) = prompt else {
@@ -52,7 +52,7 @@ pub(super) async fn run(
         });
     };
     let input = UserInput {
-        content: vec![ContentPart::text(prompt)],
+        content: prompt,
         ..UserInput::default()
     };
     Ok(RunId::of_input(session.send(input).await?))

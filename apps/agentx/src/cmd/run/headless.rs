@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{
-    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, Envelope, RunId, RuntimeEvent, SessionId,
+    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, ContentPart, Envelope, RunId, RuntimeEvent,
+    SessionId,
 };
 
 use super::approver::{Approver, deny_where_it_would_ask};
@@ -42,7 +43,7 @@ pub(crate) async fn run(
     logging::start(&loaded.settings, false)?;
     let target = Target::of(&args.session)?;
     // A session that exists may have something under way: without a prompt, that is gone on with.
-    let prompt = prompt::read(&args.prompt, target != Target::New, console).await?;
+    let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     let signals = Signals::listen()?;
     let has_person = console.terminal.input && console.terminal.error;
@@ -105,7 +106,7 @@ async fn open(
 /// Sends the prompt in an open session and follows the run; without one, the last run that there is.
 pub(crate) async fn with_session(
     session: &Arc<dyn Session>,
-    prompt: Option<String>,
+    prompt: Option<Vec<ContentPart>>,
     args: &RunArgs,
     approver: Approver,
     ends: (Link, &mut Away, Signals),

@@ -1,8 +1,14 @@
 //! The prompt of a headless run: the words of the command line, and standard input below them.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::time::Duration;
 
+use agentx::config::Settings;
+use agentx::types::ContentPart;
+
+use crate::args::RunArgs;
+use crate::attach::{Attached, attached};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::units;
@@ -12,29 +18,62 @@ const MAX_BYTES: u64 = 16 << 20;
 /// After this time without an end, a person is told what is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Reads the prompt. `None` is no prompt, where one may go without.
+/// Reads the prompt, with the files that its words name. `None` is no prompt, where one may go without.
 pub(crate) async fn read(
-    words: &[String],
+    args: &RunArgs,
     may_go_without: bool,
+    settings: &Settings,
     console: &mut Console,
-) -> Result<Option<String>, CliError> {
-    let typed = if words == ["-"] {
+) -> Result<Option<Vec<ContentPart>>, CliError> {
+    let words = &args.prompt;
+    let typed = if *words == ["-"] {
         String::new()
     } else {
         words.join(" ")
     };
     let (prompt, hint) = match console.terminal.input {
-        true => (typed, "give one: agentx run \"list the files here\""),
+        true => (typed.clone(), "give one: agentx run \"list the files here\""),
         false => {
             let input = standard_input(console).await?;
             (joined(&typed, &input), "give one, or write it to standard input")
         }
     };
     match prompt.trim().is_empty() {
-        true if may_go_without => Ok(None),
-        true => Err(CliError::usage("there is no prompt", hint)),
-        false => Ok(Some(prompt)),
+        true if may_go_without => return Ok(None),
+        true => return Err(CliError::usage("there is no prompt", hint)),
+        false => {}
     }
+    let mut content = with_files(&typed, settings, args.quiet, console)?;
+    content[0] = ContentPart::text(prompt);
+    Ok(Some(content))
+}
+
+/// The words that were typed, and the files that they name. What comes on standard input names none: it is what another program says. Nor
+/// does a file go along that may hold secrets: a script may have put the words of others into the prompt, and nobody sees it sent.
+fn with_files(
+    typed: &str,
+    settings: &Settings,
+    quiet: bool,
+    console: &mut Console,
+) -> Result<Vec<ContentPart>, CliError> {
+    let refused = |what| CliError::Input { what };
+    let is_guarded = |path: &Path| settings.is_guarded(path);
+    let Attached {
+        content,
+        files,
+        notes,
+    } = attached(typed, &settings.workspace, is_guarded).map_err(refused)?;
+    if let Some(secret) = files.iter().find(|file| settings.is_guarded(file)) {
+        let secret = secret.display();
+        return Err(CliError::usage(
+            format!("{secret} may hold secrets, and a run sends no such file along"),
+            "name it without the @, and the agent asks before it reads it; or send it in a chat",
+        ));
+    }
+    for note in notes.into_iter().filter(|_| !quiet) {
+        console.say(&console.err_style().dim(&format!("note: {note}\n")));
+    }
+    Ok(content)
 }
 
 fn joined(typed: &str, input: &str) -> String {

@@ -2,12 +2,13 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use agentx::runtime::cannot_see;
 use agentx::types::{ContentPart, MediaPart, MediaSource, NoPicture, Picture};
 use base64::Engine as _;
 
-use super::Chat;
 use crate::render::clean::visible;
+
+pub(crate) mod files;
+mod missing;
 
 /// The longest text that goes along; of more the model can read a part itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
@@ -16,17 +17,30 @@ const LARGEST_PICTURE: u64 = 5 << 20;
 /// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
 const LONGEST_SIDE: u32 = 8_000;
 
-/// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word.
-/// A blank in a name is written with a backslash.
+/// What is said, with the files that it names.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    /// The words, and after them the files.
+    pub(crate) content: Vec<ContentPart>,
+    /// Where those files are.
+    pub(crate) files: Vec<PathBuf>,
+    /// What a person should know of names that are no file, a line each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word; where a file may have been
+/// meant, a note says so. A blank in a name is written with a backslash, and `~/` is the home directory.
 ///
 /// # Errors
 /// Where a file that is there cannot go along, or a link leads to another one than its name says, in words for the person.
-pub(crate) fn content(
+pub(crate) fn attached(
     text: &str,
     workspace: &Path,
     is_guarded: impl Fn(&Path) -> bool,
-) -> Result<Vec<ContentPart>, String> {
-    let mut parts = vec![ContentPart::text(text)];
+) -> Result<Attached, String> {
+    let mut content = vec![ContentPart::text(text)];
+    let mut notes: Vec<String> = Vec::new();
+    let mut files: Vec<PathBuf> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -35,31 +49,48 @@ pub(crate) fn content(
         let Some(name) = word.strip_prefix('@').map(unescaped) else {
             continue;
         };
-        let trimmed = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')']);
+        let trimmed = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')', '"', '\'']);
         let found = [name.as_str(), trimmed]
             .into_iter()
-            .find(|name| !name.is_empty() && workspace.join(name).is_file());
-        let Some(name) = found.filter(|name| !seen.iter().any(|seen| seen == name)) else {
+            .find(|name| !name.is_empty() && place_of(name, workspace).is_file());
+        let Some(name) = found else {
+            notes.extend(missing::note(trimmed, workspace).filter(|note| !notes.contains(note)));
             continue;
         };
-        parts.push(file(name, &real_path(name, workspace, &is_guarded)?)?);
-        seen.push(name.to_owned());
+        if !seen.iter().any(|seen| seen == name) {
+            let path = real_path(name, workspace, &is_guarded)?;
+            content.push(file(name, &path)?);
+            files.push(path);
+            seen.push(name.to_owned());
+        }
     }
-    Ok(parts)
+    Ok(Attached {
+        content,
+        files,
+        notes,
+    })
+}
+
+/// Where a name leads.
+fn place_of(name: &str, workspace: &Path) -> PathBuf {
+    match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => workspace.join(name),
+    }
 }
 
 /// A name as it is written after `@`.
-pub(super) fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace(' ', "\\ ")
 }
 
 /// A name that is written after `@`.
-pub(super) fn unescaped(written: &str) -> String {
+pub(crate) fn unescaped(written: &str) -> String {
     written.replace("\\ ", " ")
 }
 
 /// Where the word begins that a text ends with.
-pub(super) fn last_word(text: &str) -> usize {
+pub(crate) fn last_word(text: &str) -> usize {
     let after_last = |ends: &dyn Fn(usize, char) -> bool| {
         let last = text.char_indices().rev().find(|(at, sign)| ends(*at, *sign));
         last.map_or(0, |(at, sign)| at + sign.len_utf8())
@@ -86,37 +117,13 @@ fn ends_word(text: &str, at: usize, sign: char) -> bool {
     sign.is_whitespace() && !(sign == ' ' && text[..at].ends_with('\\'))
 }
 
-impl Chat<'_> {
-    /// What is said, with the files that it names, for the model that is asked now.
-    ///
-    /// # Errors
-    /// Where a file cannot go along, or the model takes no pictures, in words for the person.
-    pub(super) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
-        let is_guarded = |path: &Path| self.settings.is_guarded(path);
-        let content = content(text, &self.settings.workspace, is_guarded)?;
-        if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
-            return Ok(content);
-        }
-        // Where that cannot be asked, the session says what is wrong.
-        let Ok(config) = self.agent_config().await else {
-            return Ok(content);
-        };
-        match cannot_see(&config, &content, &self.place.runtime().models()) {
-            Some(why) => Err(format!(
-                "nothing was sent: {why}; /model chooses another, or name the file without the @"
-            )),
-            None => Ok(content),
-        }
-    }
-}
-
 /// Where a file lies. What lies in the workspace may come from a stranger: a link there leads to no file elsewhere, and to none
 /// that is guarded, because the person sees only its name. Any file goes along that the person names itself.
 fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<PathBuf, String> {
     let unreadable = |error: std::io::Error| format!("{name}: {error}");
     let root = workspace.canonicalize().map_err(unreadable)?;
-    let real = root.join(name).canonicalize().map_err(unreadable)?;
-    let written = without_dots(&root.join(name));
+    let real = place_of(name, &root).canonicalize().map_err(unreadable)?;
+    let written = without_dots(&place_of(name, &root));
     let is_link = written != real && written.starts_with(&root);
     if is_link && (!real.starts_with(&root) || is_guarded(&real)) {
         let real = visible(&real.to_string_lossy());
@@ -193,6 +200,14 @@ fn named_as_picture(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn content(
+        text: &str,
+        workspace: &Path,
+        is_guarded: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<ContentPart>, String> {
+        Ok(attached(text, workspace, is_guarded)?.content)
+    }
 
     #[test]
     fn a_name_with_a_blank_is_written_with_a_backslash() {

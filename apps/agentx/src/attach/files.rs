@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 /// So many names are looked at, in a directory or below the workspace.
-pub(super) const LOOKED_AT: usize = 5_000;
+pub(crate) const LOOKED_AT: usize = 5_000;
 /// No more are looked for.
 const FOUND: usize = 24;
 /// Directories of this kind hold what others wrote, or programs.
 const LEFT_OUT: [&str; 2] = ["target", "node_modules"];
 
 /// The files whose path may be meant; a directory ends with a slash.
-pub(super) fn files(written: &str, workspace: &Path) -> Vec<String> {
+pub(crate) fn files(written: &str, workspace: &Path) -> Vec<String> {
     let (directory, name) = written
         .rsplit_once('/')
         .map_or(("", written), |(directory, name)| (directory, name));
@@ -40,7 +40,7 @@ pub(super) fn files(written: &str, workspace: &Path) -> Vec<String> {
 }
 
 /// The files anywhere below whose names have this in them, the nearest first.
-pub(super) fn named_so(name: &str, workspace: &Path) -> Vec<String> {
+pub(crate) fn named_so(name: &str, workspace: &Path) -> Vec<String> {
     let (mut found, mut looked_at) = (Vec::new(), 0);
     let mut places = VecDeque::from([String::new()]);
     while let Some(place) = places.pop_front() {

@@ -1,0 +1,72 @@
+//! Files that a prompt names with `@`: the same in a run and in a chat.
+
+use crate::common::Sandbox;
+use serde_json::Value;
+
+/// The request that the model of the latest session got last.
+fn asked(sandbox: &Sandbox) -> String {
+    let output = |args: &[&str]| sandbox.command(args).output().unwrap().stdout;
+    let listed: Value = serde_json::from_slice(&output(&["sessions", "list", "--json"])).unwrap();
+    let id = listed[0]["session_id"].as_str().unwrap();
+    String::from_utf8(output(&["context", id])).unwrap()
+}
+
+#[test]
+fn a_run_sends_the_files_that_its_prompt_names() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/tides.txt", "high at noon");
+    let ran = sandbox.run(&["run", "sum up @tides.txt, please"]);
+    assert_eq!(
+        (ran.code, ran.stderr.contains("note: ")),
+        (Some(0), false),
+        "{ran}"
+    );
+    assert!(asked(&sandbox).contains("high at noon"), "{}", asked(&sandbox));
+    // What comes on standard input names no file: it is what another program says.
+    let ran = sandbox.run_with_input(&["run", "what is this"], "see @tides.txt\n");
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(!asked(&sandbox).contains("high at noon"), "{}", asked(&sandbox));
+}
+
+#[test]
+fn a_name_that_is_no_file_is_said_and_the_words_are_sent() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/tides.txt", "high at noon");
+    let words = "why does @tide.txt say so, @ada, see ada@example.com and @property, @nosuch.rs";
+    let ran = sandbox.run(&["run", words]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let notes: Vec<&str> = ran
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("note: "))
+        .collect();
+    let expected = [
+        "note: there is no file tide.txt, so none went along; did you mean @tides.txt?",
+        "note: there is no file nosuch.rs, so none went along",
+    ];
+    assert_eq!(notes, expected, "{ran}");
+    assert!(asked(&sandbox).contains(words), "{}", asked(&sandbox));
+    let quiet = sandbox.run(&["run", "--quiet", words]);
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""), "{quiet}");
+    let chat = sandbox.run_with_input(&[], &format!("{words}\n"));
+    for note in expected {
+        assert!(chat.stdout.contains(note), "{chat}");
+    }
+}
+
+#[test]
+fn a_run_sends_no_file_along_that_may_hold_secrets_and_none_that_cannot_be_sent() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("ws/.env", "TOKEN=made-up-secret")
+        .write("ws/a.bin", [0xff, 0xfe]);
+    for (prompt, told) in [
+        ("read @.env", "may hold secrets"),
+        ("read @a.bin", "neither text nor a picture"),
+    ] {
+        let ran = sandbox.run(&["run", "--output-format", "json", prompt]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains(told), "{ran}");
+        assert!(!ran.to_string().contains("made-up-secret"), "{ran}");
+    }
+}
