@@ -156,6 +156,27 @@ fn a_front_end_reaches_a_runtime_only_through_its_trait() {
     none(&wrong, "apps that reach around the Runtime trait");
 }
 
+/// A crate whose tests are one binary lists its test files by hand: one that nobody lists would never be compiled.
+#[test]
+fn every_file_of_tests_that_are_one_binary_is_part_of_it() {
+    let all = sources(&workspace_root());
+    let wrong: Vec<String> = all
+        .iter()
+        .filter(|source| source.path.ends_with("/tests/main.rs"))
+        .flat_map(|main| {
+            let folder = main.path.trim_end_matches("main.rs");
+            let names = all.iter().filter_map(move |source| {
+                let name = source.path.strip_prefix(folder)?.strip_suffix(".rs")?;
+                (name != "main" && !name.contains('/')).then_some(name)
+            });
+            names
+                .filter(|name| !main.code.lines().any(|line| line == format!("mod {name};")))
+                .map(move |name| format!("{folder}{name}.rs"))
+        })
+        .collect();
+    none(&wrong, "test files that the main.rs beside them does not name");
+}
+
 #[test]
 fn the_reader_of_sources_tells_code_from_text() {
     let table = [

@@ -6,9 +6,7 @@ use agentx_agent_files::{
     Disk, Library, Memory, Options, Origin, Root, Scaffold, ScriptCheck, ScriptMistake, scaffold,
 };
 
-mod support;
-
-use support::{load, mistakes, roots};
+use crate::support::{load, mistakes, roots};
 
 #[test]
 fn a_workspace_wins_and_what_it_shadows_is_noted() {

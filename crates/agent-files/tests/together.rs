@@ -4,9 +4,7 @@
 
 use agentx_agent_files::{Library, Memory, Options, SchemaCheck};
 
-mod support;
-
-use support::{load, mistakes, roots};
+use crate::support::{load, mistakes, roots};
 
 #[test]
 fn what_is_no_text_says_where_and_what_to_do() {

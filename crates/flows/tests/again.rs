@@ -7,16 +7,16 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 
+use crate::support::{Place, definition, luau, prefix};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_runtime::View;
 use agentx_testing::{Answer, Gate};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, Timestamp, ToolStatus, Vocabulary as _};
 use serde_json::json;
-use support::{Place, definition, luau, prefix};
 
 type Facts = Vec<Arc<Envelope<EnvironmentEvent>>>;
 

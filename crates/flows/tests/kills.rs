@@ -7,11 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Place, luau, prefix};
 use agentx_runtime::{BoxFuture, Effector, EventSink};
 use agentx_testing::MemoryLog;
 use agentx_types::{
@@ -19,7 +18,6 @@ use agentx_types::{
     StreamStart, TextChunk, ToolCall, ToolCallId, ToolStatus, Usage, UsageReport,
 };
 use serde_json::{Value, json};
-use support::{Place, luau, prefix};
 use tokio_util::sync::CancellationToken;
 
 const FLOW: &str = r#"

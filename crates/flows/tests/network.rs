@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,12 +14,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Place, definition, luau};
 use agentx_flows::Lookup;
 use agentx_luau_tools::BoxFuture;
 use agentx_testing::{Answer, MemoryLog, Reply, TestServer};
 use agentx_types::{ToolStatus, Vocabulary as _};
 use serde_json::{Value, json};
-use support::{Place, definition, luau};
 
 /// Names and what they lead to.
 struct Names(BTreeMap<&'static str, &'static str>);

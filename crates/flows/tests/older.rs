@@ -7,13 +7,11 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
+use crate::support::{Place, definition, luau};
 use agentx_luau_tools::Libraries;
 use agentx_testing::{Answer, Gate, MemoryLog, Reply, TestServer};
 use agentx_types::{EnvironmentEvent, ToolStatus, Usage, UsageReport};
 use serde_json::{Value, json};
-use support::{Place, definition, luau};
 
 macro_rules! older {
     ($name:literal) => {

@@ -7,10 +7,9 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Place, definition, luau};
 use agentx_runtime::{BoxFuture, Effector, EventSink};
 use agentx_testing::MemoryLog;
 use agentx_types::{
@@ -18,7 +17,6 @@ use agentx_types::{
     ToolStatus,
 };
 use serde_json::json;
-use support::{Place, definition, luau};
 use tokio_util::sync::CancellationToken;
 
 /// A flow with an agent that calls a tool, which it calls itself too.

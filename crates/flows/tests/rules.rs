@@ -7,11 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Place, definition, luau, prefix};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_testing::{Answer, MemoryLog};
@@ -19,7 +18,6 @@ use agentx_types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, Rule, RuleEffect, SessionId, ToolSpec, ToolStatus,
 };
 use serde_json::{Value, json};
-use support::{Place, definition, luau, prefix};
 
 /// Takes a command line or a path, runs nothing, and remembers what it was given.
 #[derive(Clone)]

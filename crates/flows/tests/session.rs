@@ -6,15 +6,14 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
+use crate::support;
+use crate::support::{Place, definition, luau};
 use agentx_testing::Answer;
 use agentx_types::{
     EnvironmentEvent, ErrorOccurred, MessageId, RuntimeEvent, StopReason, StreamEnd, StreamStart, ToolStatus,
     Usage, UsageReport,
 };
 use serde_json::json;
-use support::{Place, definition, luau};
 
 #[tokio::test]
 async fn a_script_runs_in_a_session_and_its_steps_are_on_record() {

@@ -7,15 +7,13 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Place, definition, luau};
 use agentx_runtime::Session;
 use agentx_testing::Answer;
 use agentx_types::{ConfigChange, EnvironmentEvent, Limits, RunStatus, RuntimeEvent, ToolStatus};
 use serde_json::{Value, json};
-use support::{Place, definition, luau};
 
 async fn limited(place: &Place, tokens: u64) -> Arc<dyn Session> {
     let session = place.open().await;

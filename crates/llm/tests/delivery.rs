@@ -12,13 +12,13 @@
     reason = "tests read files and print"
 )]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 
+use crate::common::{context, decode, random_pieces};
 use agentx_llm::{StreamDecoder, StreamError};
 use agentx_types::{Api, EnvironmentEvent};
-use common::{context, decode, random_pieces};
 
 const FIXTURES: [(Api, &str); 2] = [
     (Api::Anthropic, include_str!("fixtures/anthropic_full.sse")),

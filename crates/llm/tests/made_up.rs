@@ -11,14 +11,12 @@
     reason = "tests read files and print"
 )]
 
-mod common;
-
+use crate::common::{accumulate, context, decode};
 use agentx_llm::{ErrorCode, StreamContext, StreamDecoder, StreamError, decode_body};
 use agentx_types::{
     Api, ContentPart, EnvironmentEvent, Message, ModelParams, ModelRequest, Role, StopReason, ToolCallPart,
     Usage, Vocabulary as _,
 };
-use common::{accumulate, context, decode};
 use serde_json::{Value, json};
 
 /// Events in the short form in which these tests write them: `["tag", payload]`.

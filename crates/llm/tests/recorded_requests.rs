@@ -12,7 +12,7 @@
     reason = "tests read files and print"
 )]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -12,13 +12,13 @@
     reason = "tests read files and print"
 )]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 
+use crate::common::{Recording, accumulate, context, decode, golden};
 use agentx_llm::{ErrorCode, StreamError, decode_body, decode_error};
 use agentx_types::{EnvironmentEvent, StopReason, Timestamp};
-use common::{Recording, accumulate, context, decode, golden};
 use serde_json::Value;
 
 /// Runs `check` on every recording that it takes, and counts them by provider.

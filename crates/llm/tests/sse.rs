@@ -7,8 +7,6 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod common;
-
 use agentx_llm::sse::{Decoder, Limits, SseError};
 use agentx_llm::{StreamContext, StreamDecoder, decode_body, decode_error};
 use agentx_types::{Api, EnvironmentEvent, Timestamp};

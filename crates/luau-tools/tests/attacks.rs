@@ -2,20 +2,15 @@
 //! another script goes on.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod support;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::{Answers, world};
 use agentx_luau_tools::{EffectError, EffectKind, Host, Lanes, Libraries, Limits, Script};
 use serde_json::{Value, json};
-use support::{Answers, world};
 use tokio_util::sync::CancellationToken;
 
-#[path = "attacks/table.rs"]
-mod table;
-
-use table::{ATTACKS, Attack, Ends};
+use crate::table::{ATTACKS, Attack, Ends};
 
 /// Builds of the VM without optimisation are slower; the limits are those of a tool, only shorter.
 const CPU: Duration = Duration::from_millis(300);

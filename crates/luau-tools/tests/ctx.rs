@@ -1,10 +1,8 @@
 //! `ctx`, function by function: what is asked of the host, and what the script gets.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod support;
-
+use crate::support::run;
 use serde_json::{Value, json};
-use support::run;
 
 /// A body of `invoke`, its result, and the effects that it asked.
 type Case = (&'static str, Value, &'static [&'static str]);

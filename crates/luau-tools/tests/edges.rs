@@ -1,16 +1,14 @@
 //! What surrounds a script: mistakes before it runs, time, cancelling, dropping, isolation, definitions.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod support;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::{Answers, run, script, world};
 use agentx_luau_tools::{
     BoxFuture, Effect, EffectKind, Host, Lanes, Libraries, Limits, Outcome, Reason, Script, check, types,
 };
 use serde_json::{Value, json};
-use support::{Answers, run, script, world};
 use tokio_util::sync::CancellationToken;
 
 #[test]

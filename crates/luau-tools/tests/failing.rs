@@ -1,13 +1,11 @@
 //! Every way in which a script fails says where: the script, the line, and what is wrong, whoever raised the error and whatever it is.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Answers, world};
 use agentx_luau_tools::{Libraries, Limits, Script};
 use serde_json::json;
-use support::{Answers, world};
 use tokio_util::sync::CancellationToken;
 
 /// What becomes of a script whose function has this text; its first line is line 2.

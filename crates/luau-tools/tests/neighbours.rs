@@ -2,24 +2,18 @@
 //! Every attack is made by a run that ended, by one that waits meanwhile, and by one that comes afterwards.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod support;
-#[allow(
-    dead_code,
-    reason = "how each attack ends is checked by the tests of the attacks"
-)]
-#[path = "attacks/table.rs"]
-mod table;
 #[path = "neighbours/tries.rs"]
 mod tries;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{Answers, world};
+use crate::table;
 use agentx_luau_tools::{
     BoxFuture, Effect, EffectKind, Host, Lanes, Libraries, Limits, Outcome, Owner, Script, ScriptError,
 };
 use serde_json::{Value, json};
-use support::{Answers, world};
 use tokio_util::sync::CancellationToken;
 use tries::{ATTACKS, LOOKS, SECRET, VICTIM};
 

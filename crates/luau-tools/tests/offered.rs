@@ -1,13 +1,11 @@
 //! `agentx.d.luau` says what scripts are given: not less, and nothing that is not there.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::run;
 use agentx_luau_tools::types;
 use serde_json::{Value, json};
-use support::run;
 
 /// The fields of a type in the definitions.
 fn declared(name: &str) -> BTreeSet<String> {

@@ -1,13 +1,11 @@
 //! The older API in its three vintages: promises, synchronous streams that end with an error, and whole texts.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Answers, run, script, world};
 use agentx_luau_tools::{Effect, EffectError, EffectKind, Libraries, Limits, Outcome, Script};
 use serde_json::{Value, json};
-use support::{Answers, run, script, world};
 use tokio_util::sync::CancellationToken;
 
 /// Streams of three chunks; the transformer `none` and the model `none` do not exist.

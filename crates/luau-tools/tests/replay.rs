@@ -2,18 +2,16 @@
 //! in whatever order the outcomes come.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Replays, script};
 use agentx_luau_tools::{
     BoxFuture, Effect, EffectError, EffectKind, Host, Limits, Outcome, Script, ScriptError,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use support::{Replays, script};
 use tokio_util::sync::CancellationToken;
 
 /// Runs a program: a list of things to do, some of them at once, all writing into one shared list.

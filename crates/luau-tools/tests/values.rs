@@ -1,14 +1,12 @@
 //! Values on their way into a script and out of it: they come as they are, and where they do not fit nothing else suffers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Answers, world};
 use agentx_luau_tools::{Lanes, Libraries, Limits, Owner, Script};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Answers, world};
 use tokio_util::sync::CancellationToken;
 
 fn any_value() -> impl Strategy<Value = Value> {

@@ -7,14 +7,12 @@
     reason = "tests"
 )]
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::*;
 use agentx_types::ApprovalMode;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use support::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};

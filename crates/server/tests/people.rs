@@ -7,12 +7,10 @@
     reason = "tests"
 )]
 
-mod support;
-
+use crate::support::*;
 use agentx_identity::SecretKey;
 use agentx_types::{ApprovalMode, SessionId, VISITORS};
 use serde_json::{Value, json};
-use support::*;
 
 fn message(session: &SessionId, words: &str, epoch: Option<u64>) -> Value {
     json!({"session_id": session, "content": words, "wheel_epoch": epoch})

@@ -7,12 +7,10 @@
     reason = "tests"
 )]
 
-mod support;
-
+use crate::support::*;
 use agentx_runtime::Runtime as _;
 use agentx_types::ApprovalMode;
 use serde_json::{Value, json};
-use support::*;
 
 #[tokio::test]
 async fn a_session_is_seen_from_its_first_event_and_goes_on() {

@@ -7,15 +7,13 @@
     reason = "tests"
 )]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::support::*;
 use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
 use agentx_server::{ServerError, bind};
-use support::*;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;

@@ -2,19 +2,14 @@
 //! forks too. What is forged, or says something else, is refused, and nothing here is lost.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
-#[path = "support/histories.rs"]
-mod histories;
-
+use crate::histories::{events_of, histories};
+use crate::support::*;
 use agentx_runtime::{
     Adoption, Batch, BlobStore as _, Fact, LogError, LogRow, LogRows, NewLog, SessionLog, Writer,
 };
 use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
-use histories::{events_of, histories};
 use proptest::prelude::*;
-use support::*;
 
 /// All rows from the segment on that holds the event after `after_seq`, read a page at a time.
 async fn rows_after(log: &SqliteLog, id: &str, after_seq: u64, most_bytes: usize) -> LogRows {

@@ -1,14 +1,12 @@
 //! Every flipped byte is found, what is good before it stays readable, and files that are no log are called so.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::support::*;
 use agentx_runtime::{BlobStore as _, Fact, LogError, SessionLog};
 use agentx_sqlite_log::{FORMAT, Options, SqliteLog};
 use agentx_types::*;
 use rusqlite::params;
 use serde_json::json;
-use support::*;
 
 /// Two rows of a stream that is over, then an open one of several rows.
 async fn small(home: &Home) -> Vec<Fact> {

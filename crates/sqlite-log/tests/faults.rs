@@ -1,12 +1,10 @@
 //! Full disks, crashes, missing permissions: nothing is claimed that is not there.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::support::*;
 use agentx_runtime::{BlobStore, LogError, SessionLog};
 use agentx_sqlite_log::{Options, SqliteLog};
 use agentx_types::*;
-use support::*;
 
 #[test]
 fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {

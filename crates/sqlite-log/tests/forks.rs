@@ -1,14 +1,12 @@
 //! A fork shares its parent's events up to any point, costs a row, and outlives its parent.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::*;
 use agentx_runtime::{Fact, LogError, SessionLog};
 use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
-use support::*;
 
 /// The same facts as `id` sees them.
 fn seen_by(id: &str, facts: &[Fact]) -> Vec<Fact> {

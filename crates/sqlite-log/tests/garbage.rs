@@ -1,14 +1,12 @@
 //! Blobs and collection: stored once, never removed while something refers to them.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::support::*;
 use agentx_runtime::{BlobStore, LogError, SessionLog};
 use agentx_sqlite_log::{Options, SqliteLog};
 use agentx_types::*;
 use serde_json::json;
 use std::time::Duration;
-use support::*;
 
 async fn without_grace(home: &Home) -> std::sync::Arc<SqliteLog> {
     SqliteLog::open(

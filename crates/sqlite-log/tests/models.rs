@@ -1,12 +1,10 @@
 //! Read models: lists, titles, costs, search; always those of the facts that are committed.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::support::*;
 use agentx_runtime::{Projection, SessionInfo, SessionLog, SessionQuery};
 use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
-use support::*;
 
 fn query() -> SessionQuery {
     SessionQuery {

@@ -1,18 +1,13 @@
 //! What is appended is what is read, in whatever batches it came and however it was packed since.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
-#[path = "support/histories.rs"]
-mod histories;
-
+use crate::histories::{events_of, histories};
+use crate::support::*;
 use agentx_runtime::{Fact, SessionLog};
 use agentx_types::*;
-use histories::{events_of, histories};
 use proptest::prelude::*;
 use serde_json::json;
 use serde_json::value::RawValue;
-use support::*;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]

@@ -1,13 +1,11 @@
 //! What is shown around a hit, and what is indexed after a crash, is read from the facts of the message itself.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::support::*;
 use agentx_runtime::SessionLog;
 use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
 use serde_json::json;
-use support::*;
 
 #[test]
 fn results_that_one_event_completes_and_calls_are_read_from_their_own_facts() {

@@ -1,14 +1,12 @@
 //! What was spent, added up in four ways, and what sessions take on disk.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::support::*;
 use agentx_runtime::{
     BlobStore as _, LogError, Projection, SessionLog, Since, UsageBy, UsageQuery, UsageRow,
 };
 use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
-use support::*;
 
 /// 2026-11-20 12:00:00 UTC, and the same time a day later.
 const NOON: i64 = 1_795_176_000_000_000;

@@ -1,15 +1,13 @@
 //! One writer at a time, each answered for itself, whoever else writes the same database.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
 use std::process::Command;
 use std::sync::Arc;
 
+use crate::support::*;
 use agentx_runtime::{LogError, SessionLog, Writer};
 use agentx_sqlite_log::{Durability, Options, SqliteLog};
 use agentx_types::*;
-use support::*;
 
 fn lock_file(home: &Home) -> std::path::PathBuf {
     home.path().with_file_name("locks").join("ses_1.lock")
@@ -237,7 +235,7 @@ fn what_a_killed_process_was_told_is_there() {
     let mut told = 0;
     for round in 0..5u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_process", "--nocapture"])
+            .args(["--exact", "writers::child_process", "--nocapture"])
             .env(CHILD, home.path())
             .stdout(std::process::Stdio::piped())
             .spawn()

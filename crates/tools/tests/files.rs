@@ -1,13 +1,11 @@
 //! `read`, `write`, `edit`, `todo`, `finish` and the box that they are in.
 
-mod support;
-
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use crate::support::{Place, has, text};
 use agentx_tools::{FileOptions, ToolOptions};
 use agentx_types::{Access, ContentPart, InputMedium, MediaSource, ToolStatus};
 use serde_json::json;
-use support::{Place, has, text};
 
 #[tokio::test]
 async fn reads_lines_with_numbers() {

@@ -2,18 +2,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
+use crate::support::Place;
 use agentx_runtime::{Journal, ToolContext};
 use agentx_types::{
     AgentConfig, AgentKind, Api, ApprovalMode, Caller, Guard, Limits, ModelParams, ModelSpec, Prices, Rule,
     RuleEffect, ToolStatus,
 };
 use serde_json::json;
-use support::Place;
 
 fn rule(effect: RuleEffect, path: &str) -> Rule {
     Rule {

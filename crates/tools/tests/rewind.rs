@@ -8,13 +8,12 @@
     reason = "a test: it fails by panicking, and reads files"
 )]
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Mutex;
 
+use crate::support::Place;
 use agentx_runtime::{
     BoxFuture, Doubt, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError,
     SessionHistory, WhatHappens,
@@ -23,7 +22,6 @@ use agentx_tools::{plan_restore, restore};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, ToolStatus};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::Place;
 
 /// A session whose facts are written down as its tools are called.
 struct Session {

@@ -1,11 +1,9 @@
 //! `glob` and `grep` on small trees by hand, and on a bigger one against a plain walk.
 
-mod support;
-
+use crate::support::{Place, has};
 use agentx_tools::{SearchOptions, ToolOptions};
 use agentx_types::ToolStatus;
 use serde_json::json;
-use support::{Place, has};
 
 fn tree() -> Place {
     let place = Place::new();

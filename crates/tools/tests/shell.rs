@@ -6,14 +6,14 @@
     reason = "a helper that fails fails its test"
 )]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 
+use crate::support::{BOUND, Place, gone, has, text};
 use agentx_tools::{BashOptions, ToolOptions};
 use agentx_types::{OutputChannel, ToolStatus};
 use serde_json::json;
-use support::{BOUND, Place, gone, has, text};
 
 #[tokio::test]
 async fn says_what_came_out_and_how_it_ended() {

@@ -4,7 +4,7 @@ use agentx_runtime::{OpenRequest, Runtime as _};
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::http_api::desk::Desk;
 
 #[tokio::test]
 async fn a_session_from_beginning_to_end() {

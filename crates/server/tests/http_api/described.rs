@@ -3,7 +3,7 @@
 use agentx_server::http::{openapi, routes};
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::http_api::desk::Desk;
 
 /// Every `$ref` in a value.
 fn references(value: &Value, found: &mut Vec<String>) {

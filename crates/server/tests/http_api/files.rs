@@ -6,7 +6,7 @@ use agentx_types::{RuntimeEvent, SessionId};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::http_api::desk::Desk;
 
 /// Says something, and waits until a person is asked about a call; which one.
 async fn asked(desk: &Desk, token: &str, session: &str, content: &str) -> String {

@@ -4,7 +4,7 @@ use agentx_runtime::Runtime as _;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::http_api::desk::Desk;
 
 async fn page(desk: &Desk, token: &str, path: &str) -> (Vec<String>, Option<String>) {
     let page = desk.get(path).by(token).send().await.ok().json();

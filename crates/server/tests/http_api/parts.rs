@@ -3,7 +3,7 @@
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, wide};
+use crate::http_api::desk::{Desk, wide};
 
 /// Ten bytes in base64, as a picture that is none.
 fn picture() -> Value {

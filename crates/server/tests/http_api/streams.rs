@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
-use crate::desk::{Ask, Desk, wide};
+use crate::http_api::desk::{Ask, Desk, wide};
 
 /// One event of a stream.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use agentx_types::SessionRole;
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, Reply, wide};
+use crate::http_api::desk::{Desk, Reply, wide};
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq)]

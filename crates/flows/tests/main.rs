@@ -1,0 +1,12 @@
+//! The tests of this crate as one binary, because each one links the whole of what it uses.
+
+mod again;
+mod kills;
+mod network;
+mod older;
+mod places;
+mod rules;
+mod session;
+mod shared;
+
+mod support;

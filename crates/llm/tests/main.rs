@@ -1,0 +1,17 @@
+//! The tests of this crate as one binary, because each one links the whole of what it uses.
+
+mod catalog;
+mod claude_rules;
+mod delivery;
+mod errors;
+mod ids;
+mod made_up;
+mod other_models;
+mod pictures;
+mod recorded_requests;
+mod recordings;
+mod request_bytes;
+mod requests;
+mod sse;
+
+mod common;

@@ -1,0 +1,15 @@
+//! The tests of this crate as one binary, because each one links the whole of what it uses.
+
+mod attacks;
+mod ctx;
+mod edges;
+mod failing;
+mod neighbours;
+mod offered;
+mod older;
+mod replay;
+mod values;
+
+mod support;
+#[path = "attacks/table.rs"]
+mod table;

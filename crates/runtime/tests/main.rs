@@ -1,0 +1,10 @@
+//! The tests of this crate as one binary, because each one links the whole of what it uses.
+
+mod blobs;
+mod children;
+mod condenser;
+mod driver;
+mod fold;
+mod journals;
+mod streams;
+mod ui;

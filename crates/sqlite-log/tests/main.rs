@@ -1,0 +1,16 @@
+//! The tests of this crate as one binary, because each one links the whole of what it uses.
+
+mod adopt;
+mod damage;
+mod faults;
+mod forks;
+mod garbage;
+mod models;
+mod round_trip;
+mod said;
+mod spending;
+mod writers;
+
+#[path = "support/histories.rs"]
+mod histories;
+mod support;

@@ -1,0 +1,9 @@
+//! The tests of this crate as one binary, because each one links the whole of what it uses.
+
+mod files;
+mod links;
+mod rewind;
+mod search;
+mod shell;
+
+mod support;
