@@ -665,10 +665,17 @@ export interface AttemptFailed {
   status?: number | null;
   /** Milliseconds until the next attempt; `None` where there is none. */
   retry_in_ms?: number | null;
+  /**
+   * Milliseconds for which the server is still waited for at most, the pause before the next attempt included; `None` where
+   * none follows, or attempts are counted instead.
+   */
+  gives_up_in_ms?: number | null;
   /** Where the conversation did not fit into the model: what the server says about sizes. */
   overflow?: Overflow | null;
   /** Which part of the request the provider refuses for its form, where it does: the same request would be refused again. */
   refused?: RequestPart | null;
+  /** Where that is the longest answer: how many tokens it may have, if the provider says so. */
+  longest_answer?: number | null;
 }
 
 /** The sizes that a server names when it refuses a conversation as too long; absent if it names none. */
@@ -680,7 +687,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "roles" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "roles" | "longest_answer" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {
@@ -1632,6 +1639,8 @@ export interface ErrorRaised {
   recoverable: boolean;
   /** Milliseconds until it is tried again by itself; `None` where it is not. */
   retry_in_ms?: number | null;
+  /** Milliseconds for which it is tried again at most, where time is what ends it. */
+  gives_up_in_ms?: number | null;
 }
 
 /** A run begins. */

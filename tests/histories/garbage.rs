@@ -139,8 +139,10 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
                 message,
                 status: None,
                 retry_in_ms: Some(u64::MAX),
+                gives_up_in_ms: None,
                 overflow: None,
                 refused: None,
+                longest_answer: None,
             }
             .into()
         }

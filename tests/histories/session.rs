@@ -297,8 +297,10 @@ impl Session {
                         message,
                         status: None,
                         retry_in_ms: Some(1),
+                        gives_up_in_ms: None,
                         overflow: None,
                         refused: None,
+                        longest_answer: None,
                     },
                 );
             }

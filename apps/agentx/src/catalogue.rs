@@ -92,6 +92,7 @@ const CODES: &[&str] = &[
     "billing",
     "not_found",
     "bad_request",
+    "conflict",
     "too_large",
     "context_window",
     "rate_limited",

@@ -7,8 +7,9 @@ pub(crate) fn exit_of(code: &str) -> Exit {
     match code {
         "unauthorized" | "forbidden" | "missing_key" | "billing" => Exit::Credentials,
         "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
-        | "bad_request" | "context_window" | "content_filter" | "bad_generation" | "bad_response"
-        | "stream_broken" | "connection_failed" | "connection_lost" | "tls" | "redirected" => Exit::Provider,
+        | "bad_request" | "conflict" | "context_window" | "content_filter" | "bad_generation"
+        | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
+        | "redirected" => Exit::Provider,
         "disk_full" | "storage" => Exit::Storage,
         _ => Exit::Failed,
     }
@@ -48,7 +49,10 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         }
         (_, "not_found") => "check the model (`agentx models`) and the address (`agentx config show`)",
         (_, "context_window" | "too_large") => "choose a model with a larger window, or begin a new session",
-        (_, "rate_limited" | "overloaded" | "server_error" | "timeout") => "wait a little",
+        (_, "content_filter") => {
+            "what was declined is left out from here on; put it in other words, or go further back (/rewind, `agentx rewind`)"
+        }
+        (_, "rate_limited" | "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
         (_, "disk_full") => "free some space",
         (Exit::Provider, _) => "what was said so far is kept",
         _ => return None,

@@ -3,9 +3,11 @@
 
 mod classify;
 mod extract;
+mod longest;
 mod overflow;
 mod refused;
 mod template;
+mod wait;
 
 use std::fmt;
 
@@ -37,6 +39,8 @@ pub enum ErrorCode {
     ServerError,
     /// The provider took too long.
     Timeout,
+    /// The request came in the way of another one.
+    Conflict,
     /// The request makes no sense to the provider.
     BadRequest,
     /// The conversation does not fit into the model.
@@ -65,6 +69,7 @@ impl ErrorCode {
             Self::Overloaded => "overloaded",
             Self::ServerError => "server_error",
             Self::Timeout => "timeout",
+            Self::Conflict => "conflict",
             Self::BadRequest => "bad_request",
             Self::ContextWindow => "context_window",
             Self::Billing => "billing",
@@ -82,6 +87,7 @@ impl ErrorCode {
             | Self::Overloaded
             | Self::ServerError
             | Self::Timeout
+            | Self::Conflict
             | Self::BadGeneration
             | Self::BadResponse
             | Self::StreamBroken => true,
@@ -121,12 +127,14 @@ pub struct ModelError {
     pub overflow: Option<Overflow>,
     /// Which part of the request is refused for its form, where it is.
     pub refused: Option<RequestPart>,
+    /// Where the longest answer that was asked for is refused: how many tokens it may have, if the provider says so.
+    pub longest_answer: Option<u64>,
 }
 
 /// Reads a refusal: any status that is not a success, any body (the provider's JSON, a gateway's HTML, nothing at all).
 ///
 /// `headers` are looked up without regard to case: `retry-after-ms`, `retry-after` (seconds or a date, which `now` is held
-/// against) and `x-should-retry`.
+/// against) and `x-should-retry`. Where no header says how long to wait, the message may: "Please try again in 1.5s".
 ///
 /// ```
 /// use agentx_llm::{ErrorCode, decode_error};
@@ -139,9 +147,9 @@ pub struct ModelError {
 /// ```
 pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Timestamp) -> ModelError {
     let mut error = from_extracted(Some(status), extract::from_body(body));
-    error.retry_after_ms = retry_after_ms(headers, now);
+    error.retry_after_ms = retry_after_ms(headers, now).or(error.retry_after_ms);
     match header(headers, "x-should-retry") {
-        Some("true") => error.retryable = true,
+        Some("true") => error.retryable = error.code != ErrorCode::Billing,
         Some("false") => error.retryable = false,
         _ => {}
     }
@@ -167,8 +175,9 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         code,
         message,
         retryable: code.is_retryable(),
-        retry_after_ms: None,
+        retry_after_ms: wait::in_words(&extracted.message).filter(|_| code.is_retryable()),
         refused: refused::refused(code, status, &extracted.message),
+        longest_answer: longest::allowed(code, &extracted.message),
         status,
         overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),
     }

@@ -129,6 +129,7 @@ impl StreamError {
             status: None,
             overflow: None,
             refused: None,
+            longest_answer: None,
         }
     }
 }

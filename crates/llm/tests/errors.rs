@@ -8,7 +8,7 @@
 )]
 
 use agentx_llm::{ErrorCode, ModelError, decode_error};
-use agentx_types::Timestamp;
+use agentx_types::{RequestPart, Timestamp};
 
 fn error(status: u16, body: &str) -> ModelError {
     decode_error(status, &[], body.as_bytes(), Timestamp(0))
@@ -444,7 +444,7 @@ fn a_refusal_names_the_part_that_is_refused() {
             Some(Part::Extras),
         ),
         ("Something else is wrong", Some(Part::Unknown)),
-        ("max_tokens: must be at most 64000", None),
+        ("max_tokens: must be at most 64000", Some(Part::LongestAnswer)),
         ("Unsupported parameter: 'temperature'", None),
     ] {
         assert_eq!(said(400, message), part, "{message}");
@@ -460,7 +460,6 @@ fn a_refusal_names_the_part_that_is_refused() {
 
 #[test]
 fn an_exception_of_a_chat_template_is_a_refusal_whatever_its_status() {
-    use agentx_types::RequestPart;
     let words = "\n------------\nWhile executing CallExpression at line 47, column 32 in source:\n...== 0) %}↵            {{- raise_exception('After the optional system message, con...\n                                           ^\nError: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.";
     for (status, body) in [
         (
@@ -502,7 +501,6 @@ fn an_exception_of_a_chat_template_is_a_refusal_whatever_its_status() {
 
 #[test]
 fn a_model_without_eyes_refuses_pictures_whatever_the_status() {
-    use agentx_types::RequestPart;
     for (status, words) in [
         (
             500,
@@ -523,4 +521,156 @@ fn a_model_without_eyes_refuses_pictures_whatever_the_status() {
         );
         assert_eq!(error.refused, Some(RequestPart::Media), "{body}");
     }
+}
+
+#[test]
+fn no_money_and_limits_of_spending_are_billing_whatever_the_status() {
+    for (status, body) in [
+        (
+            429,
+            r#"{"type":"error","error":{"type":"rate_limit_error","message":"You have reached your API usage limits: your organization has crossed its monthly API usage threshold.","details":{"error_code":"enforced_spend_limit_reached"}}}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified workspace API usage limits."}}"#,
+        ),
+        (
+            402,
+            r#"{"type":"error","error":{"type":"billing_error","message":"no"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"made up","type":"insufficient_quota","code":"organization_spend_limit_exceeded"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"made up","code":"project_spend_limit_exceeded"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"made up","code":"credit_balance_exhausted"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"made up","code":"organization_usage_limit_exceeded"}}"#,
+        ),
+        (
+            429,
+            r#"[{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio.","status":"RESOURCE_EXHAUSTED"}}]"#,
+        ),
+        (
+            429,
+            r#"[{"error":{"code":429,"message":"Your project has exceeded its monthly spending cap.","status":"RESOURCE_EXHAUSTED"}}]"#,
+        ),
+        (
+            429,
+            r#"{"code":"made up","error":"Your team made-up has either used all available credits or reached its monthly spending limit."}"#,
+        ),
+        (
+            403,
+            r#"{"error":{"message":"Key limit exceeded (monthly limit).","code":403}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Your account made-up is suspended due to insufficient balance","type":"exceeded_current_quota_error"}}"#,
+        ),
+        (429, r#"{"error":{"code":"1113","message":"made up"}}"#),
+        (400, r#"{"error":{"code":"Arrearage","message":"Access denied"}}"#),
+    ] {
+        let error = decode_error(
+            status,
+            &[("x-should-retry", "true")],
+            body.as_bytes(),
+            Timestamp(0),
+        );
+        assert_eq!(error.code, C::Billing, "{body}");
+        assert!(!error.retryable && error.refused.is_none(), "{body}");
+    }
+    let per_minute = error(
+        429,
+        r#"[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 34.5s.","status":"RESOURCE_EXHAUSTED"}}]"#,
+    );
+    assert_eq!(
+        (per_minute.code, per_minute.retry_after_ms),
+        (C::RateLimited, Some(34_500))
+    );
+}
+
+#[test]
+fn a_conflict_is_tried_again() {
+    let error = error(
+        409,
+        r#"{"type":"error","error":{"type":"conflict_error","message":"made up"}}"#,
+    );
+    assert_eq!((error.code, error.retryable), (C::Conflict, true));
+}
+
+#[test]
+fn a_wait_in_words_counts_where_no_header_names_one() {
+    let body = br#"{"error":{"message":"Rate limit reached. Please try again in 1.5s.","code":"rate_limit_exceeded"}}"#;
+    let wait = |headers: &[(&str, &str)]| decode_error(429, headers, body, Timestamp(0)).retry_after_ms;
+    assert_eq!(wait(&[]), Some(1_500));
+    assert_eq!(wait(&[("retry-after", "3")]), Some(3_000));
+    let refusal = error(400, r#"{"error":{"message":"Bad picture, try again in 1.5s."}}"#);
+    assert_eq!(refusal.retry_after_ms, None, "it is not tried again at all");
+}
+
+#[test]
+fn a_refused_longest_answer_says_how_long_it_may_be() {
+    for (message, most) in [
+        (
+            "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens for made-up",
+            Some(64_000),
+        ),
+        (
+            "max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.",
+            Some(16_384),
+        ),
+        (
+            "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+            Some(8_192),
+        ),
+        (
+            "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+            Some(8_192),
+        ),
+        ("Range of max_tokens should be [1, 8192]", Some(8_192)),
+        ("max_tokens must be less than 8193", Some(8_192)),
+        (
+            "The parameter `max_completion_tokens` specified in the request are not valid: integer above maximum value, expected a value <= 12288, but got 32000 instead.",
+            Some(12_288),
+        ),
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 64000. This model's maximum context length is 64001 tokens and your request has 24235 input tokens (64000 > 64001 - 24235).",
+            Some(39_766),
+        ),
+        (
+            "The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower than 8192.",
+            Some(8_192),
+        ),
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            None,
+        ),
+    ] {
+        let body = format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#);
+        let error = error(400, &body);
+        assert_eq!(error.code, C::BadRequest, "{message}");
+        assert_eq!(error.refused, Some(RequestPart::LongestAnswer), "{message}");
+        assert_eq!(error.longest_answer, most, "{message}");
+    }
+    let other = error(
+        400,
+        r#"{"error":{"message":"max_tokens must be greater than thinking.budget_tokens"}}"#,
+    );
+    assert_eq!((other.refused, other.longest_answer), (None, None));
+    let full = error(
+        400,
+        r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens`"}}"#,
+    );
+    assert_eq!(full.code, C::ContextWindow);
 }

@@ -182,6 +182,7 @@ fn what_goes_wrong_is_told_with_its_code() {
         message: "Overloaded".into(),
         recoverable: true,
         retry_in_ms,
+        gives_up_in_ms: None,
     };
     shows(
         vec![error(Some(500)).into(), error(None).into()],

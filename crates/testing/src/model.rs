@@ -135,8 +135,10 @@ impl Answer {
             message: format!("the test says {code}"),
             status: None,
             retry_in_ms: Some(0),
+            gives_up_in_ms: None,
             overflow: None,
             refused: None,
+            longest_answer: None,
         };
         self.steps.insert(attempt, Step::Before(failed.into()));
         self
@@ -338,8 +340,10 @@ async fn end(answer: Answer, events: &EventSink) {
                 message: error.message.clone(),
                 status: None,
                 retry_in_ms: None,
+                gives_up_in_ms: None,
                 overflow: None,
                 refused: None,
+                longest_answer: None,
             };
             last.extend([stop(StopReason::Broken), failed.into(), error.into()]);
         }

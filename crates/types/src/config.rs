@@ -94,7 +94,9 @@ pub struct Guard {
 ///   rules may name the hosts of a tool.
 /// - From 4 on, a server whose counts show that it cuts what is sent has a smaller window than assumed, and the window that a refusal
 ///   names is compared with the whole window that was assumed.
-pub const RULES_VERSION: u32 = 4;
+/// - From 5 on, limits of tokens and money are looked at before a model call is tried again, results of tools are shortened before a
+///   request that is larger than a known window is sent, and an exchange that the model declined is left out of later requests.
+pub const RULES_VERSION: u32 = 5;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {

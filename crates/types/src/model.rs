@@ -171,6 +171,8 @@ pub enum RequestPart {
     ToolCalls,
     /// The order of roles, or a role that the chat template of a model does not know.
     Roles,
+    /// How long the answer may be at most.
+    LongestAnswer,
     /// The provider does not say which.
     Unknown,
 }

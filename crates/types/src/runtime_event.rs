@@ -379,5 +379,8 @@ payloads! {
         /// Milliseconds until it is tried again by itself; `None` where it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
+        /// Milliseconds for which it is tried again at most, where time is what ends it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gives_up_in_ms: Option<u64>,
     }
 }

@@ -79,6 +79,9 @@ pub(crate) struct Transcript {
 
 /// Why an attempt failed is not cut to less than this, however narrow the terminal.
 const SHORTEST_REASON: usize = 100;
+/// What a person does about an answer that was declined. What came before may be why, and only they can tell.
+const DECLINED: &str = "the model declined to answer. It reads your message no more: put it in other words, or go further back with \
+                        /rewind (agentx rewind)";
 
 #[derive(Debug)]
 struct Failure {
@@ -244,7 +247,7 @@ impl Transcript {
         self.end_line();
         let told = match why {
             StopReason::MaxTokens => "the answer is cut off: it reached its longest length",
-            StopReason::Refusal => "the model declined to answer",
+            StopReason::Refusal => DECLINED,
             StopReason::EndTurn => {
                 self.said_nothing = self.is_wordless;
                 return;
@@ -308,16 +311,18 @@ impl Transcript {
             });
             return;
         };
+        let until = match error.gives_up_in_ms {
+            Some(most) => format!(", for {} at most", units::duration(most)),
+            None => String::new(),
+        };
         let told = if self.attempt == message {
             "the same".into()
         } else {
-            cut(&message, self.width.saturating_sub(26).max(SHORTEST_REASON))
+            let room = self.width.saturating_sub(26 + until.len());
+            cut(&message, room.max(SHORTEST_REASON))
         };
-        self.aside(
-            &self
-                .style
-                .warn(&format!("… {told}; trying again in {}", units::duration(wait))),
-        );
+        let again = format!("… {told}; trying again in {}{until}", units::duration(wait));
+        self.aside(&self.style.warn(&again));
         self.attempt = message;
     }
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, Overflow, Role};
+use agentx_types::{AgentConfig, Message, Overflow, Role};
 
-use super::estimate::{estimate_message, estimate_part, estimate_text, room};
+use super::estimate::{estimate_message, room};
+use super::shorten::with_short_results;
 use super::{Conversation, MAX_EXTRA_PERCENT};
-use crate::summary::cut;
 
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;
@@ -88,34 +88,9 @@ impl Conversation {
 
     /// The message with its tool results shortened to what fits.
     pub(super) fn shortened(&self, message: Arc<Message>) -> Arc<Message> {
-        let Some(longest) = self.longest_result.filter(|_| message.role == Role::Tool) else {
-            return message;
-        };
-        let is_long =
-            |part: &ContentPart| matches!(part, ContentPart::ToolResult(_)) && estimate_part(part) > longest;
-        if !message.content.iter().any(is_long) {
-            return message;
+        match self.longest_result.filter(|_| message.role == Role::Tool) {
+            Some(longest) => with_short_results(message, longest),
+            None => message,
         }
-        let mut message = Arc::unwrap_or_clone(message);
-        for part in message.content.iter_mut() {
-            if let ContentPart::ToolResult(result) = part {
-                let texts = result.content.iter_mut().filter_map(|part| match part {
-                    ContentPart::Text(part) => Some(&mut part.text),
-                    _ => None,
-                });
-                texts.for_each(|text| shorten(text, longest));
-            }
-        }
-        Arc::new(message)
-    }
-}
-
-/// The beginning and the end of a text, in about so many tokens.
-fn shorten(text: &mut String, tokens: u64) {
-    let weight = estimate_text(text);
-    if weight > tokens {
-        let chars = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
-        let most = chars.saturating_mul(tokens) / weight;
-        *text = cut(text, usize::try_from(most).unwrap_or(usize::MAX));
     }
 }

@@ -4,9 +4,11 @@
 
 mod condense;
 mod cut;
+mod declined;
 mod estimate;
 mod learn;
 mod repair;
+mod shorten;
 mod stays;
 mod weight;
 
@@ -210,6 +212,7 @@ impl Conversation {
             changed |= stays != self.stays;
             self.stays = stays;
         }
+        changed |= self.shorten_what_is_left(config);
         if changed {
             self.beginning_changed(config);
         }
@@ -223,7 +226,7 @@ impl Conversation {
         let Fixed { system, tools, .. } = self.fixed(config).clone();
         ModelRequest {
             model: config.model.clone(),
-            params: config.params.clone(),
+            params: self.limited(&config.params),
             system,
             messages: self.window(),
             tools,

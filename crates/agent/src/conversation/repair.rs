@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, Api, ContentPart, MediaPart, Message, ModelRequest, RequestPart, Role, ThinkingPart,
-    ToolResultPart,
+    AgentConfig, Api, ContentPart, MediaPart, Message, ModelParams, ModelRequest, RequestPart, Role,
+    ThinkingPart, ToolResultPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,6 +35,9 @@ pub(super) struct Repairs {
     pub(super) plain: bool,
     /// Whether nobody but a person and the assistant speaks, in turns.
     pub(super) roles: bool,
+    /// How many tokens an answer may have at most; 0 where the server is to decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<u64>,
 }
 
 /// Up to the end, what is still to come included.
@@ -48,6 +51,7 @@ impl Repairs {
     /// Another model is asked from now on: its template may know what that of the last one did not.
     pub(super) fn another_model(&mut self) {
         self.roles = false;
+        self.answer = None;
         if self.tool_calls == ALL {
             self.tool_calls = 0;
         }
@@ -106,8 +110,14 @@ impl Conversation {
     /// The provider refuses the form of the last request: makes the next one plainer, and says what it is without. `None` where
     /// nothing is left that could be changed: then what was changed in vain is as it was.
     ///
-    /// Each part is left out once. What comes after that is sent as it is, so this ends.
-    pub(crate) fn repair(&mut self, refused: RequestPart, config: &AgentConfig) -> Option<RequestPart> {
+    /// Each part is left out once. What comes after that is sent as it is, so this ends. `answer` is how many tokens the provider lets
+    /// an answer have, where it refuses the longest answer and says so.
+    pub(crate) fn repair(
+        &mut self,
+        refused: RequestPart,
+        answer: Option<u64>,
+        config: &AgentConfig,
+    ) -> Option<RequestPart> {
         const IN_TURN: [RequestPart; 5] = [
             RequestPart::Thinking,
             RequestPart::Extras,
@@ -119,19 +129,20 @@ impl Conversation {
         let latest = self.latest();
         let parts = match refused {
             RequestPart::Roles => &OF_ROLES[..],
+            RequestPart::LongestAnswer => &[],
             _ => &IN_TURN,
         };
-        let part = [refused]
-            .iter()
-            .chain(parts)
-            .copied()
-            .find(|part| self.can_leave_out(*part, refused, config));
+        let part = [refused].iter().chain(parts).copied().find(|part| match part {
+            RequestPart::LongestAnswer => self.can_shorten_answer(answer, config),
+            part => self.can_leave_out(*part, refused, config),
+        });
         let before = self.before_repairs.get_or_insert(self.repairs);
         match part {
             Some(RequestPart::Thinking) => self.repairs.thinking = latest,
             Some(RequestPart::Extras) => self.repairs.plain = true,
             Some(RequestPart::Media) => self.repairs.media = latest,
             Some(RequestPart::Roles) => self.repairs.roles = true,
+            Some(RequestPart::LongestAnswer) => self.repairs.answer = Some(answer.unwrap_or_default()),
             // A template without a role for tools refuses the next result too.
             Some(RequestPart::ToolCalls) if refused == RequestPart::Roles => self.repairs.tool_calls = ALL,
             Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
@@ -155,8 +166,40 @@ impl Conversation {
         ModelRequest {
             plain: self.repairs.plain,
             turns: self.repairs.roles,
+            params: self.limited(&request.params),
             ..request
         }
+    }
+
+    /// Settings of a call with the longest answer that the provider takes.
+    pub(super) fn limited(&self, params: &ModelParams) -> ModelParams {
+        let max_output_tokens = match self.repairs.answer {
+            None => params.max_output_tokens,
+            Some(0) => None,
+            Some(most) => Some(params.max_output_tokens.map_or(most, |wished| wished.min(most))),
+        };
+        ModelParams {
+            max_output_tokens,
+            ..params.clone()
+        }
+    }
+
+    /// Whether the longest answer that was asked for can be made shorter, once until the provider has taken a request. Anthropic always
+    /// wants a number.
+    fn can_shorten_answer(&self, most: Option<u64>, config: &AgentConfig) -> bool {
+        let model = &config.model;
+        let asked = self.limited(&config.params).max_output_tokens;
+        let is_first = self
+            .before_repairs
+            .is_none_or(|before| before.answer == self.repairs.answer);
+        let helps = match most {
+            Some(most) => {
+                let longest = model.max_output_tokens.min(model.context_window / 2);
+                most > 0 && most < asked.map_or(longest, |asked| asked.min(longest))
+            }
+            None => asked.is_some() && model.api != Api::Anthropic,
+        };
+        is_first && helps && config.rules_version >= 5
     }
 
     /// Whether pictures or other media are among what is sent.
@@ -180,7 +223,7 @@ impl Conversation {
                 let is_named = refused == RequestPart::Roles || config.rules_version >= 2;
                 is_named && !self.repairs.roles && config.model.api != Api::Anthropic
             }
-            RequestPart::Unknown => false,
+            RequestPart::LongestAnswer | RequestPart::Unknown => false,
         }
     }
 

@@ -76,6 +76,12 @@ pub struct Pending {
     /// Which part of the last request its provider refuses for its form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RequestPart>,
+    /// Where that is the longest answer: how many tokens it may have, if the provider says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_answer: Option<u64>,
+    /// The event with which begins what the model declined: it is left out of what is sent from the end of the run on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declined: Option<u64>,
 }
 
 /// Why a run is being stopped.

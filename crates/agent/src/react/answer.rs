@@ -22,6 +22,9 @@ impl ReactAgent {
         if reason != StopReason::ContextWindow {
             self.note_that_it_fits();
         }
+        if reason == StopReason::Refusal {
+            self.note_declined();
+        }
         if let Some(message) = &mut message {
             self.tidy(message, &mut calls, step.seq);
         }
@@ -68,6 +71,7 @@ impl ReactAgent {
             StopReason::Refusal => Some("the model declined to answer"),
             _ => None,
         };
+        self.leave_out_declined();
         if self.course.inputs.has_steering() {
             self.go_on_after_steering(step);
         } else {
@@ -157,6 +161,29 @@ impl ReactAgent {
         let text = "not run: the answer that asked for it was declined";
         self.refuse(calls, ToolStatus::Refused, text, step);
         self.course.set_status(RunStatus::Stopping, step);
+    }
+
+    /// The model, or a filter of its provider, declined the request that is under way.
+    pub(super) fn note_declined(&mut self) {
+        let Some(run) = self.course.active().filter(|run| run.pending.declined.is_none()) else {
+            return;
+        };
+        let input = run.input_id.clone();
+        let declined = self.conversation.unanswered(&input);
+        if self.config.rules_version >= 5
+            && let Some(run) = self.course.active()
+        {
+            run.pending.declined = declined;
+        }
+    }
+
+    /// What was declined is sent no more.
+    pub(super) fn leave_out_declined(&mut self) {
+        if let Some(run) = self.course.active()
+            && let Some(seq) = run.pending.declined.take()
+        {
+            self.conversation.leave_out_from(seq);
+        }
     }
 
     fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut Step<'_>) {

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, ActionId, Approval, ApprovalDecision, AttemptFailed, Cancel, Condense, CondensedRange,
-    CondensingFailed, ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent,
-    ModelSpec, RequestedCall, RunStatus, StateOutput, ToolSpec, ToolStatus,
+    ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
+    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, ModelSpec, Overflow,
+    RequestedCall, RunStatus, StateOutput, ToolSpec, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -264,24 +264,20 @@ impl ReactAgent {
         true
     }
 
-    /// The server says that the conversation does not fit into the model. If its window is smaller than assumed, the configuration gets
-    /// the smaller one until somebody chooses a model again, and condensing is tried again even if it was tried before.
-    pub(super) fn on_attempt_failed(&mut self, fact: &Envelope<EnvironmentEvent>, failed: &AttemptFailed) {
-        let Some(overflow) = &failed.overflow else { return };
-        if !self.course.answers_model_call(fact.cause.as_ref()) {
-            return;
-        }
-        let window = self.conversation.learn_window(overflow, &self.config);
-        let learned = window.map(|window| self.assume_window(window)).is_some();
-        self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
-    }
-
     /// What the server counted shows that it cut the beginning of the last request.
     pub(super) fn on_cut(&mut self, window: u64, step: &mut Step<'_>) {
         let assumed = self.config.model.context_window;
         self.assume_window(window);
         let change = ContextChange::Cut { window, assumed };
         step.state(StateOutput::Context { change });
+    }
+
+    /// The server says that the conversation does not fit into the model. If its window is smaller than assumed, the configuration gets
+    /// the smaller one until somebody chooses a model again, and condensing is tried again even if it was tried before.
+    pub(super) fn learn_of_overflow(&mut self, overflow: &Overflow) {
+        let window = self.conversation.learn_window(overflow, &self.config);
+        let learned = window.map(|window| self.assume_window(window)).is_some();
+        self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
     }
 
     fn assume_window(&mut self, window: u64) {

@@ -159,10 +159,7 @@ impl ReactAgent {
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, &mut step),
             E::ContextRestored(restored) => self.on_restored(restored, &mut step),
             E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
-            E::AttemptFailed(failed) => {
-                self.note_refusal(fact, failed);
-                self.on_attempt_failed(fact, failed);
-            }
+            E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed, &mut step),
             E::AccessChanged(_)
             | E::AgentSpawned(_)
             | E::Connected(_)
@@ -242,6 +239,7 @@ impl ReactAgent {
         for input in self.course.inputs.take_steering() {
             self.say(input.message, step);
         }
+        self.conversation.shorten_new_results(&self.config);
         if self.condenses_first(step) {
             return;
         }
@@ -252,6 +250,7 @@ impl ReactAgent {
     }
 
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
+        self.leave_out_declined();
         if !self.course.finish(status, reason, step) {
             return;
         }

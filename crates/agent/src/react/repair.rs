@@ -1,22 +1,12 @@
 //! A request that a provider refuses for its form is made plainer, and asked again: without what the refusal names, else part by
 //! part. What was refused is on record with the attempt that failed; what follows from it is worked out from that.
 
-use agentx_types::{AttemptFailed, ContextChange, Envelope, EnvironmentEvent, ErrorOccurred, StateOutput};
+use agentx_types::{ContextChange, ErrorOccurred, StateOutput};
 
 use super::ReactAgent;
 use crate::course::Step;
 
 impl ReactAgent {
-    /// An attempt of the model call under way failed: notes whether its form was refused.
-    pub(super) fn note_refusal(&mut self, fact: &Envelope<EnvironmentEvent>, failed: &AttemptFailed) {
-        if !self.course.answers_model_call(fact.cause.as_ref()) {
-            return;
-        }
-        if let Some(run) = self.course.active() {
-            run.pending.refused = failed.refused;
-        }
-    }
-
     /// Whether a request has too many bytes that has nothing but text left: the same text in another form is as long, so it has to
     /// become less, as where the window is full. Proxies take a megabyte or so.
     pub(super) fn is_too_large_as_text(&mut self, error: &ErrorOccurred) -> bool {
@@ -37,10 +27,11 @@ impl ReactAgent {
         let Some(refused) = run.pending.refused.take() else {
             return false;
         };
+        let longest_answer = run.pending.longest_answer.take();
         if run.pending.stop.is_some() || self.condensing().is_some() || !self.ledger.is_empty() {
             return false;
         }
-        let Some(part) = self.conversation.repair(refused, &self.config) else {
+        let Some(part) = self.conversation.repair(refused, longest_answer, &self.config) else {
             return false;
         };
         let change = ContextChange::Repaired(part);

@@ -1,7 +1,8 @@
 //! How runs end before their answer: interrupts, limits, errors.
 
 use agentx_types::{
-    ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus, StateOutput, ToolStatus,
+    ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus, StateOutput,
+    ToolStatus,
 };
 
 use super::ReactAgent;
@@ -15,6 +16,32 @@ pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
 const BY_PARENT: &str = "the agent that made it was stopped";
 
 impl ReactAgent {
+    /// An attempt of the model call under way failed. Notes what its server refused; and where another attempt is to follow, looks
+    /// whether the run may still pay for it: an answer that broke off is paid for like a whole one.
+    pub(super) fn on_attempt_failed(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        failed: &AttemptFailed,
+        step: &mut Step<'_>,
+    ) {
+        if !self.course.answers_model_call(fact.cause.as_ref()) {
+            return;
+        }
+        if let Some(run) = self.course.active() {
+            run.pending.refused = failed.refused;
+            run.pending.longest_answer = failed.longest_answer.map(u64::from);
+        }
+        if let Some(overflow) = &failed.overflow {
+            self.learn_of_overflow(overflow);
+        }
+        if failed.retry_in_ms.is_some()
+            && self.config.rules_version >= 5
+            && let Some(cause) = self.course.used_up(&self.config.limits, step)
+        {
+            self.begin_stop(cause, step);
+        }
+    }
+
     /// An error of the model call that was under way ends its answer too.
     pub(super) fn on_error(
         &mut self,
@@ -24,6 +51,9 @@ impl ReactAgent {
     ) {
         let from_model = self.course.answers_model_call(fact.cause.as_ref());
         if from_model {
+            if error.code == "content_filter" {
+                self.note_declined();
+            }
             self.cut_off(step);
             if error.code == "context_window" || self.is_too_large_as_text(error) {
                 let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();

@@ -222,3 +222,57 @@ fn calls_of_a_declined_answer_in_an_older_log_are_run_as_they_were() {
     ));
     assert_eq!(session.running_ids(), ["c1"]);
 }
+
+/// What was sent with the last request, and how the runs ended.
+fn goes_on_after_refusal(
+    version: u32,
+    before: impl FnOnce(&mut Session),
+    refusal: Vec<EnvironmentEvent>,
+) -> Vec<String> {
+    let mut session = Session::with(|config| config.rules_version = version);
+    session.say("hello");
+    session.answer("hi");
+    session.say("made up and bad");
+    before(&mut session);
+    session.model(refusal);
+    session.say("something else");
+    let sent = session.sent();
+    session.answer("done");
+    session.check_replay();
+    sent
+}
+
+#[test]
+fn what_the_model_declined_is_left_out_of_later_requests() {
+    let declined = || stream([words("I can")], StopReason::Refusal);
+    let sent = goes_on_after_refusal(RULES_VERSION, |_| {}, declined());
+    assert_eq!(sent, ["user: hello", "assistant: hi", "user: something else"]);
+    let wordless = goes_on_after_refusal(RULES_VERSION, |_| {}, stream([], StopReason::Refusal));
+    assert_eq!(wordless, sent);
+    let filtered = goes_on_after_refusal(
+        RULES_VERSION,
+        |_| {},
+        vec![error_event("content_filter", "The prompt was filtered")],
+    );
+    assert_eq!(filtered, sent);
+    let older = goes_on_after_refusal(4, |_| {}, declined());
+    assert_eq!(older.len(), 5, "older logs derive what they did: {older:?}");
+}
+
+#[test]
+fn what_was_done_before_the_model_declined_stays() {
+    let rounds = |session: &mut Session| {
+        session.looks("c1");
+        session.result("c1", "fine");
+        session.looks("c2");
+        session.result("c2", "made up and bad too");
+    };
+    let sent = goes_on_after_refusal(RULES_VERSION, rounds, stream([words("I")], StopReason::Refusal));
+    let sent: Vec<&str> = sent.iter().map(String::as_str).collect();
+    assert!(sent.contains(&"tool: c1 = fine"), "{sent:?}");
+    assert!(sent.contains(&"user: made up and bad"), "{sent:?}");
+    assert!(!sent.iter().any(|line| line.contains("c2")), "{sent:?}");
+    let calls = [words("I will"), call("c3", "look", json!({"path": "a"}))];
+    let sent = goes_on_after_refusal(RULES_VERSION, |_| {}, stream(calls, StopReason::Refusal));
+    assert_eq!(sent, ["user: hello", "assistant: hi", "user: something else"]);
+}

@@ -217,3 +217,76 @@ fn less_time_is_given_while_it_runs() {
     session.timer_fires();
     assert_eq!(session.status(), RunStatus::Stopping);
 }
+
+/// What is on record of an attempt that broke off with so many tokens, where another one is to follow.
+fn broken(tokens: u64) -> Vec<EnvironmentEvent> {
+    let mut said = stream([words("half"), usage(tokens, 0)], StopReason::Broken);
+    let failed = AttemptFailed {
+        attempt: 1,
+        code: "stream_broken".into(),
+        message: "the answer broke off".into(),
+        status: None,
+        retry_in_ms: Some(500),
+        gives_up_in_ms: None,
+        overflow: None,
+        refused: None,
+        longest_answer: None,
+    };
+    said.push(failed.into());
+    said
+}
+
+#[test]
+fn limits_hold_between_the_attempts_of_one_call() {
+    for (version, cancelled) in [(RULES_VERSION, true), (4, false)] {
+        let mut session = Session::started(|config| {
+            config.rules_version = version;
+            config.limits.max_tokens = Some(150);
+        });
+        session.model(broken(100));
+        assert!(
+            session.cancelled.is_empty(),
+            "the first attempt is within the limit"
+        );
+        session.model(broken(100));
+        assert_eq!(
+            !session.cancelled.is_empty(),
+            cancelled,
+            "rules of version {version}"
+        );
+        if cancelled {
+            // The effector hears of it while it waits.
+            session.model(vec![
+                StreamEnd {
+                    stop_reason: StopReason::Interrupted,
+                    raw: None,
+                }
+                .into(),
+            ]);
+            let why = "the limit of 150 tokens in one run is reached (200 used)".to_owned();
+            assert_eq!(session.ends_of_runs(), [(RunStatus::TimedOut, Some(why))]);
+            assert_eq!(session.reports(), ["error"]);
+            assert_eq!(session.conversation(), ["user: go", "assistant: half"]);
+        } else {
+            session.answer("done");
+            assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+        }
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_last_attempt_that_reaches_a_limit_ends_with_its_error() {
+    let mut session = Session::started(|config| {
+        config.rules_version = RULES_VERSION;
+        config.limits.max_tokens = Some(50);
+    });
+    let mut said = broken(100);
+    if let Some(EnvironmentEvent::AttemptFailed(failed)) = said.last_mut() {
+        failed.retry_in_ms = None;
+    }
+    said.push(error_event("stream_broken", "the answer broke off"));
+    session.model(said);
+    let why = Some("the answer broke off".to_owned());
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Failed, why)]);
+}

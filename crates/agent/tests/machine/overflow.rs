@@ -38,8 +38,10 @@ impl Server {
             message: "too long".into(),
             status: Some(400),
             retry_in_ms: None,
+            gives_up_in_ms: None,
             overflow: Some(Overflow { window, asked }),
             refused: None,
+            longest_answer: None,
         };
         vec![failed.into(), error_event("context_window", "too long")]
     }
@@ -198,8 +200,10 @@ fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
         message: "too long".into(),
         status: Some(400),
         retry_in_ms: None,
+        gives_up_in_ms: None,
         overflow: None,
         refused: None,
+        longest_answer: None,
     };
     session.model(vec![failed.into(), error_event("context_window", "too long")]);
     assert_eq!(session.react().config().model.context_window, 128_000);
@@ -248,11 +252,13 @@ fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
         message: "too long".into(),
         status: Some(400),
         retry_in_ms: None,
+        gives_up_in_ms: None,
         overflow: Some(Overflow {
             window: Some(window),
             asked: Some(asked),
         }),
         refused: None,
+        longest_answer: None,
     };
     vec![failed.into(), error_event("context_window", "too long")]
 }
@@ -301,4 +307,66 @@ fn a_result_that_is_larger_than_a_known_window_is_shortened() {
         assert_eq!(ends.iter().map(|end| end.0).collect::<Vec<_>>(), [status]);
         session.check_replay();
     }
+}
+
+/// How many tokens results of `words` words each take with the first request that holds them, and how many there are for it.
+fn results_at_once(version: u32, results: usize, words: usize) -> (u64, u64, Session) {
+    let mut session = Session::with(|config| {
+        config.model.context_window = 16_384;
+        config.model.max_output_tokens = 4_096;
+        config.rules_version = version;
+        config.condensing = Some(Box::default());
+    });
+    session.say("read them");
+    let ids: Vec<String> = (0..results).map(|n| format!("c{n}")).collect();
+    let calls: Vec<(&str, &str, serde_json::Value)> =
+        ids.iter().map(|id| (id.as_str(), "look", json!({}))).collect();
+    session.calls(&calls);
+    for id in &ids {
+        session.result(id, &"word ".repeat(words));
+    }
+    let asked = agentx_agent::estimate_request(&session.request());
+    session.check_replay();
+    (asked, 16_384 - 4_096, session)
+}
+
+/// A server that cuts without a word would lose the beginning of the request; another one refuses it, and is asked twice.
+#[test]
+fn results_that_do_not_fit_together_are_shortened_before_they_are_sent() {
+    for (results, words) in [(1, 16_000), (3, 5_000), (8, 4_000)] {
+        let (asked, room, session) = results_at_once(RULES_VERSION, results, words);
+        assert!(
+            asked <= room && asked > room / 3,
+            "{results} of {words}: {asked} of {room}"
+        );
+        let sent = session.sent();
+        assert!(sent[0].contains("read them"), "what a person said stays whole");
+        let cut = sent
+            .iter()
+            .filter(|line| line.contains("characters left out"))
+            .count();
+        assert_eq!(cut, results, "the model reads that something is missing");
+        let (asked, room, _) = results_at_once(4, results, words);
+        assert!(asked > room, "older logs replay as they were");
+    }
+}
+
+#[test]
+fn short_results_beside_a_long_one_and_all_that_fit_stay_whole() {
+    let (_, _, session) = results_at_once(RULES_VERSION, 3, 2_000);
+    assert!(!session.sent().iter().any(|line| line.contains("left out")));
+    let mut session = Session::with(|config| {
+        config.model.context_window = 16_384;
+        config.rules_version = RULES_VERSION;
+    });
+    session.say("read them");
+    session.calls(&[("c1", "look", json!({})), ("c2", "look", json!({}))]);
+    session.result("c1", "short and made up");
+    session.result("c2", &"word ".repeat(16_000));
+    let sent = session.sent();
+    assert!(
+        sent.iter().any(|line| line.ends_with("= short and made up")),
+        "{sent:?}"
+    );
+    assert!(sent.iter().any(|line| line.contains("left out")));
 }

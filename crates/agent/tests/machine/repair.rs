@@ -55,8 +55,10 @@ impl Session {
             message: "no".into(),
             status: Some(status),
             retry_in_ms: None,
+            gives_up_in_ms: None,
             overflow: None,
             refused: Some(part),
+            longest_answer: None,
         };
         self.model(vec![failed.into(), error_event(code, "no")]);
     }
@@ -420,4 +422,81 @@ fn tools_that_are_refused_beside_an_effort_are_asked_with_once_more() {
     assert!(session.repairs().contains(&RequestPart::Extras));
     session.answer("done");
     session.check_replay();
+}
+
+impl Session {
+    /// The longest answer is refused; the server says how many tokens it may have, or nothing.
+    fn answer_too_long(&mut self, most: Option<u32>) {
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "bad_request".into(),
+            message: "max_tokens is too large".into(),
+            status: Some(400),
+            retry_in_ms: None,
+            gives_up_in_ms: None,
+            overflow: None,
+            refused: Some(RequestPart::LongestAnswer),
+            longest_answer: most,
+        };
+        self.model(vec![failed.into(), error_event("bad_request", "no")]);
+    }
+
+    fn longest_answer(&self) -> Option<u64> {
+        self.request().params.max_output_tokens
+    }
+}
+
+fn writes_much(config: &mut AgentConfig) {
+    config.rules_version = RULES_VERSION;
+    config.params.max_output_tokens = Some(20_000);
+    config.model.max_output_tokens = 32_000;
+    config.model.context_window = 200_000;
+    config.model.api = Api::OpenaiChat;
+}
+
+#[test]
+fn a_longest_answer_that_is_refused_is_asked_with_again_as_the_server_takes_it() {
+    let mut session = Session::started(writes_much);
+    assert_eq!(session.longest_answer(), Some(20_000));
+    session.answer_too_long(Some(4_096));
+    assert_eq!(session.longest_answer(), Some(4_096));
+    assert_eq!(session.repairs(), [RequestPart::LongestAnswer]);
+    session.looks("c1");
+    session.result("c1", "ok");
+    assert_eq!(session.longest_answer(), Some(4_096), "it is known from then on");
+    session.answer_too_long(Some(2_048));
+    assert_eq!(
+        session.longest_answer(),
+        Some(2_048),
+        "a server may count what it reads"
+    );
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn a_longest_answer_is_made_shorter_once() {
+    let mut session = Session::started(writes_much);
+    session.answer_too_long(Some(4_096));
+    session.answer_too_long(Some(4_095));
+    assert_eq!(session.ends_of_runs().len(), 1, "refused twice in a row");
+    let mut session = Session::started(writes_much);
+    session.answer_too_long(Some(20_000));
+    assert_eq!(session.ends_of_runs().len(), 1, "it was asked for with that");
+    let mut session = Session::started(writes_much);
+    session.answer_too_long(None);
+    assert_eq!(session.longest_answer(), None, "the server decides");
+    session.answer("done");
+    let mut session = Session::started(|config| {
+        writes_much(config);
+        config.model.api = Api::Anthropic;
+    });
+    session.answer_too_long(None);
+    assert_eq!(session.ends_of_runs().len(), 1, "that API wants a number");
+    let mut session = Session::started(|config| {
+        writes_much(config);
+        config.rules_version = 4;
+    });
+    session.answer_too_long(Some(4_096));
+    assert_eq!(session.ends_of_runs().len(), 1, "as it was in older logs");
 }

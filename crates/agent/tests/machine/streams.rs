@@ -12,8 +12,10 @@ fn attempt_failed() -> Event {
         message: "try later".into(),
         status: Some(529),
         retry_in_ms: Some(1_000),
+        gives_up_in_ms: None,
         overflow: None,
         refused: None,
+        longest_answer: None,
     }
     .into()
 }

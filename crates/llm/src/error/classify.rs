@@ -12,7 +12,22 @@ struct Rule {
     phrases: &'static [&'static str],
 }
 
-/// These say more than any status.
+/// These say more than any status. No money, or a limit of spending that somebody has set: waiting does not help.
+///
+/// - Anthropic: 400 "You have reached your specified API usage limits" or "… specified workspace API usage limits", and 429
+///   `rate_limit_error` with `details.error_code` `enforced_spend_limit_reached` (<https://platform.claude.com/docs/en/api/errors>,
+///   <https://platform.claude.com/docs/en/api/rate-limits>, <https://github.com/anthropics/claude-code/issues/38038>).
+/// - OpenAI: 429 `insufficient_quota` with one of four newer codes
+///   (<https://help.openai.com/en/articles/6614457-troubleshooting-api-usage-and-spend-limits>).
+/// - Gemini: 429 "Your prepayment credits are depleted", "Your project has exceeded its monthly spending cap"; its "You exceeded your
+///   current quota" is a limit per minute or day.
+/// - xAI: 429 "has either used all available credits or reached its monthly spending limit"
+///   (<https://github.com/continuedev/continue/issues/10373>).
+/// - OpenRouter: 402, and 403 "Key limit exceeded (monthly limit)" (<https://github.com/gptme/gptme/issues/1449>).
+/// - Moonshot: 429 `exceeded_current_quota_error`, "suspended due to insufficient balance"
+///   (<https://github.com/666ghj/BettaFish/issues/524>). DeepSeek: 402 "Insufficient Balance". Zhipu: 429 with code 1113.
+/// - DashScope: 400 `Arrearage`, "please make sure your account is in good standing"
+///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
 const BEFORE_STATUS: &[Rule] = &[Rule {
     code: ErrorCode::Billing,
     words: &[
@@ -21,6 +36,17 @@ const BEFORE_STATUS: &[Rule] = &[Rule {
         "billing_hard_limit_reached",
         "payment_required",
         "insufficient_credits",
+        "enforced_spend_limit_reached",
+        "organization_usage_limit_exceeded",
+        "organization_spend_limit_exceeded",
+        "project_spend_limit_exceeded",
+        "credit_balance_exhausted",
+        "spend_limit_exceeded",
+        "exceeded_current_quota_error",
+        "insufficient_balance",
+        "insufficient_user_quota",
+        "arrearage",
+        "1113",
     ],
     phrases: &[
         "credit balance is too low",
@@ -28,6 +54,15 @@ const BEFORE_STATUS: &[Rule] = &[Rule {
         "insufficient credits",
         "requires more credits",
         "payment required",
+        "specified api usage limits",
+        "specified workspace api usage limits",
+        "enforced_spend_limit_reached",
+        "prepayment credits are depleted",
+        "monthly spending cap",
+        "monthly spending limit",
+        "spend limit reached",
+        "key limit exceeded",
+        "account is in good standing",
     ],
 }];
 
@@ -183,6 +218,7 @@ fn telling_status(status: u16) -> Option<ErrorCode> {
         403 => ErrorCode::Forbidden,
         404 | 405 | 410 => ErrorCode::NotFound,
         408 | 504 | 524 => ErrorCode::Timeout,
+        409 => ErrorCode::Conflict,
         413 => ErrorCode::TooLarge,
         429 => ErrorCode::RateLimited,
         503 | 529 => ErrorCode::Overloaded,

@@ -89,6 +89,7 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
     for key in [
         "type",
         "code",
+        "error_code",
         "error_type",
         "status",
         "raw_status_code",

@@ -3,7 +3,7 @@
 
 use agentx_types::RequestPart;
 
-use super::{ErrorCode, template};
+use super::{ErrorCode, longest, template};
 
 /// Words that name a part, in lower case; the first that fits counts.
 ///
@@ -100,6 +100,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Op
     }
     if !about_its_form {
         return None;
+    }
+    if longest::is_one(&message) {
+        return Some(RequestPart::LongestAnswer);
     }
     let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
     let part = NAMES

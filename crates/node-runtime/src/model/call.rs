@@ -100,9 +100,16 @@ impl Call {
                         message: endpoint.scrub(&failure.message),
                         ..failure
                     };
-                    let failed = Failed { failure, begun, took };
+                    let server = endpoint.server();
+                    let failed = Failed {
+                        failure,
+                        begun,
+                        took,
+                        server,
+                    };
                     let next = tries.next(&self.parts.retry, failed, self.parts.pause.jitter());
-                    if !self.after_failure(number, failure, broken, next).await {
+                    let said = (broken, tries.left());
+                    if !self.after_failure(number, failure, said, next).await {
                         return;
                     }
                     Arc::make_mut(&mut taken).append(&attempt.into_given());
@@ -111,26 +118,26 @@ impl Call {
         }
     }
 
-    /// Says what failed, after the end of what had come, and waits for the next attempt; `false` if there is none.
+    /// Says what failed, after the end of what had come, and for how long it is still tried; then waits for the next attempt. `false`
+    /// if there is none.
     async fn after_failure(
         &self,
         number: u32,
         failure: &Failure,
-        mut said: Vec<EnvironmentEvent>,
+        (mut said, left): (Vec<EnvironmentEvent>, Option<Duration>),
         next: Next,
     ) -> bool {
         match next {
             Next::GiveUp(remark) => {
                 said.extend([
-                    say::attempt_failed(number, failure, None),
+                    say::attempt_failed(number, failure, None, None),
                     say::error(failure, remark),
                 ]);
                 self.say_last(said).await;
                 false
             }
             Next::Retry(wait) => {
-                let retry_in_ms = u64::try_from(wait.as_millis()).ok();
-                said.push(say::attempt_failed(number, failure, retry_in_ms));
+                said.push(say::attempt_failed(number, failure, Some(wait), left));
                 // Whoever reads of the wait may end it: it is listened for before.
                 let wishes = self.retries.subscribe();
                 self.events.emit_all(said).await && self.wait(wait, wishes).await

@@ -1,10 +1,14 @@
 //! Where a provider is and how it is entered. What must not be seen stays in here: everything that is said about an
 //! endpoint goes through [`Endpoint::scrub`] or [`Endpoint::place`].
 
+use std::net::IpAddr;
+
 use agentx_config::Secret;
-use agentx_llm::{AuthStyle, ProviderEntry};
+use agentx_llm::{AuthStyle, Catalog, ProviderEntry};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::policy::Server;
 
 /// What stands where something must not be seen.
 const HIDDEN: &str = "<hidden>";
@@ -90,6 +94,24 @@ impl Endpoint {
             }
         }
         text
+    }
+
+    /// Whose server it is.
+    pub(super) fn server(&self) -> Server {
+        let host = self.url().and_then(Url::host_str).unwrap_or_default();
+        let host = host.trim_matches(['[', ']']);
+        let address = host.parse::<IpAddr>();
+        if host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback()) {
+            return Server::Here;
+        }
+        let catalog = Catalog::builtin();
+        let vendors = catalog.providers().iter();
+        let mut hosts =
+            vendors.filter_map(|vendor| Some(Url::parse(&vendor.base_url).ok()?.host_str()?.to_owned()));
+        match hosts.any(|vendors| vendors == host) {
+            true => Server::Vendors,
+            false => Server::Other,
+        }
     }
 
     /// The address of the provider's API.
@@ -188,6 +210,20 @@ mod tests {
         let debug = format!("{endpoint:?} {:?}", endpoint.headers());
         for secret in ["sk-secret-1", "org-value"] {
             assert!(!debug.contains(secret), "{debug}");
+        }
+    }
+
+    #[test]
+    fn whose_a_server_is_follows_from_its_address() {
+        for (base, server) in [
+            ("https://api.anthropic.com", Server::Vendors),
+            ("http://localhost:8080/v1", Server::Here),
+            ("http://127.0.0.2:8080", Server::Here),
+            ("http://[::1]:8080", Server::Here),
+            ("http://192.168.1.9:8080", Server::Other),
+            ("https://api.anthropic.com.made-up.example", Server::Other),
+        ] {
+            assert_eq!(endpoint(base, None).server(), server, "{base}");
         }
     }
 

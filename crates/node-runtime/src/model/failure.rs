@@ -20,12 +20,16 @@ pub(super) struct Failure {
     pub(super) retryable: bool,
     /// Whether the server is overloaded, failing or not there: it is waited for. Anything else is tried a few times.
     pub(super) unavailable: bool,
+    /// Whether nothing listens at the server's address.
+    pub(super) nobody_listens: bool,
     /// How long the provider wants us to wait.
     pub(super) retry_after: Option<Duration>,
     /// Where the conversation does not fit into the model: what the server says about sizes.
     pub(super) overflow: Option<Overflow>,
     /// Which part of the request the provider refuses for its form.
     pub(super) refused: Option<RequestPart>,
+    /// Where that is the longest answer: how many tokens it may have, if the provider says so.
+    pub(super) longest_answer: Option<u64>,
 }
 
 impl Failure {
@@ -37,9 +41,11 @@ impl Failure {
             status: None,
             retryable: false,
             unavailable: false,
+            nobody_listens: false,
             retry_after: None,
             overflow: None,
             refused: None,
+            longest_answer: None,
         }
     }
 
@@ -48,13 +54,7 @@ impl Failure {
     pub(super) fn timeout(message: String) -> Self {
         Self {
             code: "timeout",
-            message,
-            status: None,
-            retryable: false,
-            unavailable: false,
-            retry_after: None,
-            overflow: None,
-            refused: None,
+            ..Self::setup(message)
         }
     }
 
@@ -63,13 +63,7 @@ impl Failure {
         let message = format!("the answer is longer than {limit} bytes");
         Self {
             code: "bad_response",
-            message,
-            status: None,
-            retryable: false,
-            unavailable: false,
-            retry_after: None,
-            overflow: None,
-            refused: None,
+            ..Self::setup(message)
         }
     }
 
@@ -87,13 +81,8 @@ impl Failure {
         let message = format!("{place} redirects to {to}; set the base URL to where the API is");
         Self {
             code: "redirected",
-            message,
             status: Some(status),
-            retryable: false,
-            unavailable: false,
-            retry_after: None,
-            overflow: None,
-            refused: None,
+            ..Self::setup(message)
         }
     }
 
@@ -116,7 +105,6 @@ impl Failure {
     fn of(error: ModelError, message: String) -> Self {
         Self {
             code: error.code.as_str(),
-            message,
             status: error.status,
             retryable: error.retryable,
             unavailable: matches!(
@@ -126,6 +114,8 @@ impl Failure {
             retry_after: error.retry_after_ms.map(Duration::from_millis),
             overflow: error.overflow,
             refused: error.refused,
+            longest_answer: error.longest_answer,
+            ..Self::setup(message)
         }
     }
 
@@ -162,23 +152,17 @@ impl Failure {
         };
         Self {
             code,
-            message,
-            status: None,
             retryable,
             unavailable: retryable && error.is_connect(),
-            retry_after: None,
-            overflow: None,
-            refused: None,
+            nobody_listens: error.is_connect() && kind(error) == Some(io::ErrorKind::ConnectionRefused),
+            ..Self::setup(message)
         }
     }
 }
 
 /// The innermost reason, in words; never an address, which may hold a password.
 pub(super) fn describe(error: &reqwest::Error) -> String {
-    let kind = causes(error)
-        .find_map(|error| error.downcast_ref::<io::Error>())
-        .map(io::Error::kind);
-    match kind {
+    match kind(error) {
         Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
         Some(io::ErrorKind::ConnectionReset) => "connection reset".to_owned(),
         _ if error.is_timeout() => "it took too long".to_owned(),
@@ -187,6 +171,13 @@ pub(super) fn describe(error: &reqwest::Error) -> String {
             |cause| in_words(&cause.to_string()),
         ),
     }
+}
+
+/// What the operating system says.
+fn kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
+    causes(error)
+        .find_map(|error| error.downcast_ref::<io::Error>())
+        .map(io::Error::kind)
 }
 
 /// What the library says of proxies, in words that name where they are set.

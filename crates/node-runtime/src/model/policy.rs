@@ -61,6 +61,22 @@ impl Default for RetryPolicy {
     }
 }
 
+/// How long a failure is waited for that hardly ends by itself: a person may start the server meanwhile.
+const SOON: Duration = Duration::from_secs(15);
+/// So many failures with the same words are not chance.
+const SAME: u32 = 3;
+
+/// Whose server is asked, as far as it matters for waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Server {
+    /// A vendor's that many people use: what fails there is mended.
+    Vendors,
+    /// One on this machine.
+    Here,
+    /// Any other: a gateway, or somebody's own.
+    Other,
+}
+
 /// What follows a failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
@@ -79,23 +95,31 @@ pub(super) struct Failed<'a> {
     pub(super) begun: bool,
     /// How long it took.
     pub(super) took: Duration,
+    /// Whose server it is.
+    pub(super) server: Server,
 }
 
 /// What a call has tried so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tries {
     attempts: u32,
     /// Attempts that broke off or made no sense.
     broken: u32,
     /// How long an unavailable server has been waited for.
     waited: Duration,
+    /// For how long it is still waited for at most.
+    left: Option<Duration>,
+    /// The words of the last failure, and how often they came in a row.
+    words: (String, u32),
 }
 
 impl Tries {
     /// What follows the next attempt, which failed so. `jitter` is from 0 up to 1.
     pub(super) fn next(&mut self, policy: &RetryPolicy, failed: Failed<'_>, jitter: f64) -> Next {
         self.attempts += 1;
+        self.left = None;
         let failure = failed.failure;
+        self.note_words(failure);
         if !failure.retryable || policy.retries == 0 {
             return Next::GiveUp((self.attempts > 1).then(|| format!("at attempt {}", self.attempts)));
         }
@@ -118,13 +142,43 @@ impl Tries {
         if !self.waited.is_zero() {
             self.waited += failed.took;
         }
-        let left = policy.retry_for.saturating_sub(self.waited);
+        let left = self.patience(policy, failed).saturating_sub(self.waited);
         if left.is_zero() || asked > left {
             return self.give_up();
         }
         let wait = wait.min(left);
+        self.left = Some(left);
         self.waited += wait;
         Next::Retry(wait)
+    }
+
+    /// How long such a failure is waited for in all. Servers of local models answer with a 500 to what they cannot do, each time
+    /// (llama.cpp, vLLM), and where nothing listens on this machine nobody is mending it.
+    fn patience(&self, policy: &RetryPolicy, failed: Failed<'_>) -> Duration {
+        let failure = failed.failure;
+        let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && self.words.1 >= SAME;
+        let hardly_ends = match failed.server {
+            Server::Vendors => false,
+            Server::Here => is_fixed || failure.nobody_listens,
+            Server::Other => is_fixed,
+        };
+        match hardly_ends {
+            true => policy.retry_for.min(SOON),
+            false => policy.retry_for,
+        }
+    }
+
+    /// Numbers do not count: they may be times, or ids of requests.
+    fn note_words(&mut self, failure: &Failure) {
+        let words = failure.message.split_whitespace();
+        let words: Vec<&str> = words
+            .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+            .collect();
+        let words = words.join(" ");
+        self.words = match self.words.0 == words {
+            true => (words, self.words.1 + 1),
+            false => (words, 1),
+        };
     }
 
     fn give_up(&self) -> Next {
@@ -133,6 +187,11 @@ impl Tries {
             0 => format!("gave up after {attempts} attempts"),
             _ => format!("gave up after {attempts} attempts in {waited} s"),
         }))
+    }
+
+    /// For how long the server is still waited for at most, the next pause included; `None` where attempts are counted instead.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.left
     }
 
     /// How many attempts failed.
@@ -190,6 +249,8 @@ mod tests {
             retry_after: retry_after.map(Duration::from_secs),
             overflow: None,
             refused: None,
+            longest_answer: None,
+            nobody_listens: false,
         }
     }
 
@@ -198,6 +259,7 @@ mod tests {
             failure,
             begun: false,
             took: Duration::ZERO,
+            server: Server::Vendors,
         }
     }
 
@@ -295,5 +357,44 @@ mod tests {
             Tries::default().next(&never, at_once(&away), 0.0),
             Next::GiveUp(None)
         );
+    }
+
+    /// How long in all is waited for a server that fails so each time, in seconds.
+    fn waits(server: Server, failures: &[Failure]) -> u64 {
+        let (policy, mut tries, mut waited) = (RetryPolicy::default(), Tries::default(), Duration::ZERO);
+        for failure in failures.iter().cycle() {
+            let failed = Failed {
+                server,
+                ..at_once(failure)
+            };
+            let Next::Retry(wait) = tries.next(&policy, failed, 1.0) else {
+                break;
+            };
+            assert!(tries.left().is_some_and(|left| left >= wait));
+            waited += wait;
+        }
+        assert!(tries.attempts() >= SAME);
+        waited.as_secs()
+    }
+
+    #[test]
+    fn what_hardly_ends_by_itself_is_waited_for_a_moment() {
+        let nobody = Failure {
+            nobody_listens: true,
+            status: None,
+            ..failure(true, None)
+        };
+        let says = |status: u16, message: &str| Failure {
+            status: Some(status),
+            message: message.to_owned(),
+            ..failure(true, None)
+        };
+        let servers = [Server::Here, Server::Other, Server::Vendors];
+        let all = |failures: &[Failure]| servers.map(|server| waits(server, failures));
+        assert_eq!(all(&[nobody]), [15, 600, 600]);
+        let same = [says(500, "made up: request 17"), says(500, "made up: request 18")];
+        assert_eq!(all(&same), [15, 15, 600]);
+        assert_eq!(all(&[says(500, "one thing"), says(500, "another")]), [600; 3]);
+        assert_eq!(all(&[says(503, "Loading model")]), [600; 3]);
     }
 }

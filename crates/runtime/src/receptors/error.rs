@@ -17,6 +17,7 @@ impl Receptor for ErrorReceptor {
                 message: error.message.clone(),
                 recoverable: error.recoverable,
                 retry_in_ms: None,
+                gives_up_in_ms: None,
             },
             // One attempt that failed ends nothing: the call ends with an `error` of its own when no attempt is left.
             EnvironmentEvent::AttemptFailed(failed) => ErrorRaised {
@@ -24,6 +25,7 @@ impl Receptor for ErrorReceptor {
                 message: failed.message.clone(),
                 recoverable: true,
                 retry_in_ms: failed.retry_in_ms,
+                gives_up_in_ms: failed.gives_up_in_ms.map(u64::from),
             },
             _ => return,
         };
@@ -46,8 +48,10 @@ mod tests {
             message: "Overloaded".into(),
             status: Some(529),
             retry_in_ms: Some(500),
+            gives_up_in_ms: Some(10_000),
             overflow: None,
             refused: None,
+            longest_answer: None,
         };
         check(
             ErrorReceptor::default(),
@@ -60,6 +64,7 @@ mod tests {
                             message: "Overloaded".into(),
                             recoverable: true,
                             retry_in_ms: Some(500),
+                            gives_up_in_ms: Some(10_000),
                         }
                         .into(),
                     ],
@@ -77,6 +82,7 @@ mod tests {
                             message: "no space".into(),
                             recoverable: false,
                             retry_in_ms: None,
+                            gives_up_in_ms: None,
                         }
                         .into(),
                     ],

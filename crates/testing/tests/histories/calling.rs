@@ -210,8 +210,10 @@ fn failed(attempt: u32, error: &ModelError, retry_in_ms: Option<u64>) -> Attempt
         message: error.message.clone(),
         status: error.status,
         retry_in_ms,
+        gives_up_in_ms: None,
         overflow: error.overflow,
         refused: error.refused,
+        longest_answer: error.longest_answer.and_then(|tokens| u32::try_from(tokens).ok()),
     }
 }
 

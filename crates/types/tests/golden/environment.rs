@@ -74,11 +74,13 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         message: "Too many requests".into(),
         status: Some(429),
         retry_in_ms: Some(1_500),
+        gives_up_in_ms: Some(60_000),
         overflow: Some(Overflow {
             window: Some(8_192),
             asked: Some(9_001),
         }),
         refused: Some(RequestPart::Thinking),
+        longest_answer: Some(4_096),
     };
     vec![
         StreamStart {
@@ -424,8 +426,10 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         message: "no answer".into(),
         status: None,
         retry_in_ms: None,
+        gives_up_in_ms: None,
         overflow: None,
         refused: None,
+        longest_answer: None,
     };
     vec![
         said.into(),

@@ -208,6 +208,7 @@ fn transport() -> Vec<RuntimeEvent> {
         message: "Overloaded".into(),
         recoverable: true,
         retry_in_ms: Some(500),
+        gives_up_in_ms: Some(60_000),
     };
     vec![
         ConnectionEstablished {
@@ -326,6 +327,7 @@ fn small_forms() -> Vec<RuntimeEvent> {
         message: String::new(),
         recoverable: false,
         retry_in_ms: None,
+        gives_up_in_ms: None,
     };
     let small = Message {
         message_id: "msg_1".into(),

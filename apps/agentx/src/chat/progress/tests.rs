@@ -148,6 +148,7 @@ fn it_names_the_model_that_answers_and_counts_down_to_the_next_attempt() {
         message: "Overloaded".into(),
         recoverable: true,
         retry_in_ms: Some(30_000),
+        gives_up_in_ms: None,
     };
     progress.event(&failed.into(), false, at(1));
     assert_eq!(

@@ -85,8 +85,12 @@ fn attempt(failed: &AttemptFailed) -> String {
         .retry_in_ms
         .map(|ms| format!("; again in {}", units::duration(ms)));
     let again = again.unwrap_or_default();
+    let most = failed
+        .gives_up_in_ms
+        .map(|ms| format!(", for {} at most", units::duration(u64::from(ms))));
+    let most = most.unwrap_or_default();
     format!(
-        "attempt {} failed: {}{again}",
+        "attempt {} failed: {}{again}{most}",
         failed.attempt,
         short(&failed.message)
     )

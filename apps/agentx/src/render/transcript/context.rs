@@ -61,6 +61,7 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::Extras => "without optional settings",
         RequestPart::Media => "without earlier pictures and files",
         RequestPart::ToolCalls => "with earlier tool calls as plain text",
+        RequestPart::LongestAnswer => "with a shorter limit for the answer",
         RequestPart::Roles => "with a person and the assistant in turns",
         RequestPart::Unknown => "in a plainer form",
     }

@@ -11,6 +11,7 @@ fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
         message: "connection refused".into(),
         recoverable: retry_in_ms.is_some(),
         retry_in_ms,
+        gives_up_in_ms: None,
     }
     .into()
 }
@@ -193,7 +194,10 @@ fn an_answer_that_is_not_whole_says_so() {
         told("one two", StopReason::MaxTokens),
         "one two\n… the answer is cut off: it reached its longest length\n"
     );
-    assert_eq!(told("", StopReason::Refusal), "… the model declined to answer\n");
+    assert_eq!(
+        told("", StopReason::Refusal),
+        "… the model declined to answer. It reads your message no more: put it in other words, or go further back with /rewind (agentx rewind)\n"
+    );
     assert_eq!(told("", StopReason::ToolUse), "");
 
     // That nothing was said is told when the run ends with it. That of a router goes on.

@@ -1,0 +1,65 @@
+//! When a provider refuses the longest answer that was asked for, and how long it may be.
+//!
+//! Sources of the words: Anthropic ("max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens"), OpenAI
+//! ("max_tokens is too large: 32000. This model supports at most 16384 completion tokens",
+//! <https://github.com/ChatGPTNextWeb/NextChat/issues/3195>; "Unsupported parameter: 'max_tokens'"), Groq ("`max_tokens` must be less than or
+//! equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of max_tokens should be [1, 8192]"),
+//! Volcano ("expected a value <= 12288", <https://github.com/Gitlawb/openclaude/issues/331>), vLLM ("'max_tokens' … is too large: 64000. This
+//! model's maximum context length is 64001 tokens and your request has 24235 input tokens",
+//! <https://github.com/claude-code-best/claude-code/issues/272>), Bedrock ("The maximum tokens you requested exceeds the model limit of 8192").
+
+use super::ErrorCode;
+use super::overflow::number_after;
+
+/// Whether a message, in lower case, is about the longest answer.
+pub(super) fn is_one(message: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "maxtokens",
+        "maximum tokens you requested",
+        "maximum allowed number of output tokens",
+    ];
+    const WRONG: &[&str] = &[
+        "too large",
+        "maximum allowed",
+        "at most",
+        "less than",
+        "range",
+        "maximum value",
+        "<=",
+        "exceeds the model limit",
+        "unsupported parameter",
+        "is not supported",
+    ];
+    let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
+    has(NAMES) && has(WRONG) && !has(&["exceed context limit", "budget_tokens"])
+}
+
+/// How many tokens an answer may have, where that is what is refused and the message says so.
+pub(super) fn allowed(code: ErrorCode, message: &str) -> Option<u64> {
+    let message = message.to_ascii_lowercase();
+    if code != ErrorCode::BadRequest || !is_one(&message) {
+        return None;
+    }
+    let after = |phrase: &str| number_after(&message, phrase);
+    let beside = || Some(after("context length is ")?.saturating_sub(after("request has ").unwrap_or(0)));
+    let below = || after("must be less than ").map(|number| number - 1);
+    let beside = beside();
+    let named = || {
+        [
+            "at most ",
+            "or equal to `",
+            "or equal to ",
+            "<= ",
+            "[1, ",
+            "[1,",
+            " > ",
+            "limit of ",
+        ]
+        .iter()
+        .find_map(|phrase| after(phrase))
+    };
+    beside.or_else(named).or_else(below).filter(|tokens| *tokens > 0)
+}

@@ -1,0 +1,73 @@
+//! How long a provider wants the caller to wait, where it says so in words alone: OpenAI and Groq "Please try again in 1m0.36s", "in
+//! 579ms" (<https://github.com/Pythagora-io/gpt-pilot/pull/608>), Gemini "Please retry in 34.07s", Azure "Please retry after 26 seconds".
+
+/// What stands before the time, in lower case.
+const BEFORE: &[&str] = &["try again in ", "retry in ", "retry after ", "try again after "];
+
+/// Milliseconds that a message asks to wait, if it does.
+pub(super) fn in_words(message: &str) -> Option<u64> {
+    let message = message.to_ascii_lowercase();
+    BEFORE
+        .iter()
+        .filter_map(|phrase| message.split_once(phrase))
+        .find_map(|(_, rest)| time(rest))
+}
+
+/// The time at the beginning of a text: numbers with their units, one after the other.
+fn time(text: &str) -> Option<u64> {
+    let mut rest = text;
+    let mut sum = None;
+    loop {
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
+        let Ok(number) = rest[..digits].parse::<f64>() else {
+            return sum.map(|ms: f64| ms.ceil() as u64);
+        };
+        let after = rest[digits..].trim_start_matches(' ');
+        let letters = after
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(after.len());
+        let Some(unit) = millis(&after[..letters]) else {
+            return sum.map(|ms: f64| ms.ceil() as u64);
+        };
+        sum = Some(sum.unwrap_or_default() + number * unit);
+        rest = after[letters..].trim_start_matches(' ');
+    }
+}
+
+/// Milliseconds of a unit.
+fn millis(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ms" | "millisecond" | "milliseconds" => 1.0,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1_000.0,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60_000.0,
+        "h" | "hour" | "hours" => 3_600_000.0,
+        "d" | "day" | "days" => 86_400_000.0,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn times_in_words_are_read() {
+        for (message, expected) in [
+            ("Please try again in 1.5s. Visit https://example.com", Some(1_500)),
+            ("Please try again in 579ms.", Some(579)),
+            ("Please try again in 1m0.363142857s.", Some(60_364)),
+            ("Please retry in 34.074824224s.", Some(34_075)),
+            ("Please retry after 26 seconds.", Some(26_000)),
+            ("Try again in 1 hour 5 minutes", Some(3_900_000)),
+            ("Please try again in a moment", None),
+            ("Please try again later", None),
+            ("try again in 3 fortnights", None),
+            ("try again in 1.2.3s", None),
+            ("retry in ", None),
+        ] {
+            assert_eq!(in_words(message), expected, "{message}");
+        }
+    }
+}
