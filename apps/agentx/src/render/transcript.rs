@@ -312,7 +312,7 @@ impl Transcript {
             return;
         };
         let until = match error.gives_up_in_ms {
-            Some(most) => format!(", for {} at most", units::duration(most)),
+            Some(most) => format!(" (up to {})", units::at_most(most)),
             None => String::new(),
         };
         let told = if self.attempt == message {

@@ -102,6 +102,15 @@ pub(crate) fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
+/// A limit of time, short: `10m`, `15s`.
+pub(crate) fn at_most(ms: u64) -> String {
+    let seconds = ms.div_ceil(1_000);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        _ => format!("{}m", seconds.div_ceil(60)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,5 +151,13 @@ mod tests {
             ["0 files", "1 file", "12 files"]
         );
         assert_eq!(ago(Timestamp(0), Timestamp(7_200_000_000)), "2 h ago");
+    }
+
+    #[test]
+    fn limits_of_time_are_short() {
+        assert_eq!(
+            [at_most(600_000), at_most(14_250), at_most(119_500), at_most(0)],
+            ["10m", "15s", "2m", "0s"]
+        );
     }
 }

@@ -87,7 +87,7 @@ fn attempt(failed: &AttemptFailed) -> String {
     let again = again.unwrap_or_default();
     let most = failed
         .gives_up_in_ms
-        .map(|ms| format!(", for {} at most", units::duration(u64::from(ms))));
+        .map(|ms| format!(" (up to {})", units::at_most(u64::from(ms))));
     let most = most.unwrap_or_default();
     format!(
         "attempt {} failed: {}{again}{most}",
