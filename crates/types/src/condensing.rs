@@ -138,6 +138,12 @@ pub enum ContextChange {
         /// How many were assumed.
         assumed: u64,
     },
+    /// The conversation did not fit, and no summary would help: less of it is sent, with shorter results of tools, and the model is
+    /// asked again.
+    Shortened {
+        /// How many tokens are taken for the model's window from now on.
+        window: u64,
+    },
 }
 
 /// A range of the conversation, and what it weighs.

@@ -96,6 +96,8 @@ pub struct Guard {
 ///   names is compared with the whole window that was assumed.
 /// - From 5 on, limits of tokens and money are looked at before a model call is tried again, results of tools are shortened before a
 ///   request that is larger than a known window is sent, and an exchange that the model declined is left out of later requests.
+///   A request that is refused for its bytes teaches how much fits, that less is sent is an event, and what a server counts is
+///   compared across changes of settings that no request shows.
 pub const RULES_VERSION: u32 = 5;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

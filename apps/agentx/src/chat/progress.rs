@@ -233,6 +233,7 @@ impl Progress {
             | ContextChange::Failed { .. }
             | ContextChange::Restored(_)
             | ContextChange::Repaired(_)
+            | ContextChange::Shortened { .. }
             | ContextChange::Cut { .. } => {
                 self.stale = true;
                 if self.doing == Doing::Condenses {

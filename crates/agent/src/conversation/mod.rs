@@ -166,14 +166,20 @@ impl Conversation {
 
     /// The instructions, the tools or the model have changed.
     pub(crate) fn fixed_changed(&mut self, before: &AgentConfig, config: &AgentConfig) {
-        if (&before.model.id, &before.model.provider) != (&config.model.id, &config.model.provider) {
+        let is_other =
+            (&before.model.id, &before.model.provider) != (&config.model.id, &config.model.provider);
+        if is_other {
             self.repairs.another_model();
         }
         let before = self.fixed(before).clone();
         self.fixed.clear();
-        self.counted = None;
-        if *self.fixed(config) != before {
+        let changes_requests = *self.fixed(config) != before;
+        if changes_requests {
             self.beginning_changed(config);
+        }
+        // Each start of the program says anew who decides about calls: no request shows that, and what was counted still holds.
+        if changes_requests || is_other || config.rules_version < 5 {
+            self.counted = None;
         }
     }
 

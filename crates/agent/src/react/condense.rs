@@ -315,6 +315,11 @@ impl ReactAgent {
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
             return false;
         }
+        if self.config.rules_version >= 5 {
+            let window = self.config.model.context_window;
+            let change = ContextChange::Shortened { window };
+            step.state(StateOutput::Context { change });
+        }
         self.call_model(step);
         true
     }

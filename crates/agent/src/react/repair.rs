@@ -1,7 +1,7 @@
 //! A request that a provider refuses for its form is made plainer, and asked again: without what the refusal names, else part by
 //! part. What was refused is on record with the attempt that failed; what follows from it is worked out from that.
 
-use agentx_types::{ContextChange, ErrorOccurred, StateOutput};
+use agentx_types::{ContextChange, ErrorOccurred, Overflow, StateOutput};
 
 use super::ReactAgent;
 use crate::course::Step;
@@ -14,6 +14,10 @@ impl ReactAgent {
             error.code == "too_large" && self.config.rules_version >= 2 && !self.conversation.sends_media();
         if is_it && let Some(run) = self.course.active() {
             run.pending.refused = None;
+        }
+        if is_it && self.config.rules_version >= 5 {
+            // How many bytes fit is not said. What was refused is too much, and so is any request as large.
+            self.learn_of_overflow(&Overflow::default());
         }
         is_it
     }

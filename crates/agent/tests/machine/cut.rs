@@ -102,6 +102,25 @@ fn a_server_that_cuts_is_noticed_once_and_the_conversation_is_condensed_instead(
 }
 
 #[test]
+fn a_server_that_cuts_is_noticed_by_programs_that_ask_it_once_each() {
+    let mut session = Session::with(local);
+    for start in 0..20 {
+        // Each start says anew who decides about calls.
+        let approval = [ApprovalMode::Ask, ApprovalMode::Deny][start % 2];
+        session.happens(ConfigChanged {
+            change: ConfigChange::Approval(approval),
+        });
+        work(&mut session, 1, the_last);
+        while session.condense().is_some() {
+            session.summary("In short.");
+        }
+        session.answer("done");
+    }
+    assert_eq!(cuts(&session), [(WINDOW, 32_768)]);
+    session.check_replay();
+}
+
+#[test]
 fn a_server_that_reads_everything_is_believed() {
     let honest: [(&str, Reads); 3] = [
         ("as estimated", |sent| sent),

@@ -414,6 +414,46 @@ fn a_request_with_too_many_bytes_loses_its_pictures_and_then_becomes_less() {
 }
 
 #[test]
+fn a_run_whose_requests_have_too_many_bytes_goes_on_with_less() {
+    let mut session = Session::started(|config| {
+        config.rules_version = RULES_VERSION;
+        config.model.context_window = 200_000;
+        config.condensing = Some(Box::default());
+    });
+    let (mut rounds, mut refusals) = (0, 0);
+    while rounds < 12 {
+        assert!(
+            refusals < 12,
+            "it is refused again and again after {rounds} rounds"
+        );
+        if session.condense().is_some() {
+            session.summary("In short.");
+            continue;
+        }
+        assert!(
+            session.asked().is_some(),
+            "the run has ended after {rounds} rounds"
+        );
+        // A proxy that takes 60 kB.
+        if serde_json::to_string(&session.request()).unwrap().len() > 60_000 {
+            session.refused_as("too_large", 413, RequestPart::Media);
+            refusals += 1;
+            continue;
+        }
+        let id = format!("c{rounds}");
+        session.model(stream([call(&id, "look", json!({}))], StopReason::ToolUse));
+        session.result(&id, &"made up\n".repeat(2_000));
+        rounds += 1;
+    }
+    assert!(refusals > 0);
+    while session.condense().is_some() {
+        session.summary("In short.");
+    }
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
 fn tools_that_are_refused_beside_an_effort_are_asked_with_once_more() {
     let mut session = Session::started(|config| config.rules_version = 2);
     session.refused(RequestPart::Extras);

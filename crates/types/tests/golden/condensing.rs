@@ -32,6 +32,7 @@ pub(crate) fn changes() -> [ContextChange; 6] {
             window: 4_096,
             assumed: 32_768,
         },
+        ContextChange::Shortened { window: 15_000 },
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
@@ -41,6 +42,7 @@ pub(crate) fn changes() -> [ContextChange; 6] {
             | ContextChange::Failed { .. }
             | ContextChange::Restored(_)
             | ContextChange::Repaired(_)
+            | ContextChange::Shortened { .. }
             | ContextChange::Cut { .. } => {}
         }
     }

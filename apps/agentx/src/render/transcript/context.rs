@@ -32,6 +32,14 @@ impl Transcript {
                 self.style
                     .dim(&format!("the request was refused; asked again {what}"))
             }
+            ContextChange::Shortened { window } => {
+                // What the provider said has found its remedy.
+                self.failure = None;
+                let window = units::count(*window);
+                self.style.dim(&format!(
+                    "the conversation did not fit; asked again with less of it (at most {window} tokens)"
+                ))
+            }
             ContextChange::Cut { window, assumed } => self.style.warn(&cut_by_server(*window, *assumed)),
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
             ContextChange::Failed { message, .. } => {
