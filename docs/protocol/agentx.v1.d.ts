@@ -1689,7 +1689,8 @@ export type ContextChange =
   | { failed: { code: string; message: string } }
   | { restored: ContextRange }
   | { repaired: RequestPart }
-  | { cut: { window: number; assumed: number } };
+  | { cut: { window: number; assumed: number } }
+  | { shortened: { window: number } };
 
 /** A range of the conversation, and what it weighs. */
 export interface ContextRange {

@@ -35,7 +35,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///     fn name(&self) -> &str { "adder" }
 ///
 ///     async fn start(&mut self, bus: Bus<Note>) -> Result<Work, Failed> {
-///         let mut notes = bus.subscribe("adder", Filter::all(), Queue::wait(16))?;
+///         let mut notes = bus.subscribe("adder", Filter::all(), Queue::lag(1024))?;
 ///         self.stop = Some(notes.stop_handle());
 ///         let total = self.total.clone();
 ///         Ok(Work::new(async move {

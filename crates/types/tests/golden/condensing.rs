@@ -15,7 +15,7 @@ fn range() -> ContextRange {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 6] {
+pub(crate) fn changes() -> [ContextChange; 7] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
