@@ -2,7 +2,7 @@
 //! cloning it nor adding to it afterwards costs more the larger it is.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,29 +12,52 @@ const RECENT: usize = 64;
 
 /// A set with cheap clones. It is written as a list in order.
 ///
-/// The values lie in sorted layers that never change, each at least twice as long as the one behind it, and a few recent ones
-/// beside them. A full set of recent values becomes a layer, and layers of similar length become one.
+/// The values lie in layers that never change, each at least twice as long as the one behind it, and a few recent ones
+/// beside them. A full list of recent values becomes a layer, and layers of similar length become one. Layers are sorted by
+/// hash: to find a value compares numbers that lie side by side, not values that lie anywhere.
 #[derive(Clone, Debug)]
 pub struct SharedSet<T> {
-    layers: Vec<Arc<[T]>>,
-    recent: Arc<BTreeSet<T>>,
+    layers: Vec<Arc<[Hashed<T>]>>,
+    recent: Arc<Vec<Hashed<T>>>,
 }
 
-impl<T: Ord + Clone> SharedSet<T> {
+/// A value behind its hash.
+type Hashed<T> = (u64, T);
+
+/// The same for equal values, within one process.
+fn hash_of<T: Hash>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl<T: Ord + Hash + Clone> SharedSet<T> {
     /// Whether the value is in it.
     pub fn contains(&self, value: &T) -> bool {
-        self.recent.contains(value) || self.layers.iter().any(|layer| layer.binary_search(value).is_ok())
+        self.has(hash_of(value), value)
+    }
+
+    fn has(&self, hash: u64, value: &T) -> bool {
+        let is_it = |other: &Hashed<T>| other.0 == hash && other.1 == *value;
+        self.recent.iter().any(is_it)
+            || self.layers.iter().any(|layer| {
+                let from = layer.partition_point(|other| other.0 < hash);
+                let same = layer[from..].iter().take_while(|other| other.0 == hash);
+                same.into_iter().any(is_it)
+            })
     }
 
     /// Adds a value. Whether it is new.
     pub fn insert(&mut self, value: T) -> bool {
-        if self.contains(&value) {
+        let hash = hash_of(&value);
+        if self.has(hash, &value) {
             return false;
         }
-        Arc::make_mut(&mut self.recent).insert(value);
+        Arc::make_mut(&mut self.recent).push((hash, value));
         if self.recent.len() >= RECENT {
-            let full = std::mem::take(&mut self.recent);
-            self.layers.push(full.iter().cloned().collect());
+            let mut full = Arc::unwrap_or_clone(std::mem::take(&mut self.recent));
+            full.sort_unstable();
+            self.layers.push(full.into());
             self.merge();
         }
         true
@@ -64,14 +87,14 @@ impl<T: Ord + Clone> SharedSet<T> {
     /// All values, in order.
     pub fn sorted(&self) -> Vec<&T> {
         let layers = self.layers.iter().flat_map(|layer| layer.iter());
-        let mut all: Vec<&T> = layers.chain(&*self.recent).collect();
+        let mut all: Vec<&T> = layers.chain(&*self.recent).map(|(_, value)| value).collect();
         all.sort_unstable();
         all
     }
 }
 
 /// The values of two sorted layers that have none in common.
-fn merged<T: Ord + Clone>(left: &[T], right: &[T]) -> Arc<[T]> {
+fn merged<T: Ord + Clone>(left: &[Hashed<T>], right: &[Hashed<T>]) -> Arc<[Hashed<T>]> {
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
     let mut all = Vec::with_capacity(left.len() + right.len());
     while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
@@ -94,15 +117,15 @@ impl<T> Default for SharedSet<T> {
     }
 }
 
-impl<T: Ord + Clone> PartialEq for SharedSet<T> {
+impl<T: Ord + Hash + Clone> PartialEq for SharedSet<T> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.sorted() == other.sorted()
     }
 }
 
-impl<T: Ord + Clone> Eq for SharedSet<T> {}
+impl<T: Ord + Hash + Clone> Eq for SharedSet<T> {}
 
-impl<T: Ord + Clone> Extend<T> for SharedSet<T> {
+impl<T: Ord + Hash + Clone> Extend<T> for SharedSet<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         for value in values {
             self.insert(value);
@@ -110,7 +133,7 @@ impl<T: Ord + Clone> Extend<T> for SharedSet<T> {
     }
 }
 
-impl<T: Ord + Clone> FromIterator<T> for SharedSet<T> {
+impl<T: Ord + Hash + Clone> FromIterator<T> for SharedSet<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut set = Self::default();
         set.extend(values);
@@ -118,19 +141,19 @@ impl<T: Ord + Clone> FromIterator<T> for SharedSet<T> {
     }
 }
 
-impl<T: Ord + Clone, const N: usize> From<[T; N]> for SharedSet<T> {
+impl<T: Ord + Hash + Clone, const N: usize> From<[T; N]> for SharedSet<T> {
     fn from(values: [T; N]) -> Self {
         values.into_iter().collect()
     }
 }
 
-impl<T: Ord + Clone + Serialize> Serialize for SharedSet<T> {
+impl<T: Ord + Hash + Clone + Serialize> Serialize for SharedSet<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.sorted())
     }
 }
 
-impl<'de, T: Ord + Clone + Deserialize<'de>> Deserialize<'de> for SharedSet<T> {
+impl<'de, T: Ord + Hash + Clone + Deserialize<'de>> Deserialize<'de> for SharedSet<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Vec::deserialize(deserializer)?.into_iter().collect())
     }
@@ -138,6 +161,8 @@ impl<'de, T: Ord + Clone + Deserialize<'de>> Deserialize<'de> for SharedSet<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Numbers in an order of their own, some of them twice.
