@@ -6,5 +6,6 @@ mod condenser;
 mod driver;
 mod fold;
 mod journals;
+mod recorded;
 mod streams;
 mod ui;
