@@ -121,6 +121,10 @@ pub struct SearchOptions {
     pub line_bytes: usize,
     /// Threads that search: as many as there are cores, at most 12.
     pub threads: usize,
+    /// Bytes of a line in a file that is searched, at most: 4 MiB. A file with a longer one counts as unreadable.
+    pub heap_bytes: usize,
+    /// Searches that run at once: 4. Others wait for their turn, which counts as their time.
+    pub at_once: usize,
 }
 
 impl Default for SearchOptions {
@@ -134,6 +138,8 @@ impl Default for SearchOptions {
             threads: std::thread::available_parallelism()
                 .map_or(1, usize::from)
                 .min(12),
+            heap_bytes: 4 << 20,
+            at_once: 4,
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::bash::{Bash, JobTool, Jobs, any_left_running, end_left_running, left_running};
 use crate::files::{Changes, Edit, Read, Write};
 use crate::finish::Finish;
-use crate::search::{Glob, Grep};
+use crate::search::{Glob, Grep, Turns};
 use crate::todo::Todo;
 use crate::{ToolOptions, Typed, TypedTool, nearest};
 
@@ -40,14 +40,15 @@ impl Toolbox {
     pub fn builtin(options: ToolOptions) -> Self {
         let jobs = Jobs::new(options.bash.clone());
         let changes = Changes::default();
+        let turns = Turns::new(&options.search);
         let tools: [Arc<dyn Tool>; 9] = [
             Arc::new(Typed::new(Bash::new(options.bash, jobs.clone()))),
             Arc::new(Typed::new(JobTool::new(jobs.clone()))),
             Arc::new(Typed::new(Read::new(options.files.clone()))),
             Arc::new(Typed::new(Write::new(options.files.clone(), changes.clone()))),
             Arc::new(Typed::new(Edit::new(options.files, changes))),
-            Arc::new(Typed::new(Glob::new(options.search.clone()))),
-            Arc::new(Typed::new(Grep::new(options.search))),
+            Arc::new(Typed::new(Glob::new(options.search.clone(), turns.clone()))),
+            Arc::new(Typed::new(Grep::new(options.search, turns))),
             Arc::new(Typed::new(Todo)),
             Arc::new(Typed::new(Finish)),
         ];

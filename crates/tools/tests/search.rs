@@ -162,6 +162,44 @@ async fn grep_is_bounded_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_file_with_a_line_that_is_too_long_is_left_out_and_said() {
+    let place = Place::new();
+    place.write(
+        "data.json",
+        format!("{{\"{}\": \"needle\"}}\n", "x".repeat(5 << 20)),
+    );
+    place.write("short.txt", "a needle\n");
+    let said = place.ok("grep", json!({"pattern": "needle"})).await;
+    has(
+        &said,
+        &[
+            "short.txt\n1:a needle",
+            "or with a line of more than 4096 KiB: 1]",
+        ],
+    );
+    assert!(!said.contains("data.json"), "{said}");
+}
+
+/// The measure of memory for 64 searches at once: `command time -v` with the binary of the tests and this one's name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_searches_at_once_take_turns_and_all_come_to_their_end() {
+    let place = Place::new();
+    for number in 0..8 {
+        place.write(
+            &format!("long{number}.txt"),
+            format!("{} needle\n", "x".repeat(3 << 20)),
+        );
+    }
+    let search = async |_: usize| {
+        let said = place
+            .ok("grep", json!({"pattern": "needle", "mode": "files"}))
+            .await;
+        assert_eq!(said.lines().count(), 8, "{said}");
+    };
+    futures_util::future::join_all((0..64).map(search)).await;
+}
+
+#[tokio::test]
 async fn nonsense_is_explained() {
     let place = tree();
     let check = async |tool: &str, input, words: &[&str]| {

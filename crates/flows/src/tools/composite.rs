@@ -61,6 +61,7 @@ pub(super) fn tool(
             Hosts::default(),
             shared.parts.lookup.clone(),
             MAX_ANSWER,
+            shared.answers.clone(),
         )),
         shared: shared.clone(),
     };

@@ -96,6 +96,7 @@ fn made(shared: &Arc<Shared>, definition: &ToolDefinition, what: What) -> Arc<dy
             Hosts::default(),
             shared.parts.lookup.clone(),
             MAX_ANSWER,
+            shared.answers.clone(),
         )),
         shared: shared.clone(),
     };

@@ -59,7 +59,12 @@ pub(super) fn tool(
             env: variables,
             ..Grants::default()
         }),
-        network: Arc::new(Network::new(Hosts::new(host), shared.parts.lookup.clone(), max)),
+        network: Arc::new(Network::new(
+            Hosts::new(host),
+            shared.parts.lookup.clone(),
+            max,
+            shared.answers.clone(),
+        )),
         shared: shared.clone(),
     };
     Ok(Arc::new(Http {

@@ -54,6 +54,7 @@ pub(super) fn tool(
             Hosts::new(&may.http),
             shared.parts.lookup.clone(),
             MAX_ANSWER,
+            shared.answers.clone(),
         )),
         shared: shared.clone(),
     };

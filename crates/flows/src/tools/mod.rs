@@ -20,7 +20,7 @@ use agentx_types::{Access, AgentConfig, ModelSpec, ToolReach, ToolSpec};
 pub use checked::Schemas;
 
 use crate::world::Store;
-use crate::world::network::{Lookup, SystemLookup};
+use crate::world::network::{AnswerBudget, Lookup, SystemLookup};
 
 /// The file of the keys that tools keep.
 const DATABASE: &str = "flows.db";
@@ -88,6 +88,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// Of the scripts: they come from one place.
     owner: Owner,
+    /// What the answers to requests of all tools may take together while they are read.
+    pub(crate) answers: AnswerBudget,
     /// Tools from files, by name. Whoever has them keeps them alive.
     made: Mutex<BTreeMap<String, Weak<dyn Tool>>>,
 }
@@ -115,6 +117,7 @@ impl Flows {
         let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
         Self {
             shared: Arc::new(Shared {
+                answers: AnswerBudget::default(),
                 store: Arc::new(Store::new(database)),
                 owner: Owner::new(),
                 parts,

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::turns::Turns;
 use super::walk::{Ended, PathGlob, Shown, Walk, literal_prefix};
 use super::withheld::Withheld;
 use crate::work::{Stop, blocking};
@@ -45,11 +46,12 @@ enum Sort {
 
 pub(crate) struct Glob {
     options: SearchOptions,
+    turns: Turns,
 }
 
 impl Glob {
-    pub(crate) fn new(options: SearchOptions) -> Self {
-        Self { options }
+    pub(crate) fn new(options: SearchOptions, turns: Turns) -> Self {
+        Self { options, turns }
     }
 }
 
@@ -67,7 +69,13 @@ impl TypedTool for Glob {
     async fn run(&self, input: GlobInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
         let (scope, options) = (Scope::of("glob", &context), self.options.clone());
         let stop = Stop::new(&context.cancel, Some(options.timeout));
-        blocking(&context.cancel, move || list(&scope, &input, &options, &stop)).await
+        let turn = self.turns.take(&self.options, &context).await?;
+        // A search whose call was cancelled goes on for a moment; it keeps its turn until it has ended.
+        blocking(&context.cancel, move || {
+            let _turn = turn;
+            list(&scope, &input, &options, &stop)
+        })
+        .await
     }
 }
 

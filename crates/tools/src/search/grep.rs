@@ -14,11 +14,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::hits::{Collector, Hits, Local, Wanted, render};
+use super::turns::Turns;
 use super::walk::{Ended, PathGlob, Shown, Walk};
 use super::withheld::Withheld;
 use crate::work::{Stop, StoppableReader, blocking};
 use crate::workspace::Scope;
-use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
+use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool, text};
 
 /// What `grep` takes.
 #[derive(Deserialize, JsonSchema)]
@@ -89,13 +90,14 @@ impl GrepInput {
         })
     }
 
-    fn searcher(&self) -> Searcher {
+    fn searcher(&self, heap_bytes: usize) -> Searcher {
         const MOST_CONTEXT: u64 = 50;
         let context = usize::try_from(self.context.unwrap_or(0).min(MOST_CONTEXT)).unwrap_or(0);
         let lines = self.wanted() == Wanted::Lines;
         SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .line_number(lines)
+            .heap_limit(Some(heap_bytes))
             .before_context(if lines { context } else { 0 })
             .after_context(if lines { context } else { 0 })
             .build()
@@ -104,11 +106,12 @@ impl GrepInput {
 
 pub(crate) struct Grep {
     options: SearchOptions,
+    turns: Turns,
 }
 
 impl Grep {
-    pub(crate) fn new(options: SearchOptions) -> Self {
-        Self { options }
+    pub(crate) fn new(options: SearchOptions, turns: Turns) -> Self {
+        Self { options, turns }
     }
 }
 
@@ -126,7 +129,13 @@ impl TypedTool for Grep {
     async fn run(&self, input: GrepInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
         let (scope, options) = (Scope::of("grep", &context), self.options.clone());
         let stop = Stop::new(&context.cancel, Some(options.timeout));
-        blocking(&context.cancel, move || search(&scope, &input, &options, &stop)).await
+        let turn = self.turns.take(&self.options, &context).await?;
+        // A search whose call was cancelled goes on for a moment; it keeps its turn until it has ended.
+        blocking(&context.cancel, move || {
+            let _turn = turn;
+            search(&scope, &input, &options, &stop)
+        })
+        .await
     }
 }
 
@@ -168,7 +177,7 @@ fn search(
         stop,
         withheld: Withheld::of(scope, &walk.root),
     };
-    let (hits, ended) = search.run(|| input.searcher())?;
+    let (hits, ended) = search.run(|| input.searcher(options.heap_bytes))?;
     let (mut text, listed) = describe(scope, search.wanted, options, &hits);
     text.push_str(&search.withheld.note());
     let details = json!({
@@ -260,7 +269,8 @@ fn describe(scope: &Scope, wanted: Wanted, options: &SearchOptions, hits: &Hits)
     }
     if hits.unreadable > 0 {
         text.push_str(&format!(
-            "[files or directories that could not be read: {}]\n",
+            "[files or directories that could not be read, or with a line of more than {}: {}]\n",
+            text::size(options.heap_bytes as u64),
             hits.unreadable
         ));
     }

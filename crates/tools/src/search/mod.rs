@@ -3,8 +3,10 @@
 mod glob;
 mod grep;
 mod hits;
+mod turns;
 mod walk;
 mod withheld;
 
 pub(crate) use glob::Glob;
 pub(crate) use grep::Grep;
+pub(crate) use turns::Turns;

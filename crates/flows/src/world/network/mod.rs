@@ -5,6 +5,7 @@
 //! Addresses that are not of the public internet are reached only where the file names the address itself (or `localhost`).
 
 mod address;
+mod budget;
 mod client;
 mod guard;
 
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::text;
 use crate::grants::Grants;
+pub(crate) use budget::AnswerBudget;
 use client::Clients;
 pub use client::{Lookup, SystemLookup};
 pub(crate) use guard::Hosts;
@@ -48,6 +50,7 @@ pub(crate) struct Network {
     clients: Clients,
     hosts: Arc<Hosts>,
     max_answer: usize,
+    budget: AnswerBudget,
 }
 
 /// A request, checked.
@@ -59,12 +62,18 @@ struct Request {
 }
 
 impl Network {
-    pub(crate) fn new(hosts: Hosts, lookup: Arc<dyn Lookup>, max_answer: usize) -> Self {
+    pub(crate) fn new(
+        hosts: Hosts,
+        lookup: Arc<dyn Lookup>,
+        max_answer: usize,
+        budget: AnswerBudget,
+    ) -> Self {
         let hosts = Arc::new(hosts);
         Self {
             clients: Clients::new(hosts.clone(), lookup),
             hosts,
             max_answer,
+            budget,
         }
     }
 
@@ -121,11 +130,13 @@ impl Network {
             }
         }
         let mut body = Vec::new();
+        let mut share = self.budget.share();
         while let Some(chunk) = answer.chunk().await.map_err(|error| failure(&error, url))? {
             if body.len() + chunk.len() > self.max_answer {
                 let problem = format!("http: the answer has more than {} bytes", self.max_answer);
                 return Err(EffectError::new("too_large", problem));
             }
+            share.take(chunk.len())?;
             body.extend_from_slice(&chunk);
         }
         let body = String::from_utf8(body)
