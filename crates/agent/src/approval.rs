@@ -67,10 +67,10 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
     }
     let asking = match subject.rule_that(RuleEffect::Ask, rules) {
         Some(index) => Some((format!("the rule {} asks", describe(&rules[index])), vec![index])),
-        None => subject.hidden_from(rules).map(|index| {
+        None => subject.hidden_from(rules).map(|(index, what)| {
             let rule = describe(&rules[index]);
             (
-                format!("what it runs cannot be known, and the rule {rule} may be about it"),
+                format!("{what} cannot be known, and the rule {rule} may be about it"),
                 vec![index],
             )
         }),

@@ -42,6 +42,7 @@ pub mod kept;
 mod ledger;
 mod limits;
 pub mod matching;
+mod named;
 mod nearest;
 pub mod pattern;
 pub mod places;

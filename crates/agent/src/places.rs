@@ -3,9 +3,9 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
+use crate::named::is_named_by;
 use crate::pattern::{fits, is_within};
 use crate::secrets::{Watch, guarded, names_secret};
-use crate::subject::is_named_by;
 
 /// The rules that ask about, or deny, what a search may come upon.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 
 use agentx_types::{Access, Guard, Rule, ToolSpec};
 
+use crate::named::{below_home, glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path};
-use crate::reading::read;
-use crate::subject::{below_home, is_named_by};
+use crate::reading::{Meeting, read};
 
 /// Why a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,19 +153,49 @@ fn may_meet(pattern: &str, root: &str) -> bool {
     fixed.starts_with(&root) || root.starts_with(fixed)
 }
 
-/// The first path of a call that is guarded. Own files count most.
+/// The first path of a call that is guarded, or a glob that may stand for one. Own files count most.
 pub(crate) fn first_guarded<'p>(
     guard: &Guard,
     paths: impl Iterator<Item = &'p str> + Clone,
+    globs: &[String],
     workspace: &str,
-) -> Option<(Guarded, &'p str)> {
+) -> Option<(Guarded, String)> {
     let found = |wanted: Guarded| {
-        paths
+        let known = paths
             .clone()
             .find(|path| ways_to_read(path).any(|path| guarded(guard, path, workspace) == Some(wanted)))
-            .map(|path| (wanted, path))
+            .map(str::to_owned);
+        let by_glob = || {
+            let meets = |glob: &&String| glob_is_guarded(guard, glob, workspace) == Some(wanted);
+            globs.iter().find(meets).map(|glob| shown(glob))
+        };
+        Some((wanted, known.or_else(by_glob)?))
     };
     found(Guarded::Own).or_else(|| found(Guarded::Secret))
+}
+
+/// The same as [`guarded`] for a name with globs or expansions in it. What is nothing but stars names no file in particular.
+fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str) -> Option<Guarded> {
+    let below_home = below_home(name).map(|name| name.trim_start_matches('/').to_lowercase());
+    let names = [Some(name.to_lowercase()), below_home];
+    let workspace = workspace.to_lowercase();
+    let is_one_of = |patterns: &[String]| {
+        let mut patterns = patterns.iter().map(|pattern| pattern.to_lowercase());
+        patterns.any(|pattern| {
+            let mut names = names.iter().flatten();
+            names.any(|name| glob_meets(&pattern, name, &workspace, &workspace) == Meeting::Named)
+        })
+    };
+    if is_one_of(&guard.own) {
+        Some(Guarded::Own)
+    } else {
+        is_one_of(&guard.secrets).then_some(Guarded::Secret)
+    }
+}
+
+/// A name as it is shown in a question.
+fn shown(glob: &str) -> String {
+    glob.replace(|c: char| c.is_control(), "*")
 }
 
 /// A word of a command line as it stands, and without what programs write before a file's name: `file=@.env`, `HEAD:.env`.

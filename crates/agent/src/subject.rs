@@ -9,8 +9,9 @@ use crate::command::{BLANKS, like, take_apart};
 use crate::guarded::{is_guarded, is_instructions};
 use crate::hosts::told;
 use crate::kept;
+use crate::named::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
-use crate::reading::{Reading, may_fit, read_as};
+use crate::reading::{Meeting, Reading, may_fit, read_as};
 use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
 
@@ -65,9 +66,15 @@ impl<'a> Subject<'a> {
         subject.guard = config.guard.as_deref();
         if let Some(guard) = subject.guard {
             let texts = secrets::texts_of(tool, input);
-            let named = subject.path.iter().chain(&subject.reading().paths).chain(&texts);
-            let found = secrets::first_guarded(guard, named.map(String::as_str), &config.workspace);
-            subject.guarded = found.map(|(why, path)| (why, path.to_owned()));
+            let reading = subject.reading();
+            let named = subject.path.iter().chain(&reading.paths).chain(&texts);
+            let found = secrets::first_guarded(
+                guard,
+                named.map(String::as_str),
+                &reading.globs,
+                &config.workspace,
+            );
+            subject.guarded = found;
         }
         subject
     }
@@ -140,14 +147,23 @@ impl<'a> Subject<'a> {
     fn may_name(&self, pattern: &str, base: &str) -> bool {
         let named = self.path.iter().map(String::as_str);
         let in_line = self.reading().paths.iter().map(String::as_str);
+        let mut globs = self.reading().globs.iter();
         named
             .chain(in_line)
             .any(|path| is_named_by(pattern, path, self.workspace, base))
+            || globs.any(|name| glob_meets(pattern, name, self.workspace, base) == Meeting::Named)
     }
 
-    /// The rule that may be about what a command line hides, where what it runs cannot be known and only a rule that allows
+    /// Whether a word of the command line may become a path that fits.
+    fn may_become(&self, pattern: &str, base: &str) -> bool {
+        let reading = self.reading();
+        let meets = |name: &String| glob_meets(pattern, name, self.workspace, base) != Meeting::Never;
+        reading.unnamed || reading.globs.iter().any(meets)
+    }
+
+    /// The rule that may be about what a command line hides, and what cannot be known of it, where only a rule that allows
     /// everything allows it.
-    pub(crate) fn hidden_from(&self, rules: &[Rule]) -> Option<usize> {
+    pub(crate) fn hidden_from(&self, rules: &[Rule]) -> Option<(usize, &'static str)> {
         let may_touch = |rule: &Rule| {
             rule.effect != RuleEffect::Allow
                 && self.is_where(rule)
@@ -155,18 +171,28 @@ impl<'a> Subject<'a> {
                 && fits(&rule.tool, &self.tool.name)
         };
         let reading = self.reading();
-        let may_be_about = |rule: &Rule| {
-            let pattern = rule.argument.as_deref().unwrap_or_default();
-            reading.hides || reading.open.iter().any(|open| may_fit(pattern, open))
+        let what = |rule: &Rule| {
+            let before = rule.argument.is_none() && self.version < 5;
+            let pattern = rule.argument.as_deref().or(before.then_some(""));
+            let may_run = |pattern: &str| {
+                reading.open.iter().any(|open| may_fit(pattern, open)) || reading.mentions(pattern)
+            };
+            let path = rule.path.as_deref();
+            if reading.hides || pattern.is_some_and(may_run) {
+                Some("what it runs")
+            } else {
+                path.filter(|path| self.may_become(path, self.base(rule)))
+                    .map(|_| "which files it opens")
+            }
         };
-        let index = rules
-            .iter()
-            .position(|rule| may_touch(rule) && may_be_about(rule))
+        let mut asking = rules.iter().enumerate().filter(|(_, rule)| may_touch(rule));
+        let found = asking
+            .find_map(|(index, rule)| Some((index, what(rule)?)))
             .filter(|_| self.runs_commands())?;
         let whole = |rule: &Rule| {
             self.allows_here(rule) && rule.argument.as_deref().is_some_and(|p| self.is_whole(p))
         };
-        (!rules.iter().any(whole)).then_some(index)
+        (!rules.iter().any(whole)).then_some(found)
     }
 
     /// Whether a pattern is this command line, and nothing else.
@@ -207,8 +233,9 @@ impl<'a> Subject<'a> {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;
         };
-        let paths = read_as(command, self.version).paths;
-        let named = secrets::first_guarded(guard, paths.iter().map(String::as_str), self.workspace);
+        let reading = read_as(command, self.version);
+        let paths = reading.paths.iter().map(String::as_str);
+        let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace);
         named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace)
     }
 
@@ -348,35 +375,4 @@ impl<'a> Subject<'a> {
 /// Whether a pattern of paths is one path.
 fn is_exact(pattern: &str) -> bool {
     !pattern.replace("\\*", "").contains('*')
-}
-
-/// A path below a home directory as `/~/REST` (another person's too: whose home it is does not matter). Homes are known by how they
-/// are written.
-pub(crate) fn below_home(path: &str) -> Option<String> {
-    let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
-    let of_person = |start: &str| {
-        let rest = path.strip_prefix(start)?;
-        let at = rest.find('/').unwrap_or(rest.len());
-        Some(format!("/~{}", &rest[at..]))
-    };
-    ["~", "$HOME", "${HOME}", "/root"]
-        .into_iter()
-        .find_map(below)
-        .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
-}
-
-/// Whether `pattern` is about `path` as it stands in a call or a command line.
-/// A relative path of the call begins at `workspace`, one of the pattern at `base`.
-pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
-    let written = below_home(path);
-    if pattern.starts_with('~') {
-        return written
-            .is_some_and(|path| fits_path(&format!("/{pattern}"), &normalize("/", &path), workspace));
-    }
-    // Where `~` is cannot be known, but that it is a place of its own can.
-    let absolute = match written {
-        Some(written) if !path.starts_with('/') => normalize("/", &written),
-        _ => normalize(workspace, path),
-    };
-    fits_path(pattern, &absolute, base)
 }

@@ -98,6 +98,9 @@ pub struct Guard {
 ///   request that is larger than a known window is sent, and an exchange that the model declined is left out of later requests.
 ///   A request that is refused for its bytes teaches how much fits, that less is sent is an event, and what a server counts is
 ///   compared across changes of settings that no request shows.
+/// - From 5 on, rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a command line;
+///   a command that a rule is about is asked about where another program may run it; commands that change this program's settings are
+///   asked about whatever rules say.
 pub const RULES_VERSION: u32 = 5;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

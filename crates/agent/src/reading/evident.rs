@@ -373,6 +373,12 @@ pub(super) fn texts_that_may_run(words: &[Word]) -> Vec<String> {
     texts.filter(|text| text.contains(' ')).collect()
 }
 
+/// Whether a command runs none of its words, and nothing that they say.
+pub(super) fn is_quiet(words: &[Word]) -> bool {
+    let program = words.first().map(|word| basename(&word.text));
+    program.is_none_or(|program| QUIET.contains(&program))
+}
+
 fn may_run_words(program: &str) -> bool {
     !QUIET.contains(&program)
         && code_letters(program).is_none()

@@ -15,6 +15,8 @@ pub(crate) struct Lexed {
     pub(crate) inner: Vec<String>,
     /// What commands read on standard input: here-documents and here-strings.
     pub(crate) input: Vec<String>,
+    /// The commands that read what the one before writes, by their place.
+    pub(crate) piped: Vec<usize>,
     /// A quote or a substitution has no end.
     pub(crate) unclosed: bool,
 }
@@ -36,15 +38,15 @@ pub(crate) fn lex(line: &str) -> Lexed {
     lexer.lexed
 }
 
-struct Lexer<'a> {
-    rest: &'a str,
+pub(super) struct Lexer<'a> {
+    pub(super) rest: &'a str,
     word: Option<Word>,
     command: Vec<Word>,
     /// What the next word is, where it stands behind a redirection.
     redirects: Option<Redirects>,
     /// The ends of here-documents that begin on the next line.
     documents: Vec<String>,
-    lexed: Lexed,
+    pub(super) lexed: Lexed,
 }
 
 /// What a word behind a redirection is.
@@ -56,7 +58,7 @@ enum Redirects {
 }
 
 impl Lexer<'_> {
-    fn next(&mut self) -> Option<char> {
+    pub(super) fn next(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
         Some(c)
@@ -88,15 +90,16 @@ impl Lexer<'_> {
                 self.end_command();
                 self.documents();
             }
-            '\n' | '\r' | ';' | '&' | '|' | '(' | ')' => self.end_command(),
+            '|' => self.pipe(),
+            '\n' | '\r' | ';' | '&' | '(' | ')' => self.end_command(),
             c if BLANKS.contains(&c) => self.end_word(),
             '*' | '?' => self.word().push_dynamic(c.encode_utf8(&mut [0; 4])),
             '[' | '{' => self.word().push_loose(c.encode_utf8(&mut [0; 4])),
-            c => self.word().push(c),
+            c => self.word().push_unquoted(c),
         }
     }
 
-    fn word(&mut self) -> &mut Word {
+    pub(super) fn word(&mut self) -> &mut Word {
         self.word.get_or_insert_default()
     }
 
@@ -119,6 +122,15 @@ impl Lexer<'_> {
         self.redirects = None;
         if !self.command.is_empty() {
             self.lexed.commands.push(std::mem::take(&mut self.command));
+        }
+    }
+
+    /// `|`, `||` or `|&`.
+    fn pipe(&mut self) {
+        self.end_command();
+        match self.rest.strip_prefix('|') {
+            Some(rest) => self.rest = rest,
+            None => self.lexed.piped.push(self.lexed.commands.len()),
         }
     }
 
@@ -276,60 +288,6 @@ impl Lexer<'_> {
             self.rest = self.rest.strip_prefix('-').unwrap_or(self.rest);
         }
         self.redirects = Some(redirects);
-    }
-
-    /// `$'…'`: escapes as in C.
-    fn ansi_quoted(&mut self) {
-        self.word();
-        loop {
-            match self.next() {
-                None => {
-                    self.lexed.unclosed = true;
-                    return;
-                }
-                Some('\'') => return,
-                Some('\\') => {
-                    if let Some(c) = self.ansi_escape() {
-                        self.word().push(c);
-                    }
-                }
-                Some(c) => self.word().push(c),
-            }
-        }
-    }
-
-    fn ansi_escape(&mut self) -> Option<char> {
-        match self.next()? {
-            'n' => Some('\n'),
-            't' => Some('\t'),
-            'r' => Some('\r'),
-            'x' => self.number(16, 2),
-            'u' => self.number(16, 4),
-            'U' => self.number(16, 8),
-            c @ '0'..='7' => {
-                let first = c.to_digit(8).unwrap_or_default();
-                let more = self.digits(8, 2);
-                let value = u32::from_str_radix(more, 8).unwrap_or_default();
-                char::from_u32((first << (3 * more.len())) | value)
-            }
-            c => Some(c),
-        }
-    }
-
-    fn number(&mut self, radix: u32, most: usize) -> Option<char> {
-        char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
-    }
-
-    fn digits(&mut self, radix: u32, most: usize) -> &str {
-        let count = self
-            .rest
-            .chars()
-            .take(most)
-            .take_while(|c| c.is_digit(radix))
-            .count();
-        let (digits, rest) = self.rest.split_at(count);
-        self.rest = rest;
-        digits
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whether a command that is not known to the letter may be one that a rule is about.
 
+use super::expand::STAR;
 use super::word::ANYTHING;
 
 /// A longer pair is taken to fit.
@@ -16,6 +17,11 @@ pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
     let stem = pattern.strip_suffix(" *");
     meet(&of_pattern(pattern), &of_open(open))
         || stem.is_some_and(|stem| meet(&of_pattern(stem), &of_open(open)))
+}
+
+/// Whether one name fits both `pattern`, whose stars stand for any run of characters, and `open`, where a NUL or a [`STAR`] does.
+pub(super) fn names_meet(pattern: &str, open: &str) -> bool {
+    meet(&of_pattern(pattern), &of_open(open))
 }
 
 fn of_pattern(pattern: &str) -> Vec<Piece> {
@@ -36,7 +42,7 @@ fn of_pattern(pattern: &str) -> Vec<Piece> {
 
 fn of_open(open: &str) -> Vec<Piece> {
     let piece = |c| match c {
-        ANYTHING => Piece::Any,
+        ANYTHING | STAR => Piece::Any,
         c => Piece::Is(c),
     };
     open.chars().map(piece).collect()

@@ -2,9 +2,14 @@
 //! or handed to a shell. It finds more than runs. A determined writer can still hide a command, which only a sandbox
 //! prevents; where it is plain that something is hidden, that is said.
 
+mod ansi;
 mod evident;
+mod expand;
 mod lex;
 mod may_fit;
+mod meeting;
+mod mentioned;
+mod names;
 mod nesting;
 mod word;
 mod wrap;
@@ -15,7 +20,10 @@ use crate::command::{BLANKS, take_apart};
 use evident::{asks_beside, texts_that_may_run, words_that_may_run};
 use lex::lex;
 pub(crate) use may_fit::may_fit;
-use word::{ANYTHING, Word};
+pub(crate) use meeting::{Meeting, meeting};
+use mentioned::sets_a_program;
+pub(crate) use word::ANYTHING;
+use word::Word;
 use wrap::{Runs, basename, options_before_subcommand, runs};
 
 /// Commands within commands are followed so deep.
@@ -44,6 +52,22 @@ pub struct Reading {
     /// What is run from a file, and what is written: a file that the line itself writes is not known.
     scripts: Vec<String>,
     written: Vec<String>,
+    /// What may be paths and is not known to the letter, with marks for [`meeting`]. From version 5 of the rules on, as all below.
+    pub(crate) globs: Vec<String>,
+    /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.
+    pub(crate) unnamed: bool,
+    /// Whether what version 5 of the rules looks at is looked at.
+    names: bool,
+    /// Whether globs stand for names with a dot, too.
+    dots: bool,
+    /// Where relative paths begin after a `cd`.
+    folder: Option<String>,
+    /// Texts that programs may run, or read commands in.
+    texts: Vec<String>,
+    /// Names of files that get another name, that are looked for, and whether any file gets one.
+    copied: Vec<String>,
+    located: Vec<String>,
+    copies: bool,
 }
 
 /// Reads a command line.
@@ -63,6 +87,8 @@ pub fn read(line: &str) -> Reading {
 pub fn read_as(line: &str, version: u32) -> Reading {
     let mut reading = Reading {
         closer: version >= 1,
+        names: version >= 5,
+        dots: line.contains("dotglob") || line.contains("globdots") || line.contains("GLOB_DOTS"),
         ..Reading::default()
     };
     reading.line(line, DEPTH);
@@ -82,8 +108,12 @@ impl Reading {
         for command in &lexed.commands {
             self.command(command, depth);
         }
-        self.paths
-            .extend(lexed.targets.iter().map(|target| target.text.clone()));
+        for target in &lexed.targets {
+            self.note_target(target);
+        }
+        if self.names {
+            self.note_given(&lexed);
+        }
         if self.closer {
             self.written
                 .extend(lexed.targets.iter().map(|target| target.text.clone()));
@@ -110,7 +140,7 @@ impl Reading {
     }
 
     fn command(&mut self, words: &[Word], depth: usize) {
-        self.note_paths(words);
+        self.note_names(words);
         let mut words = words;
         for _ in 0..WRAPPERS {
             self.note(words);
@@ -161,6 +191,9 @@ impl Reading {
         if options > 0 {
             self.push(name, &arguments[options..]);
         }
+        if self.names {
+            self.note_other_names(name, &arguments[options..]);
+        }
         if self.closer && arguments.iter().any(|word| word.dynamic) {
             self.note_open(name, arguments);
             self.note_open(name, &arguments[options..]);
@@ -188,7 +221,11 @@ impl Reading {
         let Some((program, arguments)) = words.split_first().filter(|_| !self.hides) else {
             return;
         };
-        self.hides |= asks_beside(words);
+        self.hides |= asks_beside(words) || (self.names && sets_a_program(words));
+        if self.names {
+            self.note_words_of(words);
+            self.note_copies(words);
+        }
         let name = basename(&program.text);
         if name == "xargs" || name == "parallel" {
             // What comes in is put behind the words.
@@ -241,18 +278,6 @@ impl Reading {
             command.push_str(&word.text);
         }
         self.commands.push(command);
-    }
-
-    fn note_paths(&mut self, words: &[Word]) {
-        for (index, word) in words.iter().enumerate() {
-            let text = word.text.as_str();
-            if let Some((_, value)) = text.split_once('=') {
-                self.paths.push(value.to_owned());
-            }
-            if !text.starts_with('-') && (index > 0 || text.contains('/')) {
-                self.paths.push(text.to_owned());
-            }
-        }
     }
 }
 

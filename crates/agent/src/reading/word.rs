@@ -1,5 +1,7 @@
 //! A word of a command line, as it is written and as what it may become when it runs.
 
+use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
+
 /// Stands in [`Word::open`] for any run of characters.
 pub(crate) const ANYTHING: char = '\0';
 
@@ -14,11 +16,36 @@ pub(crate) struct Word {
     pub(crate) dynamic: bool,
     /// Whether [`ANYTHING`] stands for the rest of it, too.
     loose: bool,
+    /// The text with marks in place of unquoted globs, braces and expansions, for [`super::expand::expand`].
+    pub(super) shape: String,
 }
 
 impl Word {
     pub(crate) fn push(&mut self, c: char) {
+        self.push_as(
+            c,
+            if c <= COMMA {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            },
+        );
+    }
+
+    /// A character that stands for itself here, and has a meaning for a shell: `,`, `}` and `]` without quotes.
+    pub(crate) fn push_unquoted(&mut self, c: char) {
+        let mark = match c {
+            ',' => COMMA,
+            '}' => BRACE_END,
+            ']' => BRACKET_END,
+            c => return self.push(c),
+        };
+        self.push_as(c, mark);
+    }
+
+    fn push_as(&mut self, c: char, shape: char) {
         self.text.push(c);
+        self.shape.push(shape);
         if !self.loose {
             self.open.push(c);
         }
@@ -30,6 +57,15 @@ impl Word {
 
     /// `text` becomes something else when it runs.
     pub(crate) fn push_dynamic(&mut self, text: &str) {
+        match text {
+            // Homes are known by how they are written.
+            "$HOME" | "${HOME}" => self.shape.push_str(text),
+            "$PWD" | "${PWD}" => self.shape.push('.'),
+            "*" | "?" => self.shape.push(STAR),
+            "[" => self.shape.push(BRACKET),
+            "{" => self.shape.push(BRACE),
+            _ => self.shape.push(ANYTHING),
+        }
         self.text.push_str(text);
         if !self.loose {
             self.open.push(ANYTHING);
@@ -47,6 +83,22 @@ impl Word {
     pub(crate) fn settle(&mut self) {
         (self.dynamic, self.loose) = (false, false);
         self.open.clone_from(&self.text);
+        self.shape.clone_from(&self.text);
+    }
+
+    /// The words that braces, globs and expansions make of it, none where it has none of them, with [`STAR`] for what a glob stands for within a name and [`ANYTHING`] for expansions.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self.shape == self.text {
+            true => Vec::new(),
+            false => super::expand::expand(&self.shape),
+        }
+    }
+
+    /// A word that is known to the letter.
+    pub(crate) fn written(text: &str) -> Self {
+        let mut word = Self::default();
+        word.push_str(text);
+        word
     }
 
     /// A word of which nothing is known.

@@ -29,6 +29,8 @@ mod messages;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]
+mod paths;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod repair;

@@ -29,14 +29,14 @@ fn guard() -> Arc<Guard> {
     })
 }
 
-fn guarded(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
+pub(crate) fn guarded(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
     let mut config = config(mode, rules);
     config.rules_version = RULES_VERSION;
     config.guard = Some(guard());
     config
 }
 
-fn word(config: &AgentConfig, tool: &str, input: Value) -> &'static str {
+pub(crate) fn word(config: &AgentConfig, tool: &str, input: Value) -> &'static str {
     let tool = config.tools.iter().find(|spec| spec.name == tool).unwrap();
     match decide(config, tool, &input) {
         Verdict::Allow { .. } => "allow",

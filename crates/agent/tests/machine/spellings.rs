@@ -21,7 +21,7 @@ fn now(rules: &[&str]) -> AgentConfig {
 }
 
 /// The lines of a table, without its comments.
-fn lines(table: &str) -> impl Iterator<Item = String> {
+pub(crate) fn lines(table: &str) -> impl Iterator<Item = String> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| match line.contains(r"\n") || line.contains(r"\t") {
         // A line that has a backslash of its own is about that.

@@ -1,0 +1,59 @@
+//! Whether a pattern of a rule is about a path as it is written in a call or a command line. Where a home directory is cannot be known;
+//! that `~/x`, `$HOME/x` and `/home/me/x` lie in one can.
+
+use crate::pattern::{fits_path, literal, normalize};
+use crate::reading::{ANYTHING, Meeting, meeting};
+
+/// A path below a home directory as `/~/REST` (another person's too: whose home it is does not matter). Homes are known by how they
+/// are written.
+pub(crate) fn below_home(path: &str) -> Option<String> {
+    let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
+    let of_person = |start: &str| {
+        let rest = path.strip_prefix(start)?;
+        let at = rest.find('/').unwrap_or(rest.len());
+        Some(format!("/~{}", &rest[at..]))
+    };
+    ["~", "$HOME", "${HOME}", "/root"]
+        .into_iter()
+        .find_map(below)
+        .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
+}
+
+/// Whether `pattern` is about `path` as it stands in a call or a command line.
+/// A relative path of the call begins at `workspace`, one of the pattern at `base`.
+pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
+    let written = below_home(path);
+    if pattern.starts_with('~') {
+        return written
+            .is_some_and(|path| fits_path(&format!("/{pattern}"), &normalize("/", &path), workspace));
+    }
+    // Where `~` is cannot be known, but that it is a place of its own can.
+    let absolute = match written {
+        Some(written) if !path.starts_with('/') => normalize("/", &written),
+        _ => normalize(workspace, path),
+    };
+    fits_path(pattern, &absolute, base)
+}
+
+/// The same for a name with globs or expansions in it, as [`crate::reading`] notes them.
+pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str) -> Meeting {
+    let written = below_home(name);
+    if pattern.starts_with('~') {
+        let below = written.map(|name| normalize("/", &name));
+        return below.map_or(Meeting::Never, |name| meeting(&format!("/{pattern}"), &name));
+    }
+    let absolute = match written {
+        Some(written) if !name.starts_with('/') => normalize("/", &written),
+        _ => normalize(workspace, name),
+    };
+    let pattern = match pattern.starts_with('/') {
+        true => pattern.to_owned(),
+        false => format!("{}/{pattern}", literal(base.trim_end_matches('/'))),
+    };
+    let meets = meeting(&pattern, &absolute);
+    match name.starts_with(ANYTHING) {
+        // What a variable holds may begin at the root.
+        true => meets.max(meeting(&pattern, &normalize("/", name))),
+        false => meets,
+    }
+}

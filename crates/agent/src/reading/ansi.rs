@@ -1,0 +1,59 @@
+//! Words in `$'…'`, which have escapes as in C.
+
+use super::lex::Lexer;
+
+impl Lexer<'_> {
+    /// `$'…'`: escapes as in C.
+    pub(super) fn ansi_quoted(&mut self) {
+        self.word();
+        loop {
+            match self.next() {
+                None => {
+                    self.lexed.unclosed = true;
+                    return;
+                }
+                Some('\'') => return,
+                Some('\\') => {
+                    if let Some(c) = self.ansi_escape() {
+                        self.word().push(c);
+                    }
+                }
+                Some(c) => self.word().push(c),
+            }
+        }
+    }
+
+    fn ansi_escape(&mut self) -> Option<char> {
+        match self.next()? {
+            'n' => Some('\n'),
+            't' => Some('\t'),
+            'r' => Some('\r'),
+            'x' => self.number(16, 2),
+            'u' => self.number(16, 4),
+            'U' => self.number(16, 8),
+            c @ '0'..='7' => {
+                let first = c.to_digit(8).unwrap_or_default();
+                let more = self.digits(8, 2);
+                let value = u32::from_str_radix(more, 8).unwrap_or_default();
+                char::from_u32((first << (3 * more.len())) | value)
+            }
+            c => Some(c),
+        }
+    }
+
+    fn number(&mut self, radix: u32, most: usize) -> Option<char> {
+        char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
+    }
+
+    fn digits(&mut self, radix: u32, most: usize) -> &str {
+        let count = self
+            .rest
+            .chars()
+            .take(most)
+            .take_while(|c| c.is_digit(radix))
+            .count();
+        let (digits, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        digits
+    }
+}

@@ -1,0 +1,157 @@
+//! What a shell makes of a word with braces, brackets and globs: `.{env,x}` is two names, `.en?` may be many.
+
+use super::word::ANYTHING;
+
+/// Stands for what `*`, `?` or `[…]` fits: any run of characters within a name.
+pub(crate) const STAR: char = '\u{1}';
+/// Unquoted characters with a meaning, in a word's shape.
+pub(super) const BRACE: char = '\u{2}';
+pub(super) const BRACE_END: char = '\u{3}';
+pub(super) const BRACKET: char = '\u{4}';
+pub(super) const BRACKET_END: char = '\u{5}';
+/// The last of them.
+pub(super) const COMMA: char = '\u{6}';
+
+/// So many names are made of one word; where there are more, the rest of each stands for anything.
+const MOST: usize = 64;
+/// So many braces of one word are opened.
+const MOST_BRACES: usize = 12;
+
+/// The names that a word may become. One that holds neither [`STAR`] nor [`ANYTHING`] is known to the letter.
+pub(super) fn expand(shape: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut open = vec![brackets(shape)];
+    let mut left = MOST_BRACES;
+    while let Some(shape) = open.pop() {
+        let Some((before, inside, after)) = first_brace(&shape) else {
+            done.push(plain(&shape));
+            continue;
+        };
+        left = left.saturating_sub(1);
+        let pieces = alternatives(inside);
+        if left == 0 || done.len() + open.len() + pieces.len() > MOST {
+            done.push(format!("{}{ANYTHING}", plain(before)));
+        } else if pieces.len() > 1 {
+            open.extend(pieces.iter().map(|piece| format!("{before}{piece}{after}")));
+        } else if inside.contains("..") {
+            open.push(format!("{before}{STAR}{after}"));
+        } else {
+            open.push(format!("{before}{{{inside}}}{after}"));
+        }
+    }
+    done
+}
+
+/// Brackets with an end become [`STAR`].
+fn brackets(shape: &str) -> String {
+    let mut text = String::with_capacity(shape.len());
+    let mut rest = shape;
+    while let Some((before, after)) = rest.split_once(BRACKET) {
+        text.push_str(before);
+        match after.split_once(BRACKET_END) {
+            Some((_, after)) => {
+                text.push(STAR);
+                rest = after;
+            }
+            None => {
+                text.push('[');
+                rest = after;
+                break;
+            }
+        }
+    }
+    text + rest
+}
+
+/// The first brace with an end: what stands before it, in it and behind it.
+fn first_brace(shape: &str) -> Option<(&str, &str, &str)> {
+    let mut starts = shape.match_indices(BRACE).take(MOST_BRACES);
+    starts.find_map(|(start, _)| {
+        let inside = &shape[start + 1..];
+        let end = end_of_brace(inside)?;
+        Some((&shape[..start], &inside[..end], &inside[end + 1..]))
+    })
+}
+
+fn end_of_brace(inside: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in inside.char_indices() {
+        match c {
+            BRACE => depth += 1,
+            BRACE_END if depth == 0 => return Some(at),
+            BRACE_END => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What stands between the commas that belong to this brace.
+fn alternatives(inside: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = inside.split(|c| {
+        match c {
+            BRACE => depth += 1,
+            BRACE_END => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == COMMA && depth == 0
+    });
+    parts.collect()
+}
+
+/// Marks that turned out to have no meaning are what they were written as.
+fn plain(shape: &str) -> String {
+    let written = |c| match c {
+        BRACE => '{',
+        BRACE_END => '}',
+        BRACKET => '[',
+        BRACKET_END => ']',
+        COMMA => ',',
+        c => c,
+    };
+    shape.chars().map(written).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lex::lex;
+
+    #[test]
+    fn a_word_becomes_what_a_shell_makes_of_it() {
+        for (line, names) in [
+            (".{env,x}", &[".env", ".x"][..]),
+            ("{a,b{c,d}}e", &["ae", "bce", "bde"]),
+            (".{env}", &[".{env}"]),
+            ("{}", &["{}"]),
+            (".{a..z}nv", &[".\u{1}nv"]),
+            (".en?", &[".en\u{1}"]),
+            (".en[vw]x", &[".en\u{1}x"]),
+            (".e*{v,w}", &[".e\u{1}v", ".e\u{1}w"]),
+            ("'.{env,x}*'", &[".{env,x}*"]),
+            ("a[b", &["a[b"]),
+            ("a{b,c", &["a{b,c"]),
+            ("a{b{c,d}", &["a{bc", "a{bd"]),
+            ("a,b}]", &["a,b}]"]),
+            ("$HOME/x", &["$HOME/x"]),
+            ("$X/x", &["\0/x"]),
+            ("\"$PWD\"/x", &["./x"]),
+        ] {
+            let mut found = super::expand(&lex(line).commands[0][0].shape);
+            found.sort();
+            assert_eq!(found, names, "{line}");
+        }
+    }
+
+    #[test]
+    fn many_braces_stay_few_names() {
+        for line in [
+            "{a,b}".repeat(10_000),
+            "{".repeat(100_000),
+            "{a,".repeat(50_000),
+            "[".repeat(100_000),
+        ] {
+            assert!(lex(&line).commands[0][0].names().len() <= 100);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Commands that a line mentions without running them as far as can be seen: in the words of a program that may run them, in settings, and
+//! programs that are copied to another name.
+
+use super::Reading;
+use super::may_fit::names_meet;
+use super::word::{ANYTHING, Word};
+use super::wrap::basename;
+
+/// Subcommands that do what another one is for.
+const SAME: &[(&str, &str)] = &[
+    ("git send-pack", "git push"),
+    ("git http-push", "git push"),
+    ("git subtree push", "git push"),
+    ("git lfs push", "git push"),
+];
+
+/// Programs that give a file another name or another place.
+const COPY: &[&str] = &["ln", "cp", "mv", "install", "link", "rsync", "scp", "dd"];
+/// Programs that only look at the file they are given.
+const LOOK: &[&str] = &[
+    "ls",
+    "stat",
+    "file",
+    "which",
+    "type",
+    "test",
+    "[",
+    "[[",
+    "readlink",
+    "realpath",
+    "basename",
+    "dirname",
+    "du",
+    "echo",
+    "printf",
+    "md5sum",
+    "sha256sum",
+];
+
+impl Reading {
+    /// The command that a form of one stands for: `git-push` is `git push`, `git send-pack` is one too.
+    pub(super) fn note_other_names(&mut self, name: &str, arguments: &[Word]) {
+        if let Some(subcommand) = name.strip_prefix("git-").filter(|rest| !rest.is_empty()) {
+            self.push("git", &[&[Word::written(subcommand)], arguments].concat());
+        }
+        let Some(last) = self.commands.last() else { return };
+        let renamed = SAME.iter().find_map(|(from, to)| {
+            let rest = last.strip_prefix(from)?;
+            (rest.is_empty() || rest.starts_with(' ')).then(|| format!("{to}{rest}"))
+        });
+        self.commands.extend(renamed);
+    }
+
+    /// Programs that may get another name here.
+    pub(super) fn note_copies(&mut self, words: &[Word]) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let program = basename(&program.text);
+        let copies = COPY.contains(&program);
+        self.copies |= copies;
+        for word in arguments {
+            let open = word.open.rsplit('=').next().unwrap_or_default();
+            let name = basename(open);
+            let is_known = name.chars().any(|c| c != ANYTHING);
+            let is_program = open.contains("bin/") || open.contains("git-core/");
+            if is_known && (copies || (is_program && !LOOK.contains(&program))) {
+                self.copied.push(name.to_owned());
+            } else if is_known && matches!(program, "which" | "type" | "command" | "whereis" | "readlink") {
+                self.located.push(name.to_owned());
+            }
+        }
+    }
+
+    /// Whether the command that a rule is about stands in the line as text where a program may run it, or its program is
+    /// copied to another name.
+    pub(crate) fn mentions(&self, pattern: &str) -> bool {
+        let fixed = pattern
+            .split(' ')
+            .take_while(|word| !word.is_empty() && !word.contains('*'));
+        let fixed: Vec<&str> = fixed.flat_map(tokens).collect();
+        let Some(program) = pattern
+            .split([' ', '*'])
+            .next()
+            .map(basename)
+            .filter(|_| !fixed.is_empty())
+        else {
+            return false;
+        };
+        let located = self.located.iter().filter(|_| self.copies);
+        self.texts.iter().any(|text| in_order(&fixed, text))
+            || self
+                .copied
+                .iter()
+                .chain(located)
+                .any(|name| names_meet(program, name))
+    }
+}
+
+/// The words of a text, whatever stands between them.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let between = |c: char| !(c.is_alphanumeric() || "-_.+".contains(c) || c == ANYTHING);
+    text.split(between)
+        .map(|token| token.trim_matches('.'))
+        .filter(|token| !token.is_empty())
+}
+
+/// Whether these words stand in the text in their order. The first has to be there to the letter.
+fn in_order(words: &[&str], text: &str) -> bool {
+    let mut found = 0;
+    for token in tokens(text) {
+        let Some(wanted) = words.get(found) else { break };
+        let is_it = token == *wanted || (found > 0 && token.contains(ANYTHING) && names_meet(wanted, token));
+        found += usize::from(is_it);
+    }
+    found == words.len()
+}
+
+/// Settings among the words of a program that runs none of its words otherwise.
+pub(super) fn sets_a_program(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let begins = |options: &[&str]| {
+        arguments
+            .iter()
+            .any(|word| options.iter().any(|option| word.text.starts_with(option)))
+    };
+    let first = arguments.first().map(|word| word.text.as_str());
+    match basename(&program.text) {
+        "cargo" => begins(&["--config"]),
+        "man" => begins(&["-P", "--pager", "-H", "--html", "-p", "--preprocessor"]),
+        "gh" => first == Some("alias") && begins(&["set", "import"]),
+        "git" => begins(&["for-each-repo"]),
+        "sort" => begins(&["--compress-prog"]),
+        "wget" => begins(&["--use-askpass", "-e", "--execute"]),
+        _ => false,
+    }
+}

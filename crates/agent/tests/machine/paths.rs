@@ -1,0 +1,119 @@
+//! Rules by path and the guard of files with secrets, against tables of command lines.
+
+use agentx_agent::approval::{Verdict, judge};
+use agentx_types::ApprovalMode;
+use serde_json::json;
+
+use crate::secrets::{guarded, word};
+use crate::spellings::lines;
+
+const AROUND_PATH: &str = include_str!("spellings/around_path.txt");
+const BESIDE_PATH: &str = include_str!("spellings/beside_path.txt");
+
+#[test]
+fn no_spelling_of_a_path_leads_around_a_rule_that_denies_it_or_the_guard() {
+    let mut by_rule = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);
+    by_rule.guard = None;
+    let by_guard = guarded(ApprovalMode::Ask, &["allow bash"]);
+    let mut wrong = Vec::new();
+    for entry in lines(AROUND_PATH) {
+        let line = entry.trim_start_matches("! ");
+        let input = json!({ "command": line });
+        if word(&by_rule, "bash", input.clone()) == "allow" {
+            wrong.push(format!("beside the rule: {line}"));
+        }
+        if line == entry && word(&by_guard, "bash", input) == "allow" {
+            wrong.push(format!("beside the guard: {line}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What names the file to the letter, or by a part of its name, is denied and not only asked about.
+#[test]
+fn a_glob_or_brace_that_names_a_denied_path_is_denied() {
+    let config = guarded(ApprovalMode::Auto, &["allow bash", "deny * in **/.env"]);
+    for line in [
+        "cat .{env,x}",
+        "cat .en?",
+        "cat .e*",
+        "cat .en[v]",
+        "xargs cat <<< .env",
+        "cd sub && cat .env",
+        "git show HEAD:.env",
+        "python3 -c 'open(\".env\")'",
+    ] {
+        assert_eq!(
+            word(&config, "bash", json!({ "command": line })),
+            "deny",
+            "{line}"
+        );
+    }
+    let below = guarded(ApprovalMode::Ask, &["allow bash", "deny * in secrets/**"]);
+    for line in [
+        "cat sec*/key",
+        "cat {a,secrets}/key",
+        "cd secrets && cat key",
+        "cd src; cat ../secrets/key",
+        "cd src && cat ../sec*/key",
+        "cat $PWD/secrets/key",
+    ] {
+        assert_eq!(word(&below, "bash", json!({ "command": line })), "deny", "{line}");
+    }
+    for line in ["cat */key", "cp -r * x", "cat $X/key", "cd $X && cat key"] {
+        assert_eq!(word(&below, "bash", json!({ "command": line })), "ask", "{line}");
+    }
+    let asking = guarded(ApprovalMode::Ask, &["allow bash"]);
+    for line in [
+        "cat ~/.aws/cred*",
+        "cat $HOME/.a*/credentials",
+        "cd; cat .aws/credentials",
+        "cat /Users/Ada/.aw?/config",
+        "cat .EN?",
+        "cat *.p?m",
+        "cat id_*",
+    ] {
+        assert_eq!(word(&asking, "bash", json!({ "command": line })), "ask", "{line}");
+    }
+}
+
+#[test]
+fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
+    let config = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);
+    let everyday = include_str!("spellings/everyday.txt").lines();
+    // Of these it cannot be known which files they open.
+    const OPEN_ANY: &[&str] = &["find . -type f -exec wc -l {} +", "xargs ls < x"];
+    let everyday = everyday.filter(|line| !line.starts_with(['#', '?']) && !OPEN_ANY.contains(line));
+    let everyday = everyday
+        .filter_map(|line| line.split(" => ").next())
+        .map(str::to_owned);
+    let wrong: Vec<String> = lines(BESIDE_PATH)
+        .chain(everyday)
+        .filter_map(|line| {
+            let tool = config.tools.iter().find(|spec| spec.name == "bash").unwrap();
+            let judged = judge(&config, tool, &json!({ "command": line }));
+            let is_allowed = matches!(judged.verdict, Verdict::Allow { .. });
+            (!is_allowed).then(|| format!("{line}: {}", judged.reason))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// As in logs from before.
+#[test]
+fn globs_are_words_in_older_logs() {
+    let mut before = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);
+    before.rules_version = 4;
+    for line in [
+        "cat .{env,x}",
+        "cat .en?",
+        "xargs cat <<< .env",
+        "find . | xargs cat",
+    ] {
+        assert_eq!(
+            word(&before, "bash", json!({ "command": line })),
+            "allow",
+            "{line}"
+        );
+    }
+}
