@@ -875,6 +875,11 @@ export interface AgentConfig {
   rules_version?: number;
   /** Files that its calls are kept from by default; none in logs from before there was such a list. */
   guard?: Guard | null;
+  /**
+   * Whether its tools are all that the program offers: one that goes on with the session adds those that it offers besides. Where it is
+   * not set, only `tools` are ever on offer.
+   */
+  all_tools?: boolean;
 }
 
 /** Which machine drives the agent. */
@@ -1122,13 +1127,16 @@ export interface WriterAttached {
   ended?: LeftRunning[];
 }
 
-/** Processes of a command that outlived the program that ran it. The next program that opens the session ends them. */
+/**
+ * Processes of a command that outlived the program that ran it, which the next program that opens the session ends; or a command in the
+ * background that ended with its program.
+ */
 export interface LeftRunning {
   /** The call that was cut off; absent where the call had ended, and this went on in the background. */
   tool_call_id?: ToolCallId | null;
-  /** The name of the first program, as the system shows it. */
+  /** The name of the first program, as the system shows it; the beginning of the command line of one that ended with its program. */
   program: string;
-  /** How many processes there were. */
+  /** How many processes there were; 0 for a command that ended with its program. */
   processes: number;
 }
 

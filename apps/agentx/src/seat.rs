@@ -218,7 +218,7 @@ pub(crate) fn note_of_tools(change: &ToolsChange) -> Option<String> {
         &change.gone,
         "tools that this session had and that are not on offer here",
     );
-    let back = part(&change.back, "tools that are on offer again in this session");
+    let back = part(&change.back, "tools that this session has from now on");
     let both = gone.into_iter().chain(back).collect::<String>();
     (!both.is_empty()).then_some(both)
 }

@@ -109,6 +109,7 @@ impl Assembly<'_> {
         let mut tools = self.tools(&agent.tools).map_err(missing)?;
         tools.extend(agentx_agent::delegation_tools(&config.agents));
         config.tools = Arc::from(tools);
+        config.all_tools = false;
         if agent.kind == FileKind::Match {
             config.kind = AgentKind::Match;
             config.routing = Some(Box::new(self.routing(agent, depth)?));

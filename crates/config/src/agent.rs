@@ -115,6 +115,7 @@ impl Settings {
             condensing: Some(Box::new(self.condensing.clone())),
             rules_version: RULES_VERSION,
             guard: Some(self.guard()),
+            all_tools: true,
         }
     }
 }

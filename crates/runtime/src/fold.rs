@@ -7,10 +7,11 @@ use std::sync::Arc;
 use agentx_agent::{Agent, CallStage, Census, Transition};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
-    EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId, ToolSpec,
+    EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
 use crate::flows::Flows;
 use crate::offered::GivenTools;
@@ -73,6 +74,8 @@ pub struct SessionFold {
     flows: Flows,
     #[serde(default)]
     tools: GivenTools,
+    #[serde(default)]
+    jobs: BackgroundJobs,
 }
 
 impl SessionFold {
@@ -90,6 +93,7 @@ impl SessionFold {
             taken: Arc::default(),
             flows: Flows::default(),
             tools: GivenTools::default(),
+            jobs: BackgroundJobs::default(),
         }
     }
 
@@ -149,6 +153,8 @@ impl SessionFold {
     fn note(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
         self.flows.note(fact);
         self.note_tools(fact);
+        let calls = self.agents.iter().flat_map(Agent::calls);
+        self.jobs.note(&fact.event, calls.map(|entry| &entry.call));
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
@@ -244,6 +250,11 @@ impl SessionFold {
         begun.map(|entry| entry.call.tool_call_id.clone()).collect()
     }
 
+    /// Commands in the background that ran when the program ended which wrote last.
+    pub(crate) fn background_jobs(&self) -> &BackgroundJobs {
+        &self.jobs
+    }
+
     /// The tools of calls that are under way and have steps on record, by which they would go on.
     pub(crate) fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
         let calls = self.agents.iter().flat_map(Agent::calls);
@@ -323,8 +334,8 @@ impl SessionFold {
     }
 
     /// The tools that the session's agent was given, by who opened it or by a person since.
-    pub(crate) fn given_tools(&self) -> &Arc<[ToolSpec]> {
-        self.tools.given()
+    pub(crate) fn given_tools(&self) -> &GivenTools {
+        &self.tools
     }
 
     /// How the session stands; `None` before `session_opened`.

@@ -4,6 +4,7 @@
 //! replay, mirror and fork are the same thing.
 
 mod api;
+mod background;
 mod blob_store;
 mod blobs;
 pub mod bridge;

@@ -31,20 +31,28 @@ pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
     wanted.iter().filter_map(own).collect()
 }
 
+/// What an agent has of what is `offered`: those that it was given, and behind them all others, where it has all tools.
+pub(crate) fn has_now(given: &GivenTools, offered: &[ToolSpec]) -> Vec<ToolSpec> {
+    let mut tools = as_offered(&given.given, offered);
+    if given.all {
+        let is_new = |tool: &&ToolSpec| !given.given.iter().any(|known| known.name == tool.name);
+        tools.extend(offered.iter().filter(is_new).cloned());
+    }
+    tools
+}
+
 /// The tools that a session's agent was given, whatever the programs offered that went on with it: one that is not on offer today
 /// comes back with a program that has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GivenTools {
     given: Arc<[ToolSpec]>,
+    /// Whether it has all others that are on offer, too.
+    #[serde(default)]
+    all: bool,
     change: ToolsChange,
 }
 
 impl GivenTools {
-    /// Those that the agent was given, by who opened the session or by a person since.
-    pub(crate) fn given(&self) -> &Arc<[ToolSpec]> {
-        &self.given
-    }
-
     /// What the program that opened the session last has changed.
     pub(crate) fn change(&self) -> &ToolsChange {
         &self.change
@@ -53,7 +61,9 @@ impl GivenTools {
     /// Takes the next fact about the session's own agent, which has the tools `before`.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>, before: &[ToolSpec]) {
         match &fact.event {
-            EnvironmentEvent::SessionOpened(opened) => self.given = opened.config.tools.clone(),
+            EnvironmentEvent::SessionOpened(opened) => {
+                (self.given, self.all) = (opened.config.tools.clone(), opened.config.all_tools);
+            }
             EnvironmentEvent::ConfigChanged(changed) => {
                 let ConfigChange::Tools(now) = &changed.change else {
                     return;
@@ -64,7 +74,7 @@ impl GivenTools {
                         back: only_in(now, before),
                     };
                 } else {
-                    self.given = now.clone();
+                    (self.given, self.all) = (now.clone(), false);
                     self.change = ToolsChange::default();
                 }
             }

@@ -67,6 +67,10 @@ pub struct AgentConfig {
     /// Files that its calls are kept from by default; none in logs from before there was such a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Arc<Guard>>,
+    /// Whether its tools are all that the program offers: one that goes on with the session adds those that it offers besides. Where it is
+    /// not set, only `tools` are ever on offer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_tools: bool,
 }
 
 /// Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case are the same. They are

@@ -34,16 +34,17 @@ pub enum ApprovalDecision {
     Deny,
 }
 
-/// Processes of a command that outlived the program that ran it. The next program that opens the session ends them.
+/// Processes of a command that outlived the program that ran it, which the next program that opens the session ends; or a command in the
+/// background that ended with its program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftRunning {
     /// The call that was cut off; absent where the call had ended, and this went on in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
-    /// The name of the first program, as the system shows it.
+    /// The name of the first program, as the system shows it; the beginning of the command line of one that ended with its program.
     pub program: String,
-    /// How many processes there were.
+    /// How many processes there were; 0 for a command that ended with its program.
     pub processes: u32,
 }
 

@@ -68,9 +68,10 @@ pub(crate) fn is_queued(count: usize) -> String {
     format!("{messages} {are} still queued from before; {they} sent before what you say now")
 }
 
-/// What is said about commands that a killed program had left running.
+/// What is said about commands that a killed program had left running. Those that ended with it were named when it was left.
 pub(crate) fn was_ended(ended: &[LeftRunning]) -> Option<String> {
-    let names = names_of_left(ended)?;
+    let left: Vec<LeftRunning> = ended.iter().filter(|left| left.processes > 0).cloned().collect();
+    let names = names_of_left(&left)?;
     Some(format!("still running from before, and ended now: {names}"))
 }
 

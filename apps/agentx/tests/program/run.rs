@@ -279,7 +279,39 @@ fn tools_that_one_run_disabled_are_back_in_the_next_and_both_are_said() {
     assert!(!again.stderr.contains("note: tools"), "it is said once: {again}");
     sandbox.config("{}\n");
     let back = sandbox.run(&["run", "--last", "hello"]);
-    assert!(back.stderr.contains("on offer again in this session: "), "{back}");
+    assert!(
+        back.stderr
+            .contains("note: tools that this session has from now on: "),
+        "{back}"
+    );
     assert!(back.stderr.contains("bash"), "{back}");
     assert!(has_bash(&sandbox), "{back}");
+}
+
+#[test]
+fn a_session_gets_the_tools_that_the_configuration_has_when_it_is_gone_on_with() {
+    let sandbox = Sandbox::new();
+    sandbox.config("tools:\n  disabled: [glob]\n");
+    assert_eq!(sandbox.run(&["run", "--quiet", "hello"]).code, Some(0));
+    let tool = "type: http\nname: tide\ndescription: Says when the tide is high.\nmethod: GET\n\
+                endpoint: https://tides.example/today\n";
+    sandbox
+        .config("{}\n")
+        .write("home/.config/agentx/tools/tide.yaml", tool);
+    let more = sandbox.run(&["run", "--last", "hello"]);
+    let note = "note: tools that this session has from now on: glob, tide\n";
+    assert!(more.stderr.contains(note), "{more}");
+    let same = sandbox.run(&["run", "--last", "hello"]);
+    assert!(!same.stderr.contains("note: tools"), "it is said once: {same}");
+    // An agent of a file has the tools that its file names.
+    let named = "name: reader\ntype: react\nprompt: You read.\ntools: [{ $ref: 'tool:read' }]\n";
+    sandbox.write("home/.config/agentx/agents/reader.yaml", named);
+    assert_eq!(
+        sandbox
+            .run(&["run", "--quiet", "--agent", "reader", "hello"])
+            .code,
+        Some(0)
+    );
+    let same = sandbox.run(&["run", "--last", "hello"]);
+    assert!(!same.stderr.contains("note: tools"), "{same}");
 }

@@ -67,6 +67,7 @@ fn config(call: &Call, name: &str, asked: &Value) -> Result<AgentConfig, EffectE
         let tools: Result<Vec<ToolSpec>, EffectError> =
             tools.iter().map(|tool| granted(call, tool)).collect();
         config.tools = tools?.into();
+        config.all_tools = false;
     }
     Ok(config)
 }

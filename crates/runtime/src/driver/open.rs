@@ -13,8 +13,9 @@ use super::effects::Effects;
 use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACITY};
 use crate::folding::{Kept, fold_and_keep, share};
 use crate::follow::Live;
+use crate::offered::has_now;
 use crate::session::LocalSession;
-use crate::{DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, Writer, as_offered};
+use crate::{DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, Writer};
 
 /// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
 const LOOK_BACK: u64 = 4096;
@@ -155,10 +156,12 @@ async fn load(
             workspace.as_deref().unwrap_or("its workspace")
         )));
     }
-    let ended = end_left_running(parts, &fold, session).await;
+    let mut ended = end_left_running(parts, &fold, session).await;
     let mut drafts = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
+        // The jobs are those of the original, and may run there.
+        ended.retain(|left| left.processes > 0);
         drafts.push(Draft::new(
             Source::System,
             None,
@@ -216,6 +219,10 @@ async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &Ses
     for effector in parts.effectors.values() {
         ended.extend(effector.session_taken_over(session, open.clone()).await);
     }
+    // What of it survived a kill is named by its processes; else all ended with the program.
+    if ended.iter().all(|left| left.tool_call_id.is_some()) {
+        ended.extend(fold.background_jobs().ended_with_program());
+    }
     ended
 }
 
@@ -243,7 +250,7 @@ fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSp
     let kept = &fold.root_agent()?.config().tools;
     let is_own =
         |tool: &&ToolSpec| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str());
-    let mut current = as_offered(fold.given_tools(), offered);
+    let mut current = has_now(fold.given_tools(), offered);
     current.extend(kept.iter().filter(is_own).cloned());
     (*current != **kept).then(|| Arc::from(current))
 }

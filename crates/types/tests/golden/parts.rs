@@ -312,6 +312,7 @@ fn childless() -> AgentConfig {
         condensing: None,
         rules_version: 1,
         guard: Some(Arc::new(guard())),
+        all_tools: true,
     }
 }
 
@@ -326,6 +327,7 @@ pub(crate) fn small_config() -> AgentConfig {
         routing: None,
         rules_version: 0,
         guard: None,
+        all_tools: false,
         ..childless()
     }
 }

@@ -67,6 +67,7 @@ fn commands_in_the_background_are_shown_and_named_before_leaving() {
         vec![starts("tide"), starts("never")],
         vec![Part::Say("Both of them wait.".into())],
         vec![Part::Say("It is high, I hear.".into())],
+        vec![Part::Say("No, it is gone.".into())],
     ]);
     let mut chat = Stage::chat(&world, &["--yes"], 80);
     chat.say("wait in the background");
@@ -83,6 +84,17 @@ fn commands_in_the_background_are_shown_and_named_before_leaving() {
     chat.wait_for("1 job is still running: until [ -e never ]");
     chat.leave();
     chat.wait_for("1 job was ended: until [ -e never ]");
+
+    // Who comes back is not told again; the model is.
+    let ran = world.run(&["run", "--last", "--yes", "and tomorrow?"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "No, it is gone.\n"),
+        "{ran}"
+    );
+    assert!(!ran.stderr.contains("ended now"), "{ran}");
+    let told = "[Commands in the background were still running when the program that ran them stopped, and have been ended: until [ -e never ]";
+    assert!(world.asked(3).contains(told), "{}", world.asked(3));
 }
 
 #[test]
