@@ -194,6 +194,20 @@ impl Console {
             .and_then(|()| self.err.flush());
     }
 
+    /// Writes whole lines, on a terminal in rows that fit.
+    pub(crate) fn out_lines(&mut self, lines: &str) -> Result<(), CliError> {
+        let rows = self.fitted(lines);
+        self.out(&rows)
+    }
+
+    /// Lines as they stand on standard output: on a terminal in rows that fit.
+    pub(crate) fn fitted(&self, lines: &str) -> String {
+        match self.terminal.output {
+            true => fitted(lines, self.terminal.width),
+            false => lines.to_owned(),
+        }
+    }
+
     /// Says whole lines, on a terminal in rows that fit.
     pub(crate) fn say_lines(&mut self, lines: &str) {
         match self.terminal.error {

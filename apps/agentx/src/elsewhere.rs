@@ -49,8 +49,8 @@ pub(crate) async fn place_of(
             let said = std::mem::take(&mut loaded.warnings);
             *loaded = settings(&there, agent)?;
             loaded.warnings.retain(|warning| !said.contains(warning));
-            console.say(&notes(loaded));
-            console.say(&folder::note(loaded));
+            console.say_lines(&notes(loaded));
+            console.say_lines(&folder::note(loaded));
             loaded.settings.data_dir = data_dir;
             Place::here(build_node(&loaded.settings)?)
         }

@@ -61,7 +61,7 @@ pub(crate) fn settings_aloud(
     console: &mut Console,
 ) -> Result<Loaded, CliError> {
     let loaded = settings(global, agent)?;
-    console.say(&notes(&loaded));
+    console.say_lines(&notes(&loaded));
     Ok(loaded)
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn settings_of_run(
     console: &mut Console,
 ) -> Result<Loaded, CliError> {
     let loaded = settings_aloud(global, agent, console)?;
-    console.say(&folder::note(&loaded));
+    console.say_lines(&folder::note(&loaded));
     Ok(loaded)
 }
 

@@ -24,7 +24,7 @@ impl Chat<'_> {
     /// The same error, where the chat cannot go on: it is another one, or nobody is there to free space.
     pub(super) fn lose(&mut self, error: CliError) -> Result<(), CliError> {
         let is_full = is_full(&error);
-        if !is_full || matches!(self.face, Face::Lines { eager: false }) || self.place.remote().is_some() {
+        if !is_full || matches!(self.face, Face::Lines { eager: false }) {
             return Err(error);
         }
         let is_open = matches!(self.seat, Seat::Open { .. });
@@ -53,9 +53,7 @@ impl Chat<'_> {
             if matches!(self.face, Face::Editor { .. }) {
                 self.editor.bring_back(&[text.to_owned()]);
             }
-            if self.place.remote().is_none() {
-                return self.lose(error);
-            }
+            return self.lose(error);
         }
         self.complain(&error);
         Ok(())
@@ -94,5 +92,9 @@ impl Chat<'_> {
 
 /// Whether nothing can be written because no space is left.
 pub(super) fn is_full(error: &CliError) -> bool {
-    matches!(error, CliError::Runtime(RuntimeError::Log(LogError::Full { .. })))
+    match error {
+        CliError::Runtime(RuntimeError::Log(LogError::Full { .. })) => true,
+        CliError::Runtime(RuntimeError::Remote { code, .. }) => code == "disk_full",
+        _ => false,
+    }
 }

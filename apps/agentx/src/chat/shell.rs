@@ -59,9 +59,13 @@ impl Drop for Group {
 impl Chat<'_> {
     /// Runs a command and shows what it says.
     pub(super) async fn shell(&mut self, command: &str) -> Result<Flow, CliError> {
-        let mark = match &self.seat {
-            Seat::Open { session, .. } => Some(own_command_mark(session.id())),
-            Seat::New(_) => None,
+        // By the session's mark the command is found again where this program is killed, and its output is on record at once.
+        let mark = match self.session().await {
+            Ok(session) => Some(own_command_mark(session.id())),
+            Err(error) => {
+                tracing::debug!(%error, "a command without a session");
+                None
+            }
         };
         let mut child = match begin(command, self.settings, mark) {
             Ok(child) => child,
@@ -113,7 +117,7 @@ impl Chat<'_> {
     }
 
     /// Puts on record what a command came to, so that the agent reads it with the next words, also where the chat is left before.
-    /// Where no session has begun, or it cannot take it, it goes along with the next words.
+    /// Where no session can begin, or it cannot take it, it goes along with the next words.
     async fn keep_for_agent(&mut self, command: &str, output: String, how: String) {
         let ran = CommandRan {
             command: command.to_owned(),

@@ -45,7 +45,7 @@ pub(crate) fn run(
         Answer::Leave => return Ok(Exit::Ok),
     }
     console.say(&start::notes(&loaded));
-    console.say(&folder::note(&loaded));
+    console.say_lines(&folder::note(&loaded));
     logging::start(&loaded.settings, console.terminal.output)?;
     standing::settle(&loaded.settings.chat, console);
     let (again, exit) = block_on(async {
@@ -139,7 +139,10 @@ async fn chat(
         console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
     }
     let notes = [seat::note_of_cost(config), tools_change];
-    notes.into_iter().flatten().for_each(|note| console.say(&note));
+    notes
+        .into_iter()
+        .flatten()
+        .for_each(|note| console.say_lines(&note));
     let inputs = typed.unwrap_or_else(|| inputs(console));
     let (mut face, history) = face(console, settings)?;
     greet(&mut face, &text, console)?;

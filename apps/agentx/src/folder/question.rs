@@ -54,7 +54,7 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
         what_it_is(loaded),
         what_it_brings(loaded, brings),
     );
-    console.out(&screen)?;
+    console.out_lines(&screen)?;
     let question = match brings.is_empty() {
         true => "How far do you trust it? [1, 2, 3, q to leave] ",
         false => "How far do you trust it? [1, 2, 3, s to show its files, q to leave] ",
@@ -135,7 +135,8 @@ fn not_understood(answer: &str, console: &mut Console) -> Result<(), CliError> {
 
 /// Reads one line from the person, in lower case; `q` at the end of input.
 fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
-    console.out(question)?;
+    let rows = console.fitted(question);
+    console.out(&format!("{} ", rows.trim_end()))?;
     console.flush()?;
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);

@@ -91,11 +91,14 @@ impl Tube {
     /// Ends the program as a power cut would.
     pub(crate) fn kill_program(&mut self) {
         let id = self.child.id();
+        // `setsid` becomes the program, or waits for it as its parent. Other children are the program's own.
+        let name = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap();
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
         let below = children
             .split_whitespace()
             .next()
-            .and_then(|child| child.parse().ok());
+            .filter(|_| name.trim() == "setsid");
+        let below = below.and_then(|child| child.parse().ok());
         let program = Pid::from_raw(below.unwrap_or(i32::try_from(id).unwrap()));
         kill(program, Signal::SIGKILL).unwrap();
         let _ = self.child.wait();

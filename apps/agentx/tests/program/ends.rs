@@ -350,7 +350,6 @@ fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
 fn killed_while(sandbox: &Sandbox, line: &str, seconds: &str) -> String {
     let mut chat = Terminal::start(sandbox, &["chat", "--yes"]);
     chat.wait_for("›");
-    chat.keys("hello\r");
     let until = Instant::now() + PATIENCE;
     chat.keys(line);
     while !runs(seconds) {
@@ -368,6 +367,7 @@ fn a_persons_own_command_of_a_killed_chat_is_ended_by_the_next_one_and_what_it_l
     let sandbox = Sandbox::new();
     let own = 3_000_000 + 10 * u64::from(std::process::id());
     let [long, behind] = [own, own + 1].map(|seconds| seconds.to_string());
+    // Nothing else was said in this chat.
     let line = format!("!sleep {behind} >/dev/null & echo started\r!sleep {long}\r");
     let id = killed_while(&sandbox, &line, &long);
     assert!(runs(&long) && runs(&behind), "they outlive the program");
@@ -388,7 +388,7 @@ fn a_persons_own_command_of_a_killed_chat_is_ended_by_the_next_one_and_what_it_l
 fn a_copy_says_what_a_killed_program_left_running_and_a_deletion_ends_it() {
     let sandbox = Sandbox::new();
     let long = (4_000_000 + u64::from(std::process::id())).to_string();
-    let id = killed_while(&sandbox, &format!("run sleep {long}\r"), &long);
+    let id = killed_while(&sandbox, &format!("hello\rrun sleep {long}\r"), &long);
     for args in [
         &["fork", &id][..],
         &["rewind", &id, "--to", "2", "--conversation", "--yes"],

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::common::Sandbox;
 use crate::pty::Pty;
+use crate::serving::Serving;
 
 /// A small disk of its own, gone with the value.
 struct Disk {
@@ -109,4 +110,27 @@ fn a_run_names_its_session_where_the_disk_is_full() {
     let second = result(&["run", "--session", id, "--output-format", "json", "go on"]);
     assert_eq!(second["error"]["kind"], "disk_full", "{second}");
     assert_eq!(second["session_id"], id, "{second}");
+}
+
+#[test]
+fn a_chat_of_a_server_whose_disk_was_full_opens_the_session_again() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
+    let server = Serving::start(&sandbox);
+    let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "chat"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("in, 80 out");
+    chat.wait_for_last("›");
+    let ballast = disk.fill();
+    chat.keys("tell me of the sea\r");
+    chat.wait_for("error: the server's disk is full");
+    chat.wait_for_last("› tell me of the sea");
+    std::fs::remove_file(ballast).unwrap();
+    chat.keys("\r");
+    chat.wait_for("the session is open again");
+    chat.wait_for("in, 39 out");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }

@@ -40,6 +40,27 @@ impl World {
         Self::configured(answers, "")
     }
 
+    /// Where a model would answer, and no settings say so.
+    pub(crate) fn without_settings(answers: Vec<Vec<Part>>) -> Self {
+        Self {
+            model: Some(Model::start(answers)),
+            ..Self::of_demo()
+        }
+    }
+
+    /// A workspace that nobody has trusted yet.
+    pub(crate) fn of_a_stranger() -> Self {
+        Self {
+            sandbox: Sandbox::within("/tmp").of_a_stranger(),
+            model: None,
+        }
+    }
+
+    /// Where the model listens.
+    pub(crate) fn address(&self) -> String {
+        self.model.as_ref().unwrap().url.clone()
+    }
+
     /// The same with more settings.
     pub(crate) fn configured(answers: Vec<Vec<Part>>, more: &str) -> Self {
         let model = Model::start(answers);

@@ -2,6 +2,7 @@
 //! each event.
 
 mod around;
+mod ended;
 mod panes;
 mod stepper;
 #[cfg(test)]
@@ -66,11 +67,13 @@ async fn whole(
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
     let (style, width) = (console.out_style(), console.terminal.width);
     let mut voices = Voices::default();
+    let mut ended = ended::Ended::default();
     while let Some(delivery) = subscription.next().await {
         match delivery {
             Delivery::Runtime(envelope) if json => console.out_json(&*envelope)?,
             Delivery::Runtime(envelope) => {
                 voices.meet(&envelope, style);
+                ended.event(&envelope.event, style);
                 if let Some(text) = conversation::message(&envelope.event, style, width) {
                     console.out(&voices.under_name(&envelope, text))?;
                 }
@@ -85,6 +88,9 @@ async fn whole(
             Delivery::CaughtUp(_) => break,
             Delivery::Environment(_) => {}
         }
+    }
+    if !json {
+        console.out(&ended.text())?;
     }
     console.flush()
 }

@@ -60,3 +60,27 @@ fn kill_and_resume() {
         shots.all(&mut chat)
     });
 }
+
+#[test]
+fn a_call_that_was_done_before_the_kill_is_shown_as_done() {
+    let world = World::of_model(vec![vec![
+        Part::Call("bash", json!({ "command": "echo high tide at noon" })),
+        Part::Call(
+            "bash",
+            json!({ "command": "n=0; until [ -e gone ] || [ $((n += 1)) -gt 3000 ]; do sleep 0.02; done" }),
+        ),
+    ]]);
+    let mut chat = Stage::chat(&world, &["--yes"], 80);
+    chat.say("how is the harbour?");
+    chat.wait_for("│ high tide at noon");
+    chat.wait_for("└ ✓");
+    chat.kill();
+    let shown = world.run(&["show", "ses_"]);
+    world.write("gone", "");
+    assert_eq!(shown.code, Some(0), "{shown}");
+    let done = shown
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("  └ ✓ bash "));
+    assert_eq!(done.count(), 1, "{shown}");
+}
