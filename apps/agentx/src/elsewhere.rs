@@ -15,6 +15,7 @@ use crate::folder;
 use crate::seat::{self, Target};
 use crate::start::{lookup, notes, settings};
 use crate::told;
+use crate::usual_model;
 
 /// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
 /// place become those of that directory, as if it had been named. Must be called inside an async runtime.
@@ -25,6 +26,10 @@ pub(crate) async fn place_of(
     target: &Target,
     console: &mut Console,
 ) -> Result<Place, CliError> {
+    // An agent that a file describes may name a model of its own.
+    if *target == Target::New && agent.agent.is_none() {
+        usual_model::settle(&mut loaded.settings, console).await?;
+    }
     let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
     if place.remote().is_some() {
         return Ok(place);

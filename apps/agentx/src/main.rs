@@ -33,6 +33,7 @@ mod start;
 #[cfg(test)]
 mod testing;
 mod told;
+mod usual_model;
 
 use console::Console;
 

@@ -15,6 +15,7 @@ use crate::anthropic;
 use crate::request::WireOptions;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use nearest::nearest;
+pub use unknown::tools_need_responses;
 
 /// Who serves models.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -95,7 +95,8 @@ fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
     SqliteLog::open(settings.data_dir.join(DATABASE), options)
 }
 
-fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
+/// Every provider's endpoint, by its name.
+pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     let endpoint = |provider: &ProviderSettings| {
         let entry = settings.catalog.provider(&provider.name)?;
         let endpoint = Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned());

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, CommandRan, CondenseRequested,
-    CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored, EffectEnded,
-    EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput, LeftRunning,
-    MessageId, OutputChannel, Overflow, OwnerId, RequestPart, Rule, SessionId, StopReason, Timer, ToolCallId,
+    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, AttemptFailed, CommandRan,
+    CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored,
+    EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput,
+    LeftRunning, MessageId, OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId,
     ToolStatus, Usage, WheelChanged,
 };
 
@@ -234,34 +234,6 @@ payloads! {
         /// The provider's own word, where it says more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
-    }
-    /// An attempt to reach a model came to nothing.
-    AttemptFailed {
-        /// Which attempt, from 1.
-        attempt: u32,
-        /// Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, …
-        code: String,
-        /// For people.
-        message: String,
-        /// The HTTP status, if there was an answer.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<u16>,
-        /// Milliseconds until the next attempt; `None` where there is none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        retry_in_ms: Option<u64>,
-        /// Milliseconds for which the server is still waited for at most, the pause before the next attempt included; `None` where
-        /// none follows, or attempts are counted instead.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        gives_up_in_ms: Option<u32>,
-        /// Where the conversation did not fit into the model: what the server says about sizes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        overflow: Option<Overflow>,
-        /// Which part of the request the provider refuses for its form, where it does: the same request would be refused again.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        refused: Option<RequestPart>,
-        /// Where that is the longest answer: how many tokens it may have, if the provider says so.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        longest_answer: Option<u32>,
     }
     /// An action is about to be performed. The envelope's `cause` is its id.
     ActionStarted {

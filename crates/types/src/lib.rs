@@ -19,6 +19,7 @@
 
 mod action;
 mod assembler;
+mod attempt;
 mod condensing;
 mod config;
 mod content;
@@ -49,6 +50,7 @@ pub mod wire;
 
 pub use action::*;
 pub use assembler::{Answer, Assembler, RequestedCall};
+pub use attempt::*;
 pub use condensing::*;
 pub use config::*;
 pub use content::*;

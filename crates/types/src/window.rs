@@ -69,16 +69,3 @@ pub enum WindowKind {
     /// What only the provider can read.
     Opaque,
 }
-
-/// The sizes that a server names when it refuses a conversation as too long; absent if it names none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Overflow {
-    /// Tokens that fit into one call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<u64>,
-    /// Tokens of the request as it counts them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub asked: Option<u64>,
-}

@@ -79,9 +79,6 @@ pub(crate) struct Transcript {
 
 /// Why an attempt failed is not cut to less than this, however narrow the terminal.
 const SHORTEST_REASON: usize = 100;
-/// What a person does about an answer that was declined. What came before may be why, and only they can tell.
-const DECLINED: &str = "the model declined to answer. It reads your message no more: put it in other words, or go further back with \
-                        /rewind (agentx rewind)";
 
 #[derive(Debug)]
 struct Failure {
@@ -247,7 +244,7 @@ impl Transcript {
         self.end_line();
         let told = match why {
             StopReason::MaxTokens => "the answer is cut off: it reached its longest length",
-            StopReason::Refusal => DECLINED,
+            StopReason::Refusal => context::DECLINED,
             StopReason::EndTurn => {
                 self.said_nothing = self.is_wordless;
                 return;

@@ -84,6 +84,52 @@ fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
 }
 
 #[test]
+fn a_server_of_ones_own_is_asked_for_a_model_that_it_has() {
+    let answer =
+        r#""choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]"#;
+    let run = |status: &'static str, models: &str| {
+        let body = format!(r#"{{"data":[{models}],{answer}}}"#);
+        let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering(status, body));
+        sandbox.run(&["run", "hello"])
+    };
+    let one = run("200 OK", r#"{"id":"made-up/7b"}"#);
+    assert_eq!((one.code, one.stdout.as_str()), (Some(0), "hello\n"), "{one}");
+    assert!(
+        one.stderr.contains("has one model, made-up/7b: it is asked"),
+        "{one}"
+    );
+    let usual = run("200 OK", r#"{"id":"made-up"},{"id":"gpt-5.6-terra"}"#);
+    assert_eq!(
+        (usual.code, usual.stdout.as_str()),
+        (Some(0), "hello\n"),
+        "{usual}"
+    );
+    assert_eq!(usual.stderr, "", "it has the default model: {usual}");
+    for (status, models, told) in [
+        (
+            "200 OK",
+            r#"{"id":"made-up-1"},{"id":"made-up-2"}"#,
+            "several: made-up-1, made-up-2",
+        ),
+        ("200 OK", "", "has none"),
+        (
+            "404 Not Found",
+            "",
+            "does not say which it has: it answers with HTTP 404",
+        ),
+    ] {
+        let ran = run(status, models);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(crate::common::squeezed(&ran.stderr).contains(told), "{ran}");
+    }
+    let several = run("200 OK", r#"{"id":"made-up-1"},{"id":"made-up-2"}"#);
+    assert!(
+        crate::common::squeezed(&several.stderr).contains("--model openai/made-up-1"),
+        "{several}"
+    );
+}
+
+#[test]
 fn limits_hold_with_a_server_that_reports_no_usage() {
     let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{\"command\":\"true\"}"}}]},"finish_reason":"tool_calls"}]}"#;
     let models = "models:\n  own:\n    provider: openai\n    prices: {input: 1.00, output: 1.00}\n";

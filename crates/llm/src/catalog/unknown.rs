@@ -1,6 +1,8 @@
 //! How to ask a model of OpenAI's that the catalog does not know: new ones come every few weeks, and refuse at their first request what
 //! older ones want.
 
+use agentx_types::{Api, ModelRequest};
+
 use crate::openai_chat::{EffortWithTools, MaxTokensField, Options, ThinkingParam};
 use crate::request::WireOptions;
 
@@ -26,6 +28,26 @@ pub(super) fn wire(id: &str) -> Option<WireOptions> {
     Some(WireOptions {
         chat,
         ..WireOptions::default()
+    })
+}
+
+/// What a person should know before a request with tools is sent to OpenAI's own server, which refuses it: models that take tools at the
+/// Responses API only. `None` where it may be sent.
+///
+/// Chat Completions refuses their tools with any `reasoning_effort`, `none` too
+/// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>). Gateways may translate.
+pub fn tools_need_responses(request: &ModelRequest) -> Option<String> {
+    const NAMES: &[&str] = &["gpt-6-astra", "gpt-6.1-sol", "gpt-6.2"];
+    let id = request.model.id.as_str();
+    let is_one = NAMES.iter().any(|name| {
+        id.strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    });
+    (is_one && !request.tools.is_empty() && request.model.api == Api::OpenaiChat).then(|| {
+        format!(
+            "{id} takes tools only at OpenAI's Responses API, which is not spoken here yet; choose another model, such as gpt-6-sol, \
+             gpt-6.1-terra or gpt-5.6-terra (--model or /model)"
+        )
     })
 }
 

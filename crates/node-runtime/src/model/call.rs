@@ -60,6 +60,12 @@ impl Call {
             });
         }
         let url = endpoint.checked_url().map_err(Failure::setup)?;
+        if let Some(message) = endpoint.refuses(&self.request) {
+            return Err(Failure {
+                code: "bad_request",
+                ..Failure::setup(message)
+            });
+        }
         let wire = (self.parts.wire_options)(&self.request.model);
         let mut headers = endpoint.headers().map_err(Failure::setup)?;
         if let Some((name, value)) = agentx_llm::header(&self.request, &wire) {

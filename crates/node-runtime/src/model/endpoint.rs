@@ -4,7 +4,8 @@
 use std::net::IpAddr;
 
 use agentx_config::Secret;
-use agentx_llm::{AuthStyle, Catalog, ProviderEntry};
+use agentx_llm::{AuthStyle, Catalog, ProviderEntry, tools_need_responses};
+use agentx_types::ModelRequest;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -112,6 +113,12 @@ impl Endpoint {
             true => Server::Vendors,
             false => Server::Other,
         }
+    }
+
+    /// Why this server is sure to refuse a request, where that is known beforehand.
+    pub(super) fn refuses(&self, request: &ModelRequest) -> Option<String> {
+        let is_openais = self.url().and_then(Url::host_str) == Some("api.openai.com");
+        is_openais.then(|| tools_need_responses(request)).flatten()
     }
 
     /// The address of the provider's API.

@@ -48,6 +48,7 @@ mod endpoint;
 mod estimate;
 mod failure;
 mod flow;
+mod listing;
 mod policy;
 mod say;
 mod unpack;
@@ -66,6 +67,7 @@ use call::Call;
 use client::Clients;
 
 pub use endpoint::Endpoint;
+pub use listing::models_of_server;
 pub use policy::{CallLimits, Pause, RetryPolicy, SystemPause};
 
 pub(crate) use blobs::load_blobs;

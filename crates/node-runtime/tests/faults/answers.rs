@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use agentx_config::Secret;
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::BlobStore as _;
 use agentx_testing::{MemoryLog, Reply, TestServer, fixture, perform, wire};
@@ -129,6 +130,18 @@ async fn what_cannot_be_tried_is_said_at_once() {
     let said = perform(&ModelEffector::new(parts), fixture::call_model("hello")).await;
     assert_eq!(story(&said), ["error missing_key"]);
     assert!(message(&said).contains("ANTHROPIC_API_KEY"), "{}", message(&said));
+
+    let openai = Endpoint::new(catalog.provider("openai").unwrap(), None, Some(Secret::new(KEY)));
+    let parts = ModelParts::new(
+        BTreeMap::from([("test".to_owned(), openai)]),
+        Arc::new(|_| agentx_llm::WireOptions::default()),
+        Arc::new(MemoryLog::new()),
+    );
+    let mut request = fixture::request(Api::OpenaiChat, vec![fixture::user("hello")]);
+    request.model.id = "gpt-6-astra".into();
+    let said = perform(&ModelEffector::new(parts), fixture::call(request)).await;
+    assert_eq!(story(&said), ["error bad_request"]);
+    assert!(message(&said).contains("gpt-6-sol"), "{}", message(&said));
 
     assert_eq!(
         story(&Caller::at("not an address").call().await),

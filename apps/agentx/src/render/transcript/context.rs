@@ -51,6 +51,10 @@ impl Transcript {
     }
 }
 
+/// What a person does about an answer that was declined. What came before may be why, and only they can tell.
+pub(super) const DECLINED: &str = "the model declined to answer. It reads your message no more: put it in other words, or go further \
+                                   back with /rewind (agentx rewind)";
+
 /// Why nothing was condensed is said in words that a person reads: what a server adds to them is not.
 const LONGEST_REASON: usize = 400;
 

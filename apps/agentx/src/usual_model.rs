@@ -1,0 +1,89 @@
+//! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
+
+use agentx::config::{Origin, ProviderSettings, Settings, Sourced};
+use agentx::node::model::models_of_server;
+use agentx::types::Api;
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::render::clean::visible;
+
+/// So many names are told.
+const NAMES: usize = 8;
+
+/// Makes the one model of such a server the one to ask, and says so.
+///
+/// # Errors
+/// Where it has several or none, or does not say which: to ask it for the default model of a vendor would make no sense.
+pub(crate) async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), CliError> {
+    let Some(provider) = own_server(settings) else {
+        return Ok(());
+    };
+    let Some(asked) = models_of_server(settings, &provider.name).await else {
+        return Ok(());
+    };
+    let (name, at) = (&provider.name, visible(&provider.base_url));
+    let choose = |example: &str| {
+        format!(
+            "name one: --model {name}/{example}, AGENTX_MODEL, or `agentx config set model {name}/{example}`"
+        )
+    };
+    let models = asked.map_err(|why| {
+        let message = format!(
+            "no model is named, and the server at {at} does not say which it has: {}",
+            visible(&why)
+        );
+        CliError::usage(message, choose("NAME"))
+    })?;
+    if provider
+        .default_model
+        .as_ref()
+        .is_some_and(|usual| models.contains(usual))
+    {
+        return Ok(());
+    }
+    match &models[..] {
+        [] => Err(CliError::usage(
+            format!("no model is named, and the server at {at} has none"),
+            "load one there, then try again",
+        )),
+        [one] => {
+            console.say(&format!(
+                "note: the server at {at} has one model, {}: it is asked\n",
+                visible(one)
+            ));
+            settings.model = Some(Sourced::new(format!("{name}/{one}"), Origin::Default));
+            Ok(())
+        }
+        [first, ..] => {
+            let told: Vec<String> = models.iter().take(NAMES).map(|model| visible(model)).collect();
+            let more = match models.len().saturating_sub(NAMES) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let message = format!(
+                "no model is named, and the server at {at} has several: {}{more}",
+                told.join(", ")
+            );
+            Err(CliError::usage(message, choose(&visible(first))))
+        }
+    }
+}
+
+/// The provider whose default model would be asked, where a person has named its server and no model.
+fn own_server(settings: &Settings) -> Option<ProviderSettings> {
+    if settings.model.is_some() || settings.connect.is_some() {
+        return None;
+    }
+    let connected = || {
+        settings
+            .providers
+            .iter()
+            .filter(|provider| provider.is_connected())
+    };
+    let usual = connected().find(|provider| provider.default_model.is_some());
+    let first = usual.or_else(|| connected().find(|provider| provider.base_url_given))?;
+    // Gateways of Anthropic's protocol serve Claude under its own names.
+    let api = settings.catalog.provider(&first.name)?.api;
+    (first.base_url_given && api == Api::OpenaiChat).then(|| first.clone())
+}

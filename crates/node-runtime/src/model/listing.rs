@@ -1,0 +1,111 @@
+//! Which models a server has. Where a person names a server of their own and no model, the default model of its provider is hardly
+//! there; the server knows what is. Servers of OpenAI's protocol say so at `/models`
+//! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and LM Studio too.
+
+use std::time::Duration;
+
+use agentx_config::Settings;
+use reqwest::{Method, Request, Url};
+use serde_json::Value;
+
+use super::client::Clients;
+use super::endpoint::Endpoint;
+use super::failure::Failure;
+use super::policy::Server;
+use crate::compose::endpoints;
+
+/// Longer nobody waits for the list.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// So many bytes of it are read.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The ids of the models that the server of `provider` has, in its order; `None` where it is the vendor's own, which has its default
+/// model.
+///
+/// # Errors
+/// Where the server cannot be asked within 5 s or answers with anything but a list; in words for people, without secrets.
+pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Result<Vec<String>, String>> {
+    let endpoint = endpoints(settings).remove(provider)?;
+    if endpoint.server() == Server::Vendors {
+        return None;
+    }
+    let asked = tokio::time::timeout(PATIENCE, ask(&endpoint)).await;
+    let late = || Err(format!("it did not answer within {} s", PATIENCE.as_secs()));
+    Some(
+        asked
+            .unwrap_or_else(|_| late())
+            .map_err(|why| endpoint.scrub(&why)),
+    )
+}
+
+async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, String> {
+    let in_words = |failure: Failure| failure.message;
+    let url = list_of(endpoint.checked_url()?);
+    let place = endpoint.who();
+    let clients = Clients::new(PATIENCE);
+    let client = clients.get(&url).await.map_err(in_words)?;
+    let mut request = Request::new(Method::GET, url);
+    *request.headers_mut() = endpoint.headers()?;
+    let lost = |error: reqwest::Error| in_words(Failure::transport(&error, &place, false));
+    let mut response = client.execute(request).await.map_err(lost)?;
+    if !response.status().is_success() {
+        return Err(format!("it answers with HTTP {}", response.status().as_u16()));
+    }
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(lost)? {
+        body.extend_from_slice(&piece);
+        if body.len() > MOST_BYTES {
+            return Err("its list is too long".to_owned());
+        }
+    }
+    ids(&body).ok_or_else(|| "what it answers is no list of models".to_owned())
+}
+
+/// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions` and `…/v1/messages`.
+fn list_of(api: &Url) -> Url {
+    let mut url = api.clone();
+    let path = api.path();
+    let base = path
+        .strip_suffix("/chat/completions")
+        .or_else(|| path.strip_suffix("/messages"))
+        .unwrap_or(path);
+    url.set_path(&format!("{base}/models"));
+    url
+}
+
+/// The ids in a list of models: `{"data": [{"id": …}]}`.
+fn ids(body: &[u8]) -> Option<Vec<String>> {
+    let list: Value = serde_json::from_slice(body).ok()?;
+    let models = list["data"].as_array()?.iter();
+    let ids = models.filter_map(|model| model["id"].as_str().filter(|id| !id.trim().is_empty()));
+    Some(ids.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_stands_beside_the_api() {
+        for (api, list) in [
+            ("http://h:1/v1/chat/completions", "http://h:1/v1/models"),
+            ("http://h/v1/messages", "http://h/v1/models"),
+            ("http://h/x/v1/chat/completions?k=v", "http://h/x/v1/models?k=v"),
+        ] {
+            assert_eq!(list_of(&Url::parse(api).expect("an address")).as_str(), list);
+        }
+    }
+
+    #[test]
+    fn ids_are_read_from_lists_alone() {
+        let list =
+            br#"{"object":"list","data":[{"id":"made-up-1"},{"id":" "},{"name":"x"},{"id":"made-up-2"}]}"#;
+        assert_eq!(
+            ids(list),
+            Some(vec!["made-up-1".to_owned(), "made-up-2".to_owned()])
+        );
+        assert_eq!(ids(br#"{"data":[]}"#), Some(Vec::new()));
+        assert_eq!(ids(br#"{"error":"no"}"#), None);
+        assert_eq!(ids(b"<html>"), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Why an attempt to reach a model came to nothing, and what is to be learned from it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::RequestPart;
+use crate::vocabulary::payloads;
+
+payloads! {
+    /// An attempt to reach a model came to nothing.
+    AttemptFailed {
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, …
+        code: String,
+        /// For people.
+        message: String,
+        /// The HTTP status, if there was an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+        /// Milliseconds until the next attempt; `None` where there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_in_ms: Option<u64>,
+        /// Milliseconds for which the server is still waited for at most, the pause before the next attempt included; `None` where
+        /// none follows, or attempts are counted instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gives_up_in_ms: Option<u32>,
+        /// Where the conversation did not fit into the model: what the server says about sizes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        overflow: Option<Overflow>,
+        /// Which part of the request the provider refuses for its form, where it does: the same request would be refused again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<RequestPart>,
+        /// Where that is the longest answer: how many tokens it may have, if the provider says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        longest_answer: Option<u32>,
+    }
+}
+
+/// The sizes that a server names when it refuses a conversation as too long; absent if it names none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Overflow {
+    /// Tokens that fit into one call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// Tokens of the request as it counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u64>,
+}
