@@ -523,66 +523,69 @@ fn a_model_without_eyes_refuses_pictures_whatever_the_status() {
     }
 }
 
+/// Status and body of refusals for want of money; the words are those of vendors, what else is in them is made up.
+const NO_MONEY: &[(u16, &str)] = &[
+    (
+        429,
+        r#"{"type":"error","error":{"type":"rate_limit_error","message":"You have reached your API usage limits: your organization has crossed its monthly API usage threshold.","details":{"error_code":"enforced_spend_limit_reached"}}}"#,
+    ),
+    (
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}"#,
+    ),
+    (
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified workspace API usage limits."}}"#,
+    ),
+    (
+        402,
+        r#"{"type":"error","error":{"type":"billing_error","message":"no"}}"#,
+    ),
+    (
+        429,
+        r#"{"error":{"message":"made up","type":"insufficient_quota","code":"organization_spend_limit_exceeded"}}"#,
+    ),
+    (
+        429,
+        r#"{"error":{"message":"made up","code":"project_spend_limit_exceeded"}}"#,
+    ),
+    (
+        429,
+        r#"{"error":{"message":"made up","code":"credit_balance_exhausted"}}"#,
+    ),
+    (
+        429,
+        r#"{"error":{"message":"made up","code":"organization_usage_limit_exceeded"}}"#,
+    ),
+    (
+        429,
+        r#"[{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio.","status":"RESOURCE_EXHAUSTED"}}]"#,
+    ),
+    (
+        429,
+        r#"[{"error":{"code":429,"message":"Your project has exceeded its monthly spending cap.","status":"RESOURCE_EXHAUSTED"}}]"#,
+    ),
+    (
+        429,
+        r#"{"code":"made up","error":"Your team made-up has either used all available credits or reached its monthly spending limit."}"#,
+    ),
+    (
+        403,
+        r#"{"error":{"message":"Key limit exceeded (monthly limit).","code":403}}"#,
+    ),
+    (
+        429,
+        r#"{"error":{"message":"Your account made-up is suspended due to insufficient balance","type":"exceeded_current_quota_error"}}"#,
+    ),
+    (429, r#"{"error":{"code":"1113","message":"made up"}}"#),
+    (400, r#"{"error":{"code":"Arrearage","message":"Access denied"}}"#),
+];
+
 #[test]
 fn no_money_and_limits_of_spending_are_billing_whatever_the_status() {
-    for (status, body) in [
-        (
-            429,
-            r#"{"type":"error","error":{"type":"rate_limit_error","message":"You have reached your API usage limits: your organization has crossed its monthly API usage threshold.","details":{"error_code":"enforced_spend_limit_reached"}}}"#,
-        ),
-        (
-            400,
-            r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}"#,
-        ),
-        (
-            400,
-            r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified workspace API usage limits."}}"#,
-        ),
-        (
-            402,
-            r#"{"type":"error","error":{"type":"billing_error","message":"no"}}"#,
-        ),
-        (
-            429,
-            r#"{"error":{"message":"made up","type":"insufficient_quota","code":"organization_spend_limit_exceeded"}}"#,
-        ),
-        (
-            429,
-            r#"{"error":{"message":"made up","code":"project_spend_limit_exceeded"}}"#,
-        ),
-        (
-            429,
-            r#"{"error":{"message":"made up","code":"credit_balance_exhausted"}}"#,
-        ),
-        (
-            429,
-            r#"{"error":{"message":"made up","code":"organization_usage_limit_exceeded"}}"#,
-        ),
-        (
-            429,
-            r#"[{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio.","status":"RESOURCE_EXHAUSTED"}}]"#,
-        ),
-        (
-            429,
-            r#"[{"error":{"code":429,"message":"Your project has exceeded its monthly spending cap.","status":"RESOURCE_EXHAUSTED"}}]"#,
-        ),
-        (
-            429,
-            r#"{"code":"made up","error":"Your team made-up has either used all available credits or reached its monthly spending limit."}"#,
-        ),
-        (
-            403,
-            r#"{"error":{"message":"Key limit exceeded (monthly limit).","code":403}}"#,
-        ),
-        (
-            429,
-            r#"{"error":{"message":"Your account made-up is suspended due to insufficient balance","type":"exceeded_current_quota_error"}}"#,
-        ),
-        (429, r#"{"error":{"code":"1113","message":"made up"}}"#),
-        (400, r#"{"error":{"code":"Arrearage","message":"Access denied"}}"#),
-    ] {
+    for (status, body) in NO_MONEY {
         let error = decode_error(
-            status,
+            *status,
             &[("x-should-retry", "true")],
             body.as_bytes(),
             Timestamp(0),
