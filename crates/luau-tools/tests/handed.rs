@@ -4,14 +4,13 @@
 
 #[path = "handed/programs.rs"]
 mod programs;
-mod support;
 
 use std::time::Duration;
 
+use crate::support::{Answers, world};
 use agentx_luau_tools::{Lanes, Libraries, Limits, Owner, Script, ScriptError};
 use programs::Programs;
 use serde_json::{Value, json};
-use support::{Answers, world};
 use tokio_util::sync::CancellationToken;
 
 /// Walks through keys, values and metatables. What the script made itself is left out, for it may hold anything.

@@ -4,6 +4,7 @@ mod attacks;
 mod ctx;
 mod edges;
 mod failing;
+mod handed;
 mod neighbours;
 mod offered;
 mod older;
