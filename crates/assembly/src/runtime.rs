@@ -115,6 +115,7 @@ pub fn runtime_with_files(
                 .collect(),
             libraries: scripts(&library),
             data_dir: Some(settings.data_dir.clone()),
+            folder: Some(settings.workspace_root.clone()),
             ..FlowParts::new(parts.model_effector(), known.clone())
         });
         for (name, tool) in described {

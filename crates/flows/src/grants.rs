@@ -11,6 +11,8 @@ pub(crate) struct Grants {
     pub(crate) tools: Vec<String>,
     pub(crate) kv: Vec<String>,
     pub(crate) agents: Vec<String>,
+    /// The folder whose file describes the tool; `None` for a file of the person's.
+    pub(crate) folder: Option<String>,
 }
 
 impl Grants {
@@ -49,6 +51,15 @@ impl Grants {
         match self.kv.first() {
             Some(space) => Ok((space, key)),
             None => Err(denied("key", "kv", key)),
+        }
+    }
+
+    /// What a granted key space is called in the store: tools of each folder have their own, apart from those of the person's tools.
+    pub(crate) fn stored_space(&self, space: &str) -> String {
+        match &self.folder {
+            None => space.to_owned(),
+            // The length keeps names apart that hold line breaks.
+            Some(folder) => format!("{}:{folder}\n{space}", folder.len()),
         }
     }
 }

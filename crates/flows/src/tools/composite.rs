@@ -39,7 +39,14 @@ pub(super) fn tool(
     for step in &composite.steps {
         let inline = match &step.tool {
             ToolUse::Ref { .. } => None,
-            ToolUse::Inline(inline) => Some(flows.tool(inline).map_err(|unusable| unusable.to_string())?),
+            ToolUse::Inline(inline) => {
+                // It comes from the same file.
+                let inline = ToolDefinition {
+                    of_folder: definition.of_folder,
+                    ..ToolDefinition::clone(inline)
+                };
+                Some(flows.tool(&inline).map_err(|unusable| unusable.to_string())?)
+            }
         };
         let filter = step.input_jq.as_deref().map(Filter::compile).transpose();
         steps.push(Step {

@@ -49,6 +49,7 @@ pub(super) fn tool(
             tools: may.tools.clone(),
             kv: may.kv.clone(),
             agents: may.agents.clone(),
+            folder: definition.of_folder.then(|| shared.folder()),
         }),
         network: Arc::new(Network::new(
             Hosts::new(&may.http),

@@ -59,6 +59,8 @@ pub struct FlowParts {
     pub libraries: Libraries,
     /// Where the keys that scripts keep are; in memory without it.
     pub data_dir: Option<PathBuf>,
+    /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they keep is kept for it alone.
+    pub folder: Option<PathBuf>,
     /// Finds the addresses of hosts.
     pub lookup: Arc<dyn Lookup>,
 }
@@ -72,6 +74,7 @@ impl FlowParts {
             tools: Vec::new(),
             libraries: Libraries::new(),
             data_dir: None,
+            folder: None,
             lookup: Arc::new(SystemLookup),
         }
     }
@@ -158,6 +161,12 @@ impl Flows {
 }
 
 impl Shared {
+    /// The folder that tools of a folder come from.
+    pub(crate) fn folder(&self) -> String {
+        let folder = self.parts.folder.as_deref();
+        folder.map_or_else(String::new, |folder| folder.to_string_lossy().into_owned())
+    }
+
     /// The tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

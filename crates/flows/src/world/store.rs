@@ -119,7 +119,7 @@ impl Store {
                 "too_many",
                 format!(
                     "the key space {} has {MAX_KEYS} keys, which is the most",
-                    place.space
+                    place.space.rsplit('\n').next().unwrap_or_default()
                 ),
             )),
         }
@@ -188,7 +188,7 @@ async fn place(call: &Call, asked: &Value) -> Result<Place, EffectError> {
     let (space, key) = call.grants.space(key)?;
     Ok(Place {
         owner: call.owner().await?,
-        space: space.to_owned(),
+        space: call.grants.stored_space(space),
         key: key.to_owned(),
     })
 }
