@@ -1113,6 +1113,11 @@ export interface Guard {
   except?: string[];
   /** The program's own files, such as sessions and keys: refused, whatever rules say. */
   own?: string[];
+  /**
+   * What Git runs because the workspace's repository says so (`filter.lfs.clean`, `hooks/pre-commit`), and the person has not
+   * accepted: a rule with a star allows no command of Git.
+   */
+  git?: string[];
 }
 
 /** A process became the session's writer. */

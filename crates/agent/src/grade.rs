@@ -1,4 +1,4 @@
-//! How grave a command line is, for the words of a question. It decides nothing.
+//! How grave a command line is: for the words of a question, and for what the stars of a rule stand for (`graver`).
 
 use crate::reading::read;
 
@@ -14,7 +14,7 @@ pub enum Grade {
 }
 
 /// Beginnings of commands that delete or overwrite what cannot be had back.
-const DESTROYS: &[&str] = &[
+pub(crate) const DESTROYS: &[&str] = &[
     "rm",
     "rmdir",
     "unlink",
@@ -42,7 +42,7 @@ const DESTROYS: &[&str] = &[
 ];
 
 /// Beginnings of commands that reach other machines.
-const NETWORK: &[&str] = &[
+pub(crate) const NETWORK: &[&str] = &[
     "curl",
     "wget",
     "ssh",

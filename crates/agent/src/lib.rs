@@ -36,6 +36,7 @@ mod conversation;
 mod course;
 pub mod fixtures;
 pub mod grade;
+mod graver;
 pub mod guarded;
 mod hosts;
 pub mod kept;

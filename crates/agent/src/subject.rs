@@ -6,6 +6,7 @@ use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
 use crate::command::{BLANKS, like, take_apart};
+use crate::graver::{names_what_is_grave, runs_git};
 use crate::guarded::{is_guarded, is_instructions};
 use crate::hosts::told;
 use crate::kept;
@@ -255,10 +256,12 @@ impl<'a> Subject<'a> {
             .enumerate()
             .filter(|(_, rule)| self.allows_here(rule))
             .collect();
+        // What a person kept in this project they kept where the question named what Git runs.
         let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
             None => true,
             Some(pattern) if self.runs_commands() => {
-                (pattern == "*" && self.secret().is_none()) || self.is_whole(pattern)
+                (pattern == "*" && self.secret().is_none())
+                    || (self.is_whole(pattern) && (rule.workspace.is_some() || self.git_runs().is_none()))
             }
             Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
         };
@@ -289,6 +292,14 @@ impl<'a> Subject<'a> {
             && (self.version == 0 || names_all_places(pattern, command))
             && self.may_open_in(pattern, command)
             && (self.version < 3 || names_all_variables(pattern, command))
+            && (self.version < 5 || names_what_is_grave(pattern, command, self.version))
+            && (self.git_runs().is_none() || !runs_git(command, self.version))
+    }
+
+    /// What Git would run that nobody accepted, where the command line runs Git in such a repository.
+    fn git_runs(&self) -> Option<&str> {
+        let named = self.guard?.git.first()?;
+        (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)
     }
 
     /// Why it is allowed without any rule.
@@ -305,6 +316,11 @@ impl<'a> Subject<'a> {
         if let Some(path) = self.secret() {
             let path = kept::inside(self.workspace, path);
             return format!("{path} may hold secrets, and only a rule that names it allows it");
+        }
+        if let Some(named) = self.git_runs() {
+            return format!(
+                "Git runs what this repository names ({named}), which nobody has accepted; `agentx config trust` shows and accepts it"
+            );
         }
         match (&self.path, self.tool.access) {
             (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
@@ -334,7 +350,9 @@ impl<'a> Subject<'a> {
             _ => literal(kept::inside(self.workspace, path)),
         });
         let argument = match (self.runs_commands(), self.tool.access) {
-            (true, _) if self.secret().is_some() || self.has_variables() => Some(literal(&self.argument)),
+            (true, _) if self.secret().is_some() || self.has_variables() || self.git_runs().is_some() => {
+                Some(literal(&self.argument))
+            }
             (true, _) => Some(kept::command(&self.argument)),
             (false, Access::Internal | Access::Read) => None,
             (false, _) if path.is_some() => None,

@@ -50,6 +50,8 @@ pub enum Role {
     Definition,
     /// What the settings name: standing instructions, answers, a program of the status row.
     Named,
+    /// What the repository has Git run: a list, not a file.
+    Git,
 }
 
 impl Brings {
@@ -120,6 +122,10 @@ pub fn brings(settings: &Settings) -> Brings {
     }
     for file in &settings.named_files {
         add(file.path.clone(), file.bytes.clone(), Role::Named);
+    }
+    if !settings.git.is_empty() {
+        let text = settings.git.text().into_bytes();
+        add(settings.git.accepted_as().to_owned(), text, Role::Git);
     }
     for (path, bytes) in recorded.read.into_inner() {
         add(Path::new(WORKSPACE_FOLDER).join(path), bytes, Role::Definition);

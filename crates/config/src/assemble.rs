@@ -13,7 +13,7 @@ use crate::layers::Merged;
 use crate::models;
 use crate::settings::{CallSettings, Durability, Settings, ToolSettings};
 use crate::value::Value;
-use crate::{At, Folder, Mistake, Origin, Places, Sourced};
+use crate::{At, Folder, GitPrograms, Mistake, Origin, Places, Sourced};
 
 /// The largest text that is read from a file beside the configuration.
 pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -65,6 +65,7 @@ pub(crate) fn settings(
         workspace_root: places.workspace_root.clone(),
         folder: Folder::default(),
         named_files: Vec::new(),
+        git: GitPrograms::of(&places.cwd),
         trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
     }

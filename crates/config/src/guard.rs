@@ -121,7 +121,18 @@ impl Settings {
         own.extend(ways_to_write(&self.user_file, home.as_deref()));
         own.sort();
         own.dedup();
-        Arc::new(Guard { own, ..secrets() })
+        let is_accepted = self
+            .folder
+            .admits(self.git.accepted_as(), self.git.text().as_bytes());
+        let git = match is_accepted {
+            true => Vec::new(),
+            false => self.git.names(),
+        };
+        Arc::new(Guard {
+            own,
+            git,
+            ..secrets()
+        })
     }
 }
 
@@ -148,6 +159,7 @@ pub(crate) fn secrets() -> Guard {
         secrets,
         except: EXCEPT.iter().map(anywhere).collect(),
         own: Vec::new(),
+        git: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
 
-use crate::{ChatSettings, Folder, NamedFile, ScriptedAnswer, Secret, Sourced};
+use crate::{ChatSettings, Folder, GitPrograms, NamedFile, ScriptedAnswer, Secret, Sourced};
 
 /// Everything that a program of AgentX can be told.
 #[derive(Clone, Debug)]
@@ -59,6 +59,8 @@ pub struct Settings {
     pub folder: Folder,
     /// The files that its settings name, accepted or not.
     pub named_files: Vec<NamedFile>,
+    /// What Git runs because the repository of the workspace says so, accepted or not.
+    pub git: GitPrograms,
     /// Where decisions about folders are kept: the person's data directory, whatever a workspace configures.
     pub trust_dir: PathBuf,
     /// The user's file, for messages that say where to put something.

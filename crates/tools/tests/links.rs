@@ -201,6 +201,7 @@ async fn searches_and_links_lead_to_no_guarded_file() {
         secrets: vec!["/**/.env".into(), "/**/.env.*".into()],
         except: vec!["/**/.env.example".into()],
         own: vec![format!("{}/**", own.display())],
+        ..Guard::default()
     });
     for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
         for (tool, input) in [

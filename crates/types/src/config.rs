@@ -86,6 +86,10 @@ pub struct Guard {
     /// The program's own files, such as sessions and keys: refused, whatever rules say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<String>,
+    /// What Git runs because the workspace's repository says so (`filter.lfs.clean`, `hooks/pre-commit`), and the person has not
+    /// accepted: a rule with a star allows no command of Git.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub git: Vec<String>,
 }
 
 /// Which rules hold in new sessions, and in those that a program goes on with; older logs are replayed by theirs.
@@ -105,6 +109,7 @@ pub struct Guard {
 /// - From 5 on, rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a command line;
 ///   a command that a rule is about is asked about where another program may run it; commands that change this program's settings are
 ///   asked about whatever rules say.
+/// - From 5 on, a star of a rule stands for no words that make a command graver: `git *` does not allow `git push --force`.
 pub const RULES_VERSION: u32 = 5;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

@@ -1,5 +1,6 @@
 //! What the commands of a chat do.
 
+use agentx::config::FolderTrust;
 use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{ApprovalMode, ConfigChange};
@@ -127,13 +128,22 @@ impl Chat<'_> {
         ))
     }
 
+    /// How far the folder is trusted, for `/status`, where that keeps something back.
+    fn trust(&self) -> String {
+        let trust = self.settings.folder.trust;
+        match self.place.remote().is_some() || trust == FolderTrust::Trusted {
+            true => String::new(),
+            false => format!("\nfolder     {}", trust.word()),
+        }
+    }
+
     async fn status(&self) -> Result<String, CliError> {
         match (&self.seat, self.state().await?) {
             (Seat::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
                 let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
                 Ok(format!(
-                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nwaiting    {}",
+                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nwaiting    {}{}",
                     visible(&model.id),
                     visible(&model.provider),
                     session.id(),
@@ -143,14 +153,16 @@ impl Chat<'_> {
                     units::count(model.context_window),
                     mode_words(state.config.approval),
                     state.queued.len(),
+                    self.trust(),
                 ))
             }
             (Seat::New(NewAgent { config, .. }), _) => Ok(format!(
-                "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}",
+                "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
                 visible(&config.workspace),
                 mode_words(config.approval),
+                self.trust(),
             )),
             (Seat::Open { .. }, None) => Ok(String::new()),
         }

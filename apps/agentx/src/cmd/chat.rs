@@ -1,6 +1,6 @@
 //! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there is none.
 
-use agentx::config::{Loaded, Settings};
+use agentx::config::{FolderTrust, Loaded, Settings};
 use agentx::types::ApprovalMode;
 use tokio::sync::mpsc;
 
@@ -132,6 +132,10 @@ async fn chat(
     if config.approval == ApprovalMode::Auto {
         let words = format!("{ASKS_NOBODY}; `/approve-mode ask` changes that");
         text.push_str(&format!("{}\n", console.out_style().warn(&words)));
+    }
+    if place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly {
+        let words = "this folder is read only: nothing is changed or run; `agentx config trust` changes that";
+        text.push_str(&format!("{}\n", console.out_style().warn(words)));
     }
     let was_told = place.remote().is_none() && settings.approval == ApprovalMode::Deny;
     if session.is_some() && config.approval == ApprovalMode::Deny && !was_told {

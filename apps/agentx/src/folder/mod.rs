@@ -6,13 +6,14 @@ mod screen;
 pub(crate) use question::{Answer, ask};
 pub(crate) use screen::{changes, what_it_brings, what_it_is};
 
-use std::collections::BTreeMap;
-
 use agentx::assembly::{Brings, Brought, Role, brings};
 use agentx::config::{FolderTrust, Loaded, Standing};
 
 use crate::render::clean::visible;
 use crate::render::units::counted;
+
+const TRUSTED: &str = "trusted this folder";
+const READ_ONLY: &str = "made this folder read only";
 
 /// Names that are listed in a note.
 const MOST: usize = 5;
@@ -26,7 +27,8 @@ pub(crate) fn note(loaded: &Loaded) -> String {
     let trust = loaded.settings.folder.trust;
     let text = match trust {
         FolderTrust::Trusted => changed(&brings),
-        FolderTrust::Unknown | FolderTrust::Restricted | FolderTrust::ReadOnly => left_out(&brings, trust),
+        FolderTrust::ReadOnly => left_out(&brings, trust) + &followed(&brings, READ_ONLY),
+        FolderTrust::Unknown | FolderTrust::Restricted => left_out(&brings, trust),
     };
     match text.is_empty() {
         true => text,
@@ -41,7 +43,7 @@ fn left_out(brings: &Brings, trust: FolderTrust) -> String {
     let out: Vec<String> = brings
         .files
         .iter()
-        .filter(|file| !counts(file, trust) && !matches!(file.role, Role::Settings | Role::Named))
+        .filter(|file| !counts(file, trust) && !matches!(file.role, Role::Settings | Role::Named | Role::Git))
         .map(|file| visible(&file.path.to_string_lossy()))
         .collect();
     match (out.is_empty(), trust) {
@@ -69,29 +71,34 @@ fn counts(file: &Brought, trust: FolderTrust) -> bool {
 
 /// What changed in a folder that is trusted: what runs is left out, instructions are followed.
 fn changed(brings: &Brings) -> String {
-    let mut by_role: BTreeMap<bool, Vec<String>> = BTreeMap::new();
-    // Settings whose files do not count are named one by one already.
-    for file in brings.not_accepted().filter(|file| file.role != Role::Named) {
-        let name = visible(&file.path.to_string_lossy());
-        by_role
-            .entry(file.role == Role::Instructions)
-            .or_default()
-            .push(name);
+    // Settings whose files do not count are named one by one already; what Git runs is named where Git is asked about.
+    let is_left_out = |file: &Brought| matches!(file.role, Role::Settings | Role::Definition);
+    let out = not_accepted(brings, is_left_out);
+    let note = match out.is_empty() {
+        true => String::new(),
+        false => format!(
+            "note: new or changed since you {TRUSTED}, so not loaded: {}\n",
+            listed(&out)
+        ),
+    };
+    note + &followed(brings, TRUSTED)
+}
+
+/// Which instructions are followed that were others when the person said something about the folder.
+fn followed(brings: &Brings, said: &str) -> String {
+    let read = not_accepted(brings, |file| file.role == Role::Instructions);
+    match read.is_empty() {
+        true => String::new(),
+        false => format!(
+            "note: new or changed since you {said}, and followed: {}\n",
+            listed(&read)
+        ),
     }
-    let mut text = String::new();
-    if let Some(out) = by_role.get(&false) {
-        text.push_str(&format!(
-            "note: new or changed since you trusted this folder, so not loaded: {}\n",
-            listed(out)
-        ));
-    }
-    if let Some(read) = by_role.get(&true) {
-        text.push_str(&format!(
-            "note: new or changed since you trusted this folder, and followed: {}\n",
-            listed(read)
-        ));
-    }
-    text
+}
+
+fn not_accepted(brings: &Brings, which: impl Fn(&Brought) -> bool) -> Vec<String> {
+    let files = brings.not_accepted().filter(|file| which(file));
+    files.map(|file| visible(&file.path.to_string_lossy())).collect()
 }
 
 fn listed(names: &[String]) -> String {

@@ -50,6 +50,10 @@ pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings) -> String {
         rows.extend(settings(loaded, file));
     }
     rows.extend(named(loaded));
+    if !loaded.settings.git.is_empty() {
+        rows.push("Git runs what the repository in it names:".to_owned());
+        rows.extend(loaded.settings.git.text().lines().map(|line| format!("  {line}")));
+    }
     let keys = loaded.settings.key_variables();
     rows.extend(brings.tools.iter().map(|tool| {
         let asks_for_key = tool.definition.variables().iter().any(|name| keys.contains(name));
@@ -156,7 +160,7 @@ pub(crate) fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String 
         }
         let leads_to: &[String] = match file.role {
             Role::Settings => &loaded.effects,
-            Role::Instructions | Role::Definition | Role::Named => &[],
+            Role::Instructions | Role::Definition | Role::Named | Role::Git => &[],
         };
         for effect in leads_to {
             text.push_str(&format!("  → {}\n", visible(effect)));

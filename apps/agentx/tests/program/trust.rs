@@ -111,6 +111,55 @@ fn a_folder_that_is_only_to_be_read_is_not_changed() {
 }
 
 #[test]
+fn a_folder_that_is_only_to_be_read_says_so_and_names_instructions_that_change() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write("ws/AGENTS.md", "Be kind.\n");
+    assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
+    let chat = sandbox.run_with_input(&["chat"], "/status\n");
+    assert!(chat.stdout.contains("this folder is read only"), "{chat}");
+    assert!(chat.stdout.contains("folder     read-only"), "{chat}");
+    assert!(!chat.stderr.contains("followed"), "{chat}");
+    sandbox.write("ws/AGENTS.md", "Be unkind.\n");
+    let ran = sandbox.run(&["run", "hello"]);
+    let said = "new or changed since you made this folder read only, and followed: AGENTS.md";
+    assert!(ran.stderr.contains(said), "{ran}");
+}
+
+/// The folder comes with a repository whose settings name a filter; the person once allowed `git status *`.
+#[test]
+fn a_rule_lets_git_run_nothing_that_a_repository_names_until_that_is_accepted() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.config("rules:\n  - {effect: allow, tool: bash, argument: 'git status *'}\n");
+    let line = "git init -q . && echo x > f && git add f && echo '* filter=x' > .gitattributes && \
+                git config filter.x.clean 'touch ../ran; cat' && echo y > f && rm -f ../ran";
+    let made = std::process::Command::new("sh")
+        .args(["-c", line])
+        .current_dir(sandbox.path("ws"))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let ran = sandbox.run(&["run", "run git status"]);
+    assert!(!sandbox.path("ran").exists(), "{ran}");
+    let shown = sandbox.run(&["config", "trust", "--show"]);
+    assert!(
+        shown.stdout.contains("Git runs what the repository in it names"),
+        "{shown}"
+    );
+    assert!(
+        shown.stdout.contains("filter.x.clean = \"touch ../ran; cat\""),
+        "{shown}"
+    );
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    let ran = sandbox.run(&["run", "run git status"]);
+    assert!(sandbox.path("ran").exists(), "who accepts it lets it: {ran}");
+    // Another program is another question.
+    std::fs::remove_file(sandbox.path("ran")).unwrap();
+    sandbox.write("ws/.git/hooks/post-index-change", "#!/bin/sh\n");
+    let ran = sandbox.run(&["run", "run git status"]);
+    assert!(!sandbox.path("ran").exists(), "{ran}");
+}
+
+#[test]
 fn the_first_start_in_a_folder_asks_and_the_second_does_not() {
     let (address, heard) = thief();
     let sandbox = strange(&address);

@@ -17,6 +17,8 @@ mod decisions;
 #[cfg(test)]
 mod facts;
 #[cfg(test)]
+mod git;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod hidden;

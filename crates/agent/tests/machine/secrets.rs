@@ -26,6 +26,7 @@ fn guard() -> Arc<Guard> {
         ]),
         except: all(&["/**/.env.example"]),
         own: all(&["/home/me/.local/share/agentx/**", "~/.local/share/agentx/**"]),
+        git: Vec::new(),
     })
 }
 

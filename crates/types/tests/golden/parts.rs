@@ -291,6 +291,7 @@ pub(crate) fn guard() -> Guard {
         secrets: vec!["/**/.env".into(), "~/.ssh/**".into()],
         except: vec!["/**/.env.example".into()],
         own: vec!["/home/me/.local/share/agentx/**".into()],
+        git: vec!["filter.lfs.clean".into()],
     }
 }
 

@@ -1,0 +1,136 @@
+//! Rules about Git: what a star does not stand for, and repositories that name programs.
+
+use std::sync::Arc;
+
+use agentx_agent::approval::{Verdict, judge, suggested};
+use agentx_types::{AgentConfig, ApprovalMode, Guard, RULES_VERSION, Rule, RuleEffect};
+use serde_json::json;
+
+use crate::rules::config;
+
+fn now(rules: &[&str]) -> AgentConfig {
+    AgentConfig {
+        rules_version: RULES_VERSION,
+        ..config(ApprovalMode::Ask, rules)
+    }
+}
+
+/// Whether the line is allowed, and why or why not.
+fn judged(config: &AgentConfig, line: &str) -> (bool, String) {
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let judged = judge(config, bash, &json!({ "command": line }));
+    (matches!(judged.verdict, Verdict::Allow { .. }), judged.reason)
+}
+
+#[test]
+fn a_star_stands_for_no_words_that_send_or_destroy() {
+    let git = now(&["allow bash: git *"]);
+    for line in [
+        "git status",
+        "git log --oneline -3",
+        "git add -A",
+        "git commit -m 'fix'",
+        "git checkout main",
+        "git diff && git stash",
+    ] {
+        assert!(judged(&git, line).0, "{line}");
+    }
+    for line in [
+        "git push",
+        "git push --force",
+        "git push -fu origin main",
+        "git push origin +main",
+        "git push origin :old",
+        "git -C sub push --force-with-lease",
+        "git status && git push --delete origin x",
+        "git clean -fdx",
+        "git reset --hard HEAD~9",
+        "git branch -D main",
+        "git stash clear",
+        "git reflog expire --all",
+        "git -c core.pager=sh log",
+        "git -ccore.sshCommand=sh fetch",
+        "git --exec-path=/tmp/x status",
+        "git -C sub status",
+        "git config core.hooksPath x",
+        "git bisect run sh x",
+        "git rebase -x sh main",
+        "git submodule foreach sh",
+        "git remote set-url origin x",
+        "git log --output=x",
+    ] {
+        assert!(!judged(&git, line).0, "{line}");
+        assert!(
+            judged(&now(&["allow bash"]), line).0,
+            "who allows everything allows it: {line}"
+        );
+        let older = AgentConfig {
+            rules_version: 4,
+            ..git.clone()
+        };
+        assert!(
+            judged(&older, line).0,
+            "older logs are judged as they were: {line}"
+        );
+    }
+    // A rule that names it is about it.
+    let push = now(&[
+        "allow bash: git push *",
+        "allow bash: cargo *",
+        "allow bash: rm -r build/*",
+    ]);
+    assert!(judged(&push, "git push -u origin main").0);
+    assert!(!judged(&push, "git push --force origin main").0);
+    assert!(
+        judged(
+            &now(&["allow bash: git push --force *"]),
+            "git push --force origin main"
+        )
+        .0
+    );
+    assert!(judged(&push, "cargo test").0 && !judged(&push, "cargo publish").0);
+    assert!(judged(&push, "rm -r build/a").0);
+}
+
+#[test]
+fn no_star_allows_git_where_a_repository_names_programs_that_nobody_accepted() {
+    let rules = [
+        "allow bash: git status *",
+        "allow bash: git log -1",
+        "allow bash: ls *",
+    ];
+    let mut config = now(&rules);
+    assert!(judged(&config, "git status").0 && judged(&config, "git log -1").0);
+    config.guard = Some(Arc::new(Guard {
+        git: vec!["filter.x.clean".to_owned()],
+        ..Guard::default()
+    }));
+    for line in [
+        "git status",
+        "git status -s",
+        "git log -1",
+        "ls && git -C sub status",
+        "env git status",
+    ] {
+        let (allowed, reason) = judged(&config, line);
+        assert!(!allowed, "{line}");
+        assert!(
+            line.starts_with("ls") || reason.contains("filter.x.clean"),
+            "{line}: {reason}"
+        );
+    }
+    assert!(judged(&config, "ls -l").0, "what is not Git is not its matter");
+    // What is kept after the question is the line, in this project.
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let kept = suggested(&config, bash, &json!({ "command": "git status" }));
+    let wanted = Rule {
+        effect: RuleEffect::Allow,
+        tool: "bash".to_owned(),
+        argument: Some("git status".to_owned()),
+        path: None,
+        workspace: Some(config.workspace.clone()),
+    };
+    assert_eq!(kept, wanted);
+    config.rules.push(kept);
+    assert!(judged(&config, "git status").0 && !judged(&config, "git status -s").0);
+}
