@@ -1,14 +1,12 @@
 //! What scripts keep under keys: each folder's tools have their own, and so have those of the person.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::{Place, luau};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_testing::{Answer, MemoryLog};
 use serde_json::{Value, json};
-use support::{Place, luau};
 
 const KEEPER: &str = "function invoke(ctx, args)
     local before = ctx.kv.list('')
