@@ -6,11 +6,7 @@ use agentx::config::Thinking;
 use agentx::types::{RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
-use super::style::Style;
-use super::table::cut;
-use super::todo::TodoView;
-use super::tool::describe;
-use super::units;
+use super::{style::Style, table::cut, todo::TodoView, tool::describe, units};
 use crate::exit::Exit;
 use crate::failure::{exit_of, hint_in_chat};
 use calls::Call;
