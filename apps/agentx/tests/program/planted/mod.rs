@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod attempts;
+mod forms;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -80,10 +81,14 @@ fn planted(attempt: &Attempt, address: &str) -> Sandbox {
     sandbox
 }
 
-/// What an attempt came to; `None` where it came to nothing.
-fn outcome(attempt: &Attempt) -> Option<String> {
+/// What an attempt came to in a folder that nobody trusts, or that a person trusts; `None` where it came to nothing.
+fn outcome(attempt: &Attempt, is_trusted: bool) -> Option<String> {
     let (address, heard) = thief();
     let sandbox = planted(attempt, &address);
+    let sandbox = match is_trusted {
+        true => sandbox.env("AGENTX_TRUST_FOLDER", "1"),
+        false => sandbox,
+    };
     let approve: &[&str] = match attempt.is_denied {
         // Without a terminal nobody can be asked.
         true => &[],
@@ -121,27 +126,33 @@ fn outcome(attempt: &Attempt) -> Option<String> {
         .map(|request| format!("it was sent: {request}"))
 }
 
-#[test]
-fn nothing_of_a_strange_folder_is_sent_read_or_run() {
-    let all = attempts();
-    assert!(all.len() >= 60, "{} attempts", all.len());
+/// Every attempt with what it came to, several at once.
+fn try_all(all: &[Attempt], is_trusted: bool) -> Vec<(&Attempt, Option<String>)> {
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut came_to = Vec::new();
+        let mut tried = Vec::new();
         while let Some(attempt) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Some(what) = outcome(attempt) {
-                came_to.push(format!("{}: {what}", attempt.name));
-            }
+            tried.push((attempt, outcome(attempt, is_trusted)));
         }
-        came_to
+        tried
     };
-    let came_to: Vec<String> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
         threads
             .into_iter()
             .flat_map(|thread| thread.join().unwrap())
             .collect()
-    });
+    })
+}
+
+#[test]
+fn nothing_of_a_strange_folder_is_sent_read_or_run() {
+    let all = attempts();
+    let tried = try_all(&all, false);
+    let came_to: Vec<String> = tried
+        .into_iter()
+        .filter_map(|(attempt, what)| Some(format!("{}: {}", attempt.name, what?)))
+        .collect();
     assert!(
         came_to.is_empty(),
         "{} of {} came to something:\n{}",
@@ -151,12 +162,23 @@ fn nothing_of_a_strange_folder_is_sent_read_or_run() {
     );
 }
 
-/// The witnesses themselves: in a folder that a person trusts, the same tool does send the variable.
+/// The witnesses themselves: in a folder that a person trusts, each attempt is seen to come to something, so that it is the missing
+/// trust that keeps it from that. Those that come to nothing there either are said to.
 #[test]
 fn what_is_watched_for_would_be_seen() {
-    let attempt = attempts().into_iter().next().unwrap();
-    let (address, heard) = thief();
-    let sandbox = planted(&attempt, &address).env("AGENTX_TRUST_FOLDER", "1");
-    sandbox.run(&["run", "--yes", "go"]);
-    assert!(heard.recv().unwrap().contains(VARIABLE));
+    let all = attempts();
+    let harmful = all.iter().filter(|attempt| !attempt.is_harmless).count();
+    let wrong: Vec<String> = try_all(&all, true)
+        .into_iter()
+        .filter(|(attempt, what)| attempt.is_harmless == what.is_some())
+        .map(|(attempt, what)| format!("{}: {what:?}", attempt.name))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {} ({harmful} can do harm) wrong:\n{}",
+        wrong.len(),
+        all.len(),
+        wrong.join("\n")
+    );
+    assert!(harmful >= 60, "{harmful} attempts that would come to something");
 }
