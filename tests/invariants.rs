@@ -42,6 +42,7 @@ impl World {
             tools: fixture::tools(),
             guard: None,
             program: "test".into(),
+            serves: false,
         };
         Self { model, parts }
     }

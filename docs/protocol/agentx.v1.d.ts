@@ -1130,6 +1130,8 @@ export interface WriterAttached {
   process: number;
   /** What the process before it had left running, and this one has ended. */
   ended?: LeftRunning[];
+  /** Whether it is a server: then the next server goes on with what this one was at when it was killed, without being asked. */
+  serves?: boolean;
 }
 
 /**

@@ -277,6 +277,7 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             program: text(a),
             process: 0,
             ended: Vec::new(),
+            serves: false,
         }
         .into(),
         2 => SessionForked {

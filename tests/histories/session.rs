@@ -479,6 +479,7 @@ impl Session {
             program: "test".into(),
             process: 1,
             ended: Vec::new(),
+            serves: false,
         };
         self.commit(Draft::new(Source::System, None, attached));
     }

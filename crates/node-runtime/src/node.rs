@@ -81,6 +81,7 @@ impl NodeRuntime {
             tools: parts.tools.specs(),
             guard: parts.guard,
             program: parts.program,
+            serves: false,
         };
         Self {
             driver,
@@ -104,6 +105,14 @@ impl NodeRuntime {
             agents: self.agents.clone(),
             data_dir: self.data_dir.clone(),
         }
+    }
+
+    /// The same runtime as that of a server: the sessions that it opens say so, and where it is killed, the next server goes on with
+    /// them.
+    pub fn as_server(&self) -> Self {
+        let mut server = self.for_owner(self.owner.clone());
+        server.driver.serves = true;
+        server
     }
 
     /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every owner, so that a

@@ -1,7 +1,7 @@
 //! What a server needs of this runtime beyond what a front end does.
 
 use agentx_runtime::{Fact, LogRows, RuntimeError};
-use agentx_types::{OwnerId, SessionId};
+use agentx_types::{EnvironmentEvent, OwnerId, SessionId};
 
 use crate::NodeRuntime;
 
@@ -33,11 +33,41 @@ impl NodeRuntime {
         Ok(self.log().rows(session, after_seq, most_bytes).await?)
     }
 
-    /// Sessions of every owner in which a run is under way, as far as the log knows: some process is at it, or died at it.
+    /// Sessions of every owner in which a run is under way and whose last writer was a server: it is at it, or died at it. What a
+    /// program without a server died at waits for somebody who opens it.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    pub async fn under_way(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
-        Ok(self.log().under_way().await?)
+    pub async fn under_way_at_a_server(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
+        let mut found = Vec::new();
+        for (session, owner) in self.log().under_way().await? {
+            if self.was_served(&session).await? {
+                found.push((session, owner));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the last writer of a session was a server. The log is read from its end, in steps that become larger.
+    async fn was_served(&self, session: &SessionId) -> Result<bool, RuntimeError> {
+        let mut until = self.log().info(session).await?.last_seq;
+        let mut step = LOOK_BACK;
+        while until > 0 {
+            let after = until.saturating_sub(step);
+            let count = usize::try_from(until - after).unwrap_or(usize::MAX);
+            let facts = self.log().read(session, after, count).await?;
+            let writers = facts.iter().rev().filter_map(|fact| match &fact.event {
+                EnvironmentEvent::WriterAttached(attached) => Some(attached.serves),
+                _ => None,
+            });
+            if let Some(serves) = writers.take(1).next() {
+                return Ok(serves);
+            }
+            (until, step) = (after, step.saturating_mul(2));
+        }
+        Ok(false)
     }
 }
+
+/// How many events of a session are read first to find its last writer.
+const LOOK_BACK: u64 = 512;

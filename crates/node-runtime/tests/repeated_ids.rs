@@ -90,6 +90,7 @@ fn parts(url: &str, log: &MemoryLog) -> DriverParts {
         tools: fixture::tools(),
         guard: None,
         program: "test".into(),
+        serves: false,
     }
 }
 

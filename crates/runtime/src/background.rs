@@ -146,6 +146,7 @@ mod tests {
             program: "test".into(),
             process: 1,
             ended: Vec::new(),
+            serves: false,
         };
         jobs.note(&attached.into(), std::iter::empty());
         assert!(named(&jobs).is_empty());

@@ -21,6 +21,7 @@ async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
         tools: fixture::tools(),
         guard: None,
         program: "test".into(),
+        serves: false,
     };
     let ids = SessionIds {
         session_id: SessionId::new(id),

@@ -43,6 +43,7 @@ impl World {
             tools: fixture::tools(),
             guard: None,
             program: "test".into(),
+            serves: false,
         };
         Self { log, model, parts }
     }

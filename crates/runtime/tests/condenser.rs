@@ -41,6 +41,7 @@ impl World {
             tools: fixture::tools(),
             guard: None,
             program: "test".into(),
+            serves: false,
         };
         let ids = SessionIds {
             session_id: SessionId::new("ses_1"),

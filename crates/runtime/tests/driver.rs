@@ -75,6 +75,7 @@ impl World {
             tools: fixture::tools(),
             guard: None,
             program: "test".into(),
+            serves: false,
         };
         Self { log, model, parts }
     }

@@ -114,6 +114,7 @@ fn two_agents_that_act_on_one_fact_mint_no_id_twice() {
             program: "test".into(),
             process: 1,
             ended: Vec::new(),
+            serves: false,
         },
     );
     let actions = &world.last.actions;

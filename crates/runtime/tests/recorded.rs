@@ -155,6 +155,7 @@ async fn resumed(log: &MemoryLog, id: &SessionId) -> Arc<dyn Session> {
         tools: fixture::tools(),
         guard: None,
         program: "test".into(),
+        serves: false,
     };
     let ids = SessionIds {
         session_id: id.clone(),

@@ -305,9 +305,9 @@ async fn silence(began: &AtomicBool) {
     }
 }
 
-/// Sessions that were under way when a process died go on.
+/// Sessions that a server was at when it died go on. Those of other programs wait for somebody who opens them.
 async fn reopen(state: Arc<ServerState>) {
-    let sessions = match state.runtime().under_way().await {
+    let sessions = match state.runtime().under_way_at_a_server().await {
         Ok(sessions) => sessions,
         Err(error) => return tracing::error!(%error, "what was under way cannot be found"),
     };

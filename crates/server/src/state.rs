@@ -82,7 +82,7 @@ impl ServerState {
         let counts = Arc::<Counts>::default();
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
         Arc::new(Self {
-            runtime,
+            runtime: Arc::new(runtime.as_server()),
             runtimes: Mutex::new(HashMap::new()),
             settings,
             options,

@@ -320,6 +320,9 @@ payloads! {
         /// What the process before it had left running, and this one has ended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ended: Vec<LeftRunning>,
+        /// Whether it is a server: then the next server goes on with what this one was at when it was killed, without being asked.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        serves: bool,
     }
     /// The session goes on from a point in another one.
     SessionForked {

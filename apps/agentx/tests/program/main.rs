@@ -17,6 +17,7 @@ mod files_along;
 mod full_disk;
 mod help;
 mod identity;
+mod left_behind;
 mod mistakes;
 mod other_programs;
 mod own_commands;

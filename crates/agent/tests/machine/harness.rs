@@ -327,6 +327,7 @@ impl Session {
             program: "test".into(),
             process: 1,
             ended: Vec::new(),
+            serves: false,
         });
     }
 

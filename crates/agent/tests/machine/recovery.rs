@@ -404,6 +404,7 @@ fn what_was_left_running_and_is_ended_is_told_to_the_model() {
         program: "test".into(),
         process: 1,
         ended: vec![left(Some("c1".into()), "make", 3), left(None, "sleep", 1)],
+        serves: false,
     });
     let told = session.sent().join("\n");
     assert!(

@@ -302,6 +302,7 @@ impl Family {
                 program,
                 process,
                 ended: Vec::new(),
+                serves: false,
             },
         );
     }

@@ -236,6 +236,7 @@ impl Place {
             tools: Arc::from([]),
             guard: None,
             program: "test".into(),
+            serves: false,
         };
         Self {
             log,

@@ -60,6 +60,8 @@ pub struct DriverParts {
     pub guard: Option<Arc<Guard>>,
     /// The program and its version, for the log.
     pub program: String,
+    /// Whether this is a server, for the log: the next server goes on with what it was at when it was killed.
+    pub serves: bool,
 }
 
 /// How a session stands as a task.

@@ -59,6 +59,7 @@ pub async fn open_session(
         program: parts.program.clone(),
         process: std::process::id(),
         ended,
+        serves: parts.serves,
     };
     let effects = Effects::new(session_id.clone(), queue);
     let shared = parts.clone();

@@ -428,6 +428,7 @@ mod tests {
             program: "agentx 1".into(),
             process: 1,
             ended: Vec::new(),
+            serves: false,
         }
         .into()
     }

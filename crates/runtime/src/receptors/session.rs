@@ -105,6 +105,7 @@ mod tests {
             program: "agentx 1".into(),
             process: 7,
             ended: Vec::new(),
+            serves: false,
         }
         .into()
     }

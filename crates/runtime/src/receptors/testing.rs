@@ -228,6 +228,7 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         program: "agentx 1".into(),
         process: 1,
         ended: Vec::new(),
+        serves: false,
     };
     let down = Disconnected {
         endpoint: "api".into(),

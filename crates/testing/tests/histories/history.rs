@@ -268,6 +268,7 @@ impl History {
             program: "test".into(),
             process: 1,
             ended: Vec::new(),
+            serves: false,
         };
         self.commit(Draft::new(Source::System, None, attached));
         if self.random.below(4) == 0 {

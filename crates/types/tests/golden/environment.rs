@@ -238,6 +238,7 @@ fn system() -> Vec<EnvironmentEvent> {
             program: "agentx 0.1.0".into(),
             process: 4711,
             ended: vec![left_running()],
+            serves: true,
         }
         .into(),
         WriterAttached {
@@ -245,6 +246,7 @@ fn system() -> Vec<EnvironmentEvent> {
             program: "agentx 0.1.0".into(),
             process: 4712,
             ended: vec![],
+            serves: false,
         }
         .into(),
         SessionForked {

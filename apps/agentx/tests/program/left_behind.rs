@@ -1,0 +1,76 @@
+//! What is left when a program ends: a server goes on with what a killed server was at, and with nothing else; jobs at a server stay.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use crate::common::Sandbox;
+use crate::serving::{Running, Serving};
+use serde_json::Value;
+
+/// Begins a run whose command lasts until the file `ws/go` is there. It has begun when this returns.
+fn begun(sandbox: &Sandbox, connect: &[&str]) -> Running {
+    let command = "run n=0; until [ -e go ] || [ $((n += 1)) -gt 6000 ]; do sleep 0.01; done";
+    let run = ["run", "--yes", "--output-format", "stream-json", command];
+    let mut running = Running::start(sandbox.command(&[connect, &run].concat()));
+    running.prints("\"tool_executing\"");
+    running
+}
+
+/// The sessions with their last events, the latest first.
+fn sessions(sandbox: &Sandbox) -> Vec<(String, u64)> {
+    let listed = sandbox.command(&["--json", "sessions", "list"]).output().unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let all = listed.as_array().unwrap().iter();
+    all.map(|one| {
+        let id = one["session_id"].as_str().unwrap().to_owned();
+        (id, one["last_seq"].as_u64().unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn a_server_goes_on_with_what_a_killed_server_was_at_and_with_nothing_else() {
+    let sandbox = Sandbox::new();
+    begun(&sandbox, &[]).kill();
+    let local = sessions(&sandbox).remove(0);
+    let server = Serving::start(&sandbox);
+    let asked = begun(&sandbox, &["--connect", &server.url]);
+    let served = sessions(&sandbox);
+    let served = &served.iter().find(|(id, _)| *id != local.0).unwrap().0;
+    let server = server.killed_and_started_again(&sandbox);
+    sandbox.write("ws/go", "");
+    let (status, _, err) = asked.end();
+    assert!(status.success(), "{status}: {err}");
+    let said = server.stop();
+    assert!(said.contains(&format!("session={served}")), "{said}");
+    assert!(!said.contains(&local.0), "nobody has opened it: {said}");
+    assert!(sessions(&sandbox).contains(&local), "nothing happened in it");
+    let opened = sandbox.run(&["run", "--session", &local.0, "--quiet"]);
+    assert_eq!(opened.code, Some(0), "who opens it goes on with it: {opened}");
+}
+
+#[test]
+fn a_run_at_a_server_says_which_of_its_jobs_go_on_there() {
+    let sandbox = Sandbox::new();
+    let script = r#"
+- { result: "*", say: It runs. }
+- { input: "go", call: { tool: bash, input: { command: "sleep 3000", run_in_background: true } } }
+"#;
+    sandbox
+        .write("ws/.agentx/config.yaml", "scripted_answers: script.yaml\n")
+        .write("ws/.agentx/script.yaml", script);
+    let server = Serving::start(&sandbox);
+    let ran = sandbox.run(&["--connect", &server.url, "run", "--yes", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(
+        ran.stderr.contains("1 job goes on at the server: sleep 3000"),
+        "{ran}"
+    );
+    assert!(ran.stderr.contains("resume ses_[id] is where it is"), "{ran}");
+    server.stop();
+    let here = sandbox.run(&["run", "--yes", "go"]);
+    assert_eq!(here.code, Some(0), "{here}");
+    assert!(
+        !here.stderr.contains("goes on"),
+        "here they end with the program: {here}"
+    );
+}
