@@ -15,6 +15,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CliError;
+use crate::exit::Exit;
+use crate::signals::Signals;
 
 /// Where commands work: here, or on a server.
 pub(crate) struct Place {
@@ -95,14 +97,16 @@ impl Place {
         &*self.runtime
     }
 
-    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`.
+    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal stops it, with all that it
+    /// has started.
     pub(crate) async fn try_tool(
         &self,
         name: &str,
         input: Value,
         agent: AgentConfig,
         hears: impl FnMut(&EnvironmentEvent),
-    ) -> Result<ToolOutcome, CliError> {
+        signals: &mut Signals,
+    ) -> Result<(ToolOutcome, Option<Exit>), CliError> {
         let Some(node) = &self.node else {
             return Err(CliError::usage(
                 "a tool is tried on this machine, not on a server",
@@ -113,10 +117,10 @@ impl Place {
         let call = node.runtime.try_tool(name, input, agent, stop.clone(), hears);
         tokio::pin!(call);
         tokio::select! {
-            outcome = &mut call => Ok(outcome),
-            _ = tokio::signal::ctrl_c() => {
+            outcome = &mut call => Ok((outcome, None)),
+            exit = signals.next() => {
                 stop.cancel();
-                Ok(call.await)
+                Ok((call.await, Some(exit)))
             }
         }
     }

@@ -7,6 +7,7 @@ use agentx_terminal::Theme;
 use serde::Serialize;
 
 use crate::error::CliError;
+use crate::output::{standard_error, standard_output};
 use crate::render::fitted::fitted;
 use crate::render::style::Style;
 
@@ -43,19 +44,6 @@ pub(crate) struct Terminal {
     pub(crate) width: usize,
 }
 
-/// The process's standard output, which is not cut at line ends: what is painted together is written together.
-fn standard_output() -> Box<dyn Write> {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd as _;
-        // Where it was closed there is nothing to write to, which is for the standard library to swallow.
-        if let Ok(own) = io::stdout().as_fd().try_clone_to_owned() {
-            return Box::new(io::BufWriter::new(std::fs::File::from(own)));
-        }
-    }
-    Box::new(io::stdout())
-}
-
 impl Console {
     /// The process's own streams.
     pub(crate) fn of_process() -> Self {
@@ -82,8 +70,8 @@ impl Console {
             width,
         };
         Self {
-            out: standard_output(),
-            err: Box::new(io::stderr()),
+            out: Box::new(io::BufWriter::new(standard_output())),
+            err: Box::new(standard_error()),
             terminal,
         }
     }

@@ -141,7 +141,7 @@ impl CliError {
             Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
             Self::File { .. } | Self::Listen { .. } => Exit::Failed,
             Self::ClosedOutput => Exit::Ok,
-            Self::ClosedTerminal => Exit::Terminated,
+            Self::ClosedTerminal => Exit::HungUp,
         }
     }
 

@@ -29,6 +29,12 @@ pub(crate) enum Exit {
     Server,
     /// Stopped by Ctrl-C.
     Interrupted,
+    /// The terminal was closed.
+    HungUp,
+    /// Ended at once by Ctrl-\.
+    Quit,
+    /// Nobody reads the output any more.
+    Unread,
     /// Stopped by a signal to terminate.
     Terminated,
 }
@@ -66,7 +72,22 @@ pub(crate) const TABLE: &[(Exit, u8, &str)] = &[
         "sessions cannot be read or written, or are damaged",
     ),
     (Exit::Server, 10, "the server cannot be reached or says no"),
+    (
+        Exit::HungUp,
+        129,
+        "stopped because the terminal was closed (SIGHUP)",
+    ),
     (Exit::Interrupted, 130, "stopped by Ctrl-C"),
+    (
+        Exit::Quit,
+        131,
+        "ended at once by Ctrl-\\ (SIGQUIT), with the commands that ran",
+    ),
+    (
+        Exit::Unread,
+        141,
+        "a run was stopped because nobody reads its output any more",
+    ),
     (Exit::Terminated, 143, "stopped by a signal to terminate"),
 ];
 

@@ -24,6 +24,7 @@ mod link;
 mod logging;
 mod new_agent;
 mod other_programs;
+mod output;
 mod picker;
 mod render;
 mod runtime_error;
@@ -41,7 +42,10 @@ fn main() -> ExitCode {
     keep_environment_private();
     let mut console = Console::of_process();
     match args::Cli::of_process() {
-        Ok(cli) => cmd::main(cli, &mut console).into(),
+        Ok(cli) => {
+            let exit = cmd::main(cli, &mut console);
+            signals::is_ended_with().unwrap_or(exit).into()
+        }
         Err(error) => cmd::usage::answer(&error, &mut console).into(),
     }
 }

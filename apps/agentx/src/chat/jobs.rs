@@ -43,6 +43,7 @@ impl Jobs {
                 None
             }
             RuntimeEvent::JobFinished(ended) => Some(self.ended(ended)),
+            RuntimeEvent::SessionResumed(_) => self.ended_with_their_program(),
             _ => None,
         }
     }
@@ -73,6 +74,26 @@ impl Jobs {
         )
     }
 
+    /// Another process has taken the session over: a server was started again. Commands in the background end with the process.
+    fn ended_with_their_program(&mut self) -> Option<String> {
+        self.called.clear();
+        let told = self.were_ended();
+        self.running.clear();
+        told
+    }
+
+    /// What is said where they go on without this program, in the session at a server.
+    pub(crate) fn at_the_server(&self) -> Option<String> {
+        let go = if self.running.len() == 1 { "goes" } else { "go" };
+        (!self.running.is_empty()).then(|| {
+            format!(
+                "{} {go} on at the server: {}",
+                units::counted(self.running.len(), "job"),
+                self.names()
+            )
+        })
+    }
+
     /// How many there are, for the status row; empty where there are none.
     pub(crate) fn row(&self) -> String {
         match self.running.len() {
@@ -97,15 +118,13 @@ impl Jobs {
 
     /// What is said after the chat has left.
     pub(crate) fn ended_with_the_chat(&self) -> Option<String> {
+        self.were_ended().map(|told| told + "\n")
+    }
+
+    fn were_ended(&self) -> Option<String> {
         let count = self.running.len();
         let were = if count == 1 { "was" } else { "were" };
-        (count > 0).then(|| {
-            format!(
-                "{} {were} ended: {}\n",
-                units::counted(count, "job"),
-                self.names()
-            )
-        })
+        (count > 0).then(|| format!("{} {were} ended: {}", units::counted(count, "job"), self.names()))
     }
 
     fn names(&self) -> String {
@@ -131,7 +150,7 @@ fn short(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentx::types::{ToolCompleted, ToolExecuting};
+    use agentx::types::{SessionResumed, ToolCompleted, ToolExecuting};
     use serde_json::json;
 
     use super::*;
@@ -188,7 +207,24 @@ mod tests {
             jobs.ended_with_the_chat().unwrap(),
             "1 job was ended: cargo watch\n"
         );
+        assert_eq!(
+            jobs.at_the_server().unwrap(),
+            "1 job goes on at the server: cargo watch"
+        );
         jobs.event(&done("c4", json!({ "job": "job_2", "running": false })));
         assert_eq!((jobs.row(), jobs.ended_with_the_chat()), (String::new(), None));
+    }
+
+    #[test]
+    fn a_process_that_takes_the_session_over_has_none_of_the_jobs_of_the_one_before() {
+        let mut jobs = Jobs::default();
+        began(&mut jobs, "c1", "npm run dev", "job_1");
+        let resumed = SessionResumed {
+            epoch: 2,
+            ended: Vec::new(),
+        };
+        let told = jobs.event(&resumed.clone().into());
+        assert_eq!(told.unwrap(), "1 job was ended: npm run dev");
+        assert_eq!((jobs.row(), jobs.event(&resumed.into())), (String::new(), None));
     }
 }

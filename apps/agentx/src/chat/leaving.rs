@@ -19,8 +19,22 @@ pub(super) fn is_exit(line: &str) -> bool {
 impl Chat<'_> {
     pub(super) async fn signal(&mut self, exit: Exit) -> Result<Flow, CliError> {
         match exit {
-            Exit::Interrupted => self.stop().await,
+            Exit::Interrupted => {
+                let flow = self.stop().await;
+                if matches!(flow, Ok(Flow::On)) {
+                    self.signals.acted();
+                }
+                flow
+            }
             exit => Ok(Flow::Leave(exit)),
+        }
+    }
+
+    /// After a signal that has stopped something: only an interrupt leaves the chat open.
+    pub(super) fn goes_on_or_leaves(&mut self, exit: Exit) {
+        match exit {
+            Exit::Interrupted => self.signals.acted(),
+            exit => self.leaving = Some(exit),
         }
     }
 

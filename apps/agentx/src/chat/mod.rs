@@ -15,7 +15,7 @@ mod deciding;
 pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
-mod jobs;
+pub(crate) mod jobs;
 mod leaving;
 mod line;
 mod lost;

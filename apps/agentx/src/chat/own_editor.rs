@@ -203,6 +203,7 @@ impl Chat<'_> {
                         let _ = child.wait().await;
                         return Ok(Visit::Leaves(exit));
                     }
+                    self.signals.acted();
                 }
             }
         }

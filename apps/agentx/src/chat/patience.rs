@@ -121,7 +121,7 @@ impl Chat<'_> {
                         self.signals.keep(exit);
                         return Ok(done?);
                     }
-                    self.leaving = (exit != Exit::Interrupted).then_some(exit);
+                    self.goes_on_or_leaves(exit);
                     return Err(gave_up());
                 }
                 input = self.inputs.newest(), if keys => {

@@ -21,7 +21,6 @@ use super::status::end_group;
 use super::terminal::Input;
 use super::{Chat, Face, Flow, Seat, next_delivery};
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::render::approval;
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -162,7 +161,7 @@ impl Chat<'_> {
             tokio::select! {
                 biased;
                 exit = self.signals.next() => {
-                    self.leaving = (exit != Exit::Interrupted).then_some(exit);
+                    self.goes_on_or_leaves(exit);
                     return Ok(End::Stopped);
                 }
                 input = self.inputs.newest(), if keys => match input {

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use super::background::Answer;
 use super::xterm;
+use crate::output::standard_output;
 
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,27 +218,33 @@ static FORGOTTEN: Once = Once::new();
 
 fn enter() -> io::Result<()> {
     crossterm::terminal::enable_raw_mode()?;
-    let mut out = io::stdout();
-    out.write_all(b"\x1b[?2004h")?;
+    let mut wishes = String::from("\x1b[?2004h");
     if tells_keys_apart(&|name| std::env::var(name).ok()) {
-        let mut forgotten = Ok(());
         // A program that was killed has left its wish behind; the shell has none while another program runs.
-        FORGOTTEN.call_once(|| forgotten = out.write_all(b"\x1b[<16u"));
-        forgotten.and_then(|()| out.write_all(b"\x1b[>1u"))?;
+        FORGOTTEN.call_once(|| wishes.push_str("\x1b[<16u"));
+        wishes.push_str("\x1b[>1u");
     }
-    out.write_all(xterm::wishes().as_bytes())?;
-    out.flush()
+    wishes.push_str(xterm::wishes());
+    standard_output().write_all(wishes.as_bytes())
 }
 
 fn leave() {
-    let mut out = io::stdout();
-    // A terminal that is gone needs no cleaning up.
+    let mut farewell = String::new();
     if tells_keys_apart(&|name| std::env::var(name).ok()) {
-        let _ = out.write_all(b"\x1b[<u");
+        farewell.push_str("\x1b[<u");
     }
-    let _ = out.write_all(xterm::farewell().as_bytes());
-    let _ = out.write_all(b"\x1b[?2004l").and_then(|()| out.flush());
+    farewell.push_str(xterm::farewell());
+    farewell.push_str("\x1b[?2004l");
+    // A terminal that is gone needs no cleaning up.
+    let _ = standard_output().write_all(farewell.as_bytes());
     let _ = crossterm::terminal::disable_raw_mode();
+}
+
+/// Makes the terminal itself again, from any thread, where a chat has it.
+pub(crate) fn restore() {
+    if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+        leave();
+    }
 }
 
 /// Whether it is known of a terminal that it tells Shift-Enter from Enter where it is asked to (the keyboard protocol of kitty). Asking

@@ -24,13 +24,15 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
     }
     untangle(args, console.terminal.input);
     let result = match block_on(headless::run(global, args, console)) {
-        Err(CliError::ClosedOutput) => return Err(CliError::ClosedOutput),
+        Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
         Err(error) => RunResult::failed(error),
         Ok(result) => result,
     };
     if args.output_format != OutputFormat::Text {
-        console.out_json(&result.to_json())?;
-        console.flush()?;
+        match console.out_json(&result.to_json()).and_then(|()| console.flush()) {
+            Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
+            written => written?,
+        }
     }
     if let Some(error) = &result.error {
         console.complain(error);

@@ -14,6 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::{Cleaner, clean};
 use crate::render::table::table;
+use crate::signals::Signals;
 use crate::{seat, start};
 
 /// Does what was asked for.
@@ -53,9 +54,14 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 };
                 let mut aside = Aside::new(console);
                 let hears = |event: &EnvironmentEvent| aside.hear(event);
-                let outcome = place.try_tool(&name, input, agent, hears).await?;
+                let mut signals = Signals::listen()?;
+                let (outcome, stopped) = place.try_tool(&name, input, agent, hears, &mut signals).await?;
                 aside.end();
                 let exit = report(&outcome, json, console)?;
+                if let Some(exit) = stopped {
+                    console.say(&format!("{name} was stopped, with all that it had started\n"));
+                    return Ok(exit);
+                }
                 if let Some(error) = no_model.filter(|_| outcome.is_error()) {
                     console.say(&format!("note: {name} ran without a model: {error}\n"));
                 }

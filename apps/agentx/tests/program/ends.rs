@@ -49,7 +49,18 @@ fn stopped_by(signal: Signal) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
-fn pid(child: &Child) -> Pid {
+/// Runs while its output is read no further than its first line, as by `head -n 1`.
+fn read_no_further() -> Option<i32> {
+    let sandbox = Sandbox::new();
+    let args = ["run", "--output-format", "stream-json", "tell a long story"];
+    let mut child = sandbox.command(&args).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    assert!(out.read_line(&mut String::new()).unwrap() > 0);
+    drop(out);
+    child.wait().unwrap().code()
+}
+
+pub(crate) fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap())
 }
 
@@ -76,7 +87,10 @@ fn ended_with(wanted: u8) -> Option<i32> {
         8 => code(&sandbox, &["sessions", "show", "ses_none"]),
         9 => code(&world("AGENTX_DATA", "/dev/null/data"), &["sessions", "list"]),
         10 => code(&sandbox, &["--connect", "http://127.0.0.1:1", "sessions", "list"]),
+        129 => stopped_by(Signal::SIGHUP),
         130 => stopped_by(Signal::SIGINT),
+        131 => stopped_by(Signal::SIGQUIT),
+        141 => read_no_further(),
         143 => stopped_by(Signal::SIGTERM),
         other => panic!("no run is known that ends with {other}: give it one here"),
     }
@@ -103,12 +117,7 @@ fn a_list_through_a_pipe_that_is_closed_early_ends_quietly() {
         assert_eq!(code(&sandbox, &["run", "--quiet", "hello"]), Some(0));
     }
     let program = env!("CARGO_BIN_EXE_agentx");
-    for command in [
-        "sessions list",
-        "sessions list --json",
-        "help settings",
-        "run --output-format stream-json hello",
-    ] {
+    for command in ["sessions list", "sessions list --json", "help settings"] {
         let line = format!("'{program}' {command} | head -n 1; echo \"exit ${{PIPESTATUS[0]}}\"");
         let mut shell = Command::new("bash");
         shell.args(["-c", &line]);
@@ -146,14 +155,16 @@ fn an_output_that_cannot_be_written_is_an_error_and_no_panic() {
 }
 
 /// A chat on a terminal that can be closed.
-struct Terminal {
+pub(crate) struct Terminal {
     master: OwnedFd,
-    child: Child,
+    /// The end of the program.
+    pub(crate) slave: OwnedFd,
+    pub(crate) child: Child,
     said: String,
 }
 
 impl Terminal {
-    fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
         let size = Winsize {
             ws_row: 40,
             ws_col: 80,
@@ -177,16 +188,17 @@ impl Terminal {
         let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         Self {
             master: pty.master,
+            slave: pty.slave,
             child,
             said: String::new(),
         }
     }
 
-    fn keys(&self, keys: &str) {
+    pub(crate) fn keys(&self, keys: &str) {
         nix::unistd::write(&self.master, keys.as_bytes()).unwrap();
     }
 
-    fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         let until = Instant::now() + PATIENCE;
         while !self.said.contains(text) {
             assert!(Instant::now() < until, "{text:?} never came: {}", self.said);
@@ -215,7 +227,7 @@ impl Terminal {
 }
 
 /// Whether a process has this among its arguments.
-fn runs(argument: &str) -> bool {
+pub(crate) fn runs(argument: &str) -> bool {
     process_with(argument).is_some()
 }
 
@@ -253,7 +265,7 @@ fn a_terminal_that_is_closed_in_the_middle_of_an_answer_ends_the_chat_and_nothin
     chat.wait_for("›");
     chat.keys("tell a long story\r");
     chat.wait_for("Chapter 1");
-    assert_eq!(chat.close(), Some(143));
+    assert_eq!(chat.close(), Some(129));
     let id = latest(&sandbox);
     let shown = sandbox.run(&["sessions", "show", &id]);
     assert!(shown.stdout.contains("Chapter 1"), "{shown}");
@@ -274,7 +286,7 @@ fn a_terminal_that_is_closed_while_a_tool_runs_takes_the_tool_with_it() {
         chat.wait_for("›");
         std::thread::yield_now();
     }
-    assert_eq!(chat.close(), Some(143));
+    assert_eq!(chat.close(), Some(129));
     assert!(!runs(&long), "the tool goes on without anybody");
     is_whole(&sandbox, &latest(&sandbox));
 }

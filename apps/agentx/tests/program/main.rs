@@ -33,6 +33,7 @@ mod run;
 mod sessions;
 mod shared_limits;
 mod show;
+mod signals;
 mod thief;
 mod trust;
 mod upkeep;

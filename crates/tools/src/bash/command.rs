@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
@@ -77,7 +76,7 @@ impl Shell {
         else {
             return Err(ToolFailure::failed("The shell could not be started."));
         };
-        let group = Arc::new(Group::new(leader, mark));
+        let group = Group::new(leader, mark);
         Ok(Running::new(
             child,
             group,

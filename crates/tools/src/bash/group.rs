@@ -1,6 +1,7 @@
 //! The processes of one command, as something that can be ended: politely, then for certain.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -25,16 +26,43 @@ const LEFT: u8 = 1;
 /// Nothing is left.
 const OVER: u8 = 2;
 
+/// The groups of this process, so that it can end them when it has no time to wait for anything else.
+static BEGUN: Mutex<Vec<Weak<Group>>> = Mutex::new(Vec::new());
+
+/// Kills, at once, every command that tools of this process have started and that still runs, and every process that descends from
+/// this one. For a program that is told to end a second time: it does not wait, and calls that are under way are not answered.
+///
+/// Blocks for some milliseconds. Where there is no `/proc`, only the process groups of the commands are found.
+pub fn kill_all_commands() {
+    let begun: Vec<Weak<Group>> = BEGUN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    for group in begun.iter().filter_map(Weak::upgrade) {
+        if group.phase.load(Ordering::Acquire) != OVER {
+            group.kill_once(&[]);
+        }
+    }
+    for process in processes::living()
+        .map(|all| processes::descendants(&all))
+        .unwrap_or_default()
+    {
+        // Whoever is gone already needs no signal.
+        let _ = kill(process.pid, Signal::SIGKILL);
+    }
+}
+
 /// How often the killing is repeated: a process that forks faster than it is killed has to be met again.
 const ROUNDS: usize = 20;
 
 impl Group {
-    pub(super) fn new(leader: Pid, mark: Mark) -> Self {
-        Self {
+    pub(super) fn new(leader: Pid, mark: Mark) -> Arc<Self> {
+        let group = Arc::new(Self {
             leader,
             mark,
             phase: AtomicU8::new(LED),
-        }
+        });
+        let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|group| group.strong_count() > 0);
+        begun.push(Arc::downgrade(&group));
+        group
     }
 
     /// The leader was waited for.

@@ -33,6 +33,7 @@ pub use budget::OutputBudget;
 use capture::Capture;
 use command::Shell;
 use events::Events;
+pub use group::kill_all_commands;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::Jobs;
 use mark::Mark;

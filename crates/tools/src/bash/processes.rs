@@ -47,6 +47,25 @@ pub(super) fn of_command(all: &[Process], leader: Pid, mark: &Mark) -> Vec<Proce
         .filter(|process| process.pid == leader || process.group == leader || is_marked(process.pid))
         .cloned()
         .collect();
+    add_descendants(all, &mut found);
+    let own = Pid::this();
+    found.retain(|process| process.pid != own);
+    found
+}
+
+/// Those that descend from this process.
+pub(super) fn descendants(all: &[Process]) -> Vec<Process> {
+    let own = Pid::this();
+    let mut found: Vec<Process> = all
+        .iter()
+        .filter(|process| process.parent == own)
+        .cloned()
+        .collect();
+    add_descendants(all, &mut found);
+    found
+}
+
+fn add_descendants(all: &[Process], found: &mut Vec<Process>) {
     let mut at = 0;
     while let Some(parent) = found.get(at).map(|process| process.pid) {
         let children = all.iter().filter(|process| process.parent == parent);
@@ -54,9 +73,6 @@ pub(super) fn of_command(all: &[Process], leader: Pid, mark: &Mark) -> Vec<Proce
         found.extend(new);
         at += 1;
     }
-    let own = Pid::this();
-    found.retain(|process| process.pid != own);
-    found
 }
 
 /// The process of this id.

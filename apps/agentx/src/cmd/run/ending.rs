@@ -1,7 +1,10 @@
 //! How a run ended, gathered from its events.
 
+use agentx::runtime::Session;
 use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, ToolFailed, ToolStatus};
 
+use crate::chat::jobs::Jobs;
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -26,6 +29,8 @@ pub(crate) struct Ending {
     cut_off: bool,
     /// What the runs before it came to.
     before: Option<RunResult>,
+    /// Commands that were left in the background.
+    jobs: Jobs,
 }
 
 impl Ending {
@@ -45,6 +50,7 @@ impl Ending {
             finished: false,
             cut_off: false,
             before: None,
+            jobs: Jobs::default(),
         }
     }
 
@@ -56,8 +62,9 @@ impl Ending {
     /// Another run goes on where this one ended: what was spent and what was refused in both counts, its answer is the answer.
     /// What this one said.
     pub(crate) fn goes_on_in(&mut self, run_id: RunId) -> String {
-        let before = std::mem::replace(self, Self::new(run_id));
+        let mut before = std::mem::replace(self, Self::new(run_id));
         self.refused = before.refused;
+        self.jobs = std::mem::take(&mut before.jobs);
         let spent = before.into_result(None);
         let said = spent.text.clone();
         self.before = Some(spent);
@@ -76,6 +83,8 @@ impl Ending {
 
     /// Takes an event of this run.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) {
+        // A run counts them; what a chat says of them is not said.
+        let _ = self.jobs.event(event);
         match event {
             RuntimeEvent::MessageStart(_) => self.partial.clear(),
             RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
@@ -119,6 +128,7 @@ impl Ending {
             self.result.text = std::mem::take(&mut self.partial);
         }
         self.result.error = self.error(signal);
+        self.result.jobs = self.jobs.at_the_server();
         if let Some(before) = &self.before {
             self.result.usage += before.usage;
             self.result.cost += before.cost;
@@ -172,6 +182,33 @@ impl Ending {
         last.or(self.reason.as_deref()).unwrap_or(otherwise)
     }
 }
+
+/// What is to be done before a session is given back: at a server nothing ends with this program by itself.
+pub(super) async fn leave(
+    place: &Place,
+    session: &dyn Session,
+    result: &Result<RunResult, CliError>,
+    console: &mut Console,
+) {
+    let Some(address) = place.address() else { return };
+    match result {
+        // Its run is stopped as it would be here. A server that does not answer finds that out by itself.
+        Err(CliError::ClosedOutput) => {
+            let stopped = session.halt(Some("nobody reads its output any more".into()));
+            let _ = tokio::time::timeout(STOPPING, stopped).await;
+        }
+        Ok(RunResult { jobs: Some(jobs), .. }) => {
+            console.say(&format!(
+                "note: {jobs}; agentx --connect {address} resume {} is where it is\n",
+                session.id()
+            ));
+        }
+        _ => {}
+    }
+}
+
+/// How long a server may take to stop the run.
+const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Prints the answer. One that broke off is none: it is said beside it.
 pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), CliError> {

@@ -61,6 +61,7 @@ pub(crate) async fn run(
     let ends = (Link::of(&place), &mut away, signals);
     let result = with_session(&session, prompt, args, approver, ends, (there, console)).await;
     let result = result.or_else(|error| RunResult::failed_in(session.id(), error));
+    ending::leave(&place, session.as_ref(), &result, console).await;
     if away.is_away() {
         return result;
     }
