@@ -65,6 +65,16 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
             vec![index],
         );
     }
+    if let Some(why) = subject.always_asked() {
+        return match config.approval {
+            ApprovalMode::Ask => asked(&subject, why.to_owned(), Vec::new()),
+            ApprovalMode::Auto => denied(
+                format!("{why}, and in the approval mode `auto` nobody is asked"),
+                Vec::new(),
+            ),
+            ApprovalMode::Deny => denied(format!("{why}, and nobody is there to be asked"), Vec::new()),
+        };
+    }
     let asking = match subject.rule_that(RuleEffect::Ask, rules) {
         Some(index) => Some((format!("the rule {} asks", describe(&rules[index])), vec![index])),
         None => subject.hidden_from(rules).map(|(index, what)| {
@@ -91,14 +101,23 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
     if config.approval == ApprovalMode::Deny {
         return denied(format!("{reason}, and nobody is there to be asked"), made_by);
     }
+    asked(&subject, reason, made_by)
+}
+
+fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement {
     Judgement {
         verdict: Verdict::Ask(Question {
             reason: reason.clone(),
             suggested: subject.suggested(),
         }),
-        rules: made_by,
+        rules,
         reason,
     }
+}
+
+/// Why a person is asked about a call each time, so that no rule is kept of it; `None` where rules decide.
+pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
+    Subject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
 
 fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> Judgement {
@@ -209,6 +228,8 @@ pub fn judge_in_script(
     let subject = Subject::of_agent(config, tool, input);
     let helps = if subject.own_file().is_some() || rules.iter().any(denies) {
         String::new()
+    } else if subject.always_asked().is_some() {
+        ", and nobody can be asked in a script".to_owned()
     } else if !rules.is_empty() {
         format!(
             ". A rule that asks about {name} refuses it in scripts, where nobody can be asked; change that rule, or let the agent \

@@ -11,6 +11,7 @@ use crate::guarded::{is_guarded, is_instructions};
 use crate::hosts::told;
 use crate::kept;
 use crate::named::{glob_meets, is_named_by};
+use crate::own_program;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::reading::{Meeting, Reading, may_fit, read_as};
 use crate::secrets::{self, Guarded};
@@ -99,6 +100,14 @@ impl<'a> Subject<'a> {
         self.path
             .as_ref()
             .is_some_and(|path| !is_within(self.workspace, path))
+    }
+
+    /// Why a person is asked about it each time, whatever rules say.
+    pub(crate) fn always_asked(&self) -> Option<&'static str> {
+        let counts = self.version >= 5 && self.runs_commands();
+        counts
+            .then(|| own_program::why_asked(&self.argument, self.reading()))
+            .flatten()
     }
 
     fn runs_commands(&self) -> bool {

@@ -69,7 +69,7 @@ pub use places::{Place, Places};
 pub use portable::{EXPORT_VERSION, ExportedBlob, SessionExport, export, import};
 pub use rewind::*;
 pub use rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
-pub use ruling::{Ruling, names_a_tool, refused_by_the_tool, still_asked, with_pattern};
+pub use ruling::{Ruling, always_asked, names_a_tool, refused_by_the_tool, still_asked, with_pattern};
 pub use session::LocalSession;
 pub use sharing::{Note, Sharing};
 pub use sight::{cannot_see, takes_no_pictures};

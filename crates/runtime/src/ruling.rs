@@ -86,6 +86,12 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
     matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
 }
 
+/// Why a person is asked about a call each time, so that no rule is kept of it; `None` where rules decide, or there is no such tool.
+pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&'static str> {
+    let tool = config.tools.iter().find(|spec| spec.name == tool)?;
+    agentx_agent::approval::always_asked(config, tool, input)
+}
+
 /// A rule with another pattern: for the path where it has only a path, else for what the call is given. It has to fit the call.
 ///
 /// # Errors

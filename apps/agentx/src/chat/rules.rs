@@ -1,7 +1,7 @@
 //! Deciding in a chat: what a call would change, the rule that an answer keeps, and `/approvals`.
 
 use agentx::config::{Sourced, add_rule, rule_in_file, show_rule};
-use agentx::runtime::{FileInQuestion, still_asked, with_pattern};
+use agentx::runtime::{FileInQuestion, always_asked, still_asked, with_pattern};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
 use super::slash::Rules;
@@ -20,6 +20,28 @@ impl Chat<'_> {
         };
         let runtime = self.place.shared();
         in_question::file_now(&*runtime, session.id(), Some(session.clone()), question).await
+    }
+
+    /// The answer as it counts: of a call that is asked about each time no rule is kept, which is said.
+    pub(super) async fn as_it_counts(&mut self, question: &ApprovalRequested, mut answer: Answer) -> Answer {
+        let keeps = matches!(
+            answer.decision,
+            ApprovalDecision::Session | ApprovalDecision::Always
+        );
+        if !keeps {
+            return answer;
+        }
+        // Where the agent cannot be asked for, that is said with the rule.
+        let Ok(config) = self.agent_config().await else {
+            return answer;
+        };
+        if always_asked(&config, &question.name, &question.input).is_some() {
+            let note = "  no rule is kept: calls like this are asked about each time";
+            self.transcript.aside(&self.console.out_style().dim(note));
+            answer.decision = ApprovalDecision::Once;
+            answer.pattern = None;
+        }
+        answer
     }
 
     /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote. `None` where that

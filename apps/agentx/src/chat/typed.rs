@@ -314,6 +314,7 @@ impl Chat<'_> {
             return Ok(Flow::On);
         };
         let session = session.clone();
+        let answer = self.as_it_counts(&question, answer).await;
         let Some(rule) = self.rule_of(&question, &answer).await else {
             return Ok(Flow::On);
         };

@@ -176,10 +176,17 @@ impl ReactAgent {
     }
 
     fn keep_rule(&mut self, index: usize, approval: &Approval) {
-        let suggested = match self.ledger.entries().get(index).map(|entry| &entry.stage) {
-            Some(CallStage::AwaitingApproval(question)) => Some(question.suggested.clone()),
+        let Some(entry) = self.ledger.entries().get(index) else {
+            return;
+        };
+        let suggested = match &entry.stage {
+            CallStage::AwaitingApproval(question) => Some(question.suggested.clone()),
             _ => None,
         };
+        let tool = self.tool(&entry.call.name);
+        if tool.is_some_and(|tool| approval::always_asked(&self.config, tool, &entry.call.input).is_some()) {
+            return;
+        }
         let written = approval.rule.as_deref().cloned();
         if let Some(rule) = written.or(suggested) {
             Arc::make_mut(&mut self.config).rules.push(rule);

@@ -75,26 +75,30 @@ impl Reading {
     /// Whether the command that a rule is about stands in the line as text where a program may run it, or its program is
     /// copied to another name.
     pub(crate) fn mentions(&self, pattern: &str) -> bool {
-        let fixed = pattern
-            .split(' ')
-            .take_while(|word| !word.is_empty() && !word.contains('*'));
-        let fixed: Vec<&str> = fixed.flat_map(tokens).collect();
-        let Some(program) = pattern
-            .split([' ', '*'])
-            .next()
-            .map(basename)
-            .filter(|_| !fixed.is_empty())
-        else {
+        let Some(program) = fixed_words(pattern).next().map(basename) else {
             return false;
         };
         let located = self.located.iter().filter(|_| self.copies);
-        self.texts.iter().any(|text| in_order(&fixed, text))
+        self.mentions_in_text(pattern)
             || self
                 .copied
                 .iter()
                 .chain(located)
                 .any(|name| names_meet(program, name))
     }
+
+    /// Whether it stands in the line as text where a program may run it.
+    pub(crate) fn mentions_in_text(&self, pattern: &str) -> bool {
+        let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
+        !fixed.is_empty() && self.texts.iter().any(|text| in_order(&fixed, text))
+    }
+}
+
+/// The words of a pattern before its first star.
+fn fixed_words(pattern: &str) -> impl Iterator<Item = &str> {
+    pattern
+        .split(' ')
+        .take_while(|word| !word.is_empty() && !word.contains('*'))
 }
 
 /// The words of a text, whatever stands between them.

@@ -61,6 +61,24 @@ fn a_kept_rule_releases_the_like_that_wait_and_no_other() {
 }
 
 #[test]
+fn nothing_is_kept_of_a_call_that_changes_the_settings() {
+    for decision in [ApprovalDecision::Session, ApprovalDecision::Always] {
+        let mut config = config(ApprovalMode::Ask, &[]);
+        config.rules_version = RULES_VERSION;
+        let mut session = Session::new(config);
+        session.say("go");
+        session.calls(&[
+            command("c1", "agentx config trust"),
+            command("c2", "agentx config trust"),
+        ]);
+        session.decide("c1", decision);
+        assert_eq!(session.running_ids(), ["c1"]);
+        assert!(session.react().config().rules.is_empty());
+        session.check_replay();
+    }
+}
+
+#[test]
 fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
     let mut session = asking();
     session.calls(&[command("c1", "uname -a"), command("c2", "pwd")]);

@@ -31,6 +31,8 @@ mod messages;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]
+mod own_program;
+#[cfg(test)]
 mod paths;
 #[cfg(test)]
 mod recovery;

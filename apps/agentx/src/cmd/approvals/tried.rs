@@ -94,13 +94,18 @@ fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Valu
         return Ok((tool, json!({})));
     }
     if rest.starts_with('{') {
-        return match serde_json::from_str(rest) {
-            Ok(input) => Ok((tool, input)),
-            Err(error) => Err(CliError::usage(
-                format!("the arguments are not JSON: {error}"),
-                format!("for example '{}: {{\"path\": \"x\"}}'", tool.name),
-            )),
-        };
+        // `{ git push; }` is a command line.
+        let is_line = tool.command_argument.is_some() && rest.contains('}') && !rest.starts_with("{\"");
+        match serde_json::from_str(rest) {
+            Ok(input) => return Ok((tool, input)),
+            Err(_) if is_line => {}
+            Err(error) => {
+                return Err(CliError::usage(
+                    format!("the arguments are not JSON: {error}"),
+                    format!("for example '{}: {{\"path\": \"x\"}}'", tool.name),
+                ));
+            }
+        }
     }
     match tool.command_argument.as_ref().or(tool.path_argument.as_ref()) {
         Some(argument) => {
@@ -123,5 +128,37 @@ fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) ->
     match where_it_leads(workspace, path) {
         Ok(real) => refused_by_the_tool(config, tool, input, &root, &real),
         Err(error) => Some(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_around_no_json_are_a_command_line() {
+        let tools = [ToolSpec {
+            name: "bash".into(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+            access: agentx::types::Access::Run,
+            path_argument: None,
+            command_argument: Some("command".into()),
+            idempotent: false,
+            quit: false,
+            checked: false,
+            reach: None,
+        }];
+        for (words, line) in [
+            ("bash: { git push; }", "{ git push; }"),
+            ("bash: {git,push}", "{git,push}"),
+            ("bash: {\"command\": \"ls\"}", "ls"),
+        ] {
+            let (_, input) = call_of(&tools, words).unwrap();
+            assert_eq!(input, json!({ "command": line }), "{words}");
+        }
+        for words in ["bash: {oops", "bash: {\"command\": ls}"] {
+            assert!(call_of(&tools, words).is_err(), "{words}");
+        }
     }
 }
