@@ -1,0 +1,51 @@
+//! What a command line may do that cannot be known from it, and the rules that may be about it.
+
+use agentx_types::{Rule, RuleEffect};
+
+use super::Subject;
+use crate::named::glob_meets;
+use crate::pattern::fits;
+use crate::reading::{Meeting, may_fit};
+
+impl Subject<'_> {
+    /// Whether a word of the command line may become a path that fits.
+    fn may_become(&self, pattern: &str, base: &str) -> bool {
+        let reading = self.reading();
+        let meets = |name: &String| glob_meets(pattern, name, self.workspace, base) != Meeting::Never;
+        reading.unnamed || reading.globs.iter().any(meets)
+    }
+
+    /// The rule that may be about what a command line hides, and what cannot be known of it, where only a rule that allows
+    /// everything allows it.
+    pub(crate) fn hidden_from(&self, rules: &[Rule]) -> Option<(usize, &'static str)> {
+        let may_touch = |rule: &Rule| {
+            rule.effect != RuleEffect::Allow
+                && self.is_where(rule)
+                && (rule.argument.is_some() || rule.path.is_some())
+                && fits(&rule.tool, &self.tool.name)
+        };
+        let reading = self.reading();
+        let what = |rule: &Rule| {
+            let before = rule.argument.is_none() && self.version < 5;
+            let pattern = rule.argument.as_deref().or(before.then_some(""));
+            let may_run = |pattern: &str| {
+                reading.open.iter().any(|open| may_fit(pattern, open)) || reading.mentions(pattern)
+            };
+            let path = rule.path.as_deref();
+            if reading.hides || pattern.is_some_and(may_run) {
+                Some("what it runs")
+            } else {
+                path.filter(|path| self.may_become(path, self.base(rule)))
+                    .map(|_| "which files it opens")
+            }
+        };
+        let mut asking = rules.iter().enumerate().filter(|(_, rule)| may_touch(rule));
+        let found = asking
+            .find_map(|(index, rule)| Some((index, what(rule)?)))
+            .filter(|_| self.runs_commands())?;
+        let whole = |rule: &Rule| {
+            self.allows_here(rule) && rule.argument.as_deref().is_some_and(|p| self.is_whole(p))
+        };
+        (!rules.iter().any(whole)).then_some(found)
+    }
+}
