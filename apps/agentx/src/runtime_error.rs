@@ -15,6 +15,7 @@ pub(crate) fn runtime_kind(error: &RuntimeError) -> &'static str {
             LogError::Corrupt { .. } => "damaged",
             LogError::Newer { .. } => "newer_format",
             LogError::Full { .. } => "disk_full",
+            LogError::Locked { .. } => "storage_locked",
             LogError::Store { .. } => "storage",
         },
         RuntimeError::Ambiguous { .. } => "session_ambiguous",
@@ -68,6 +69,11 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
         }
         RuntimeError::Log(LogError::Full { .. }) => {
             "free some space and go on with `agentx resume --last`: everything up to the last step is safe"
+                .into()
+        }
+        RuntimeError::Log(LogError::Locked { .. }) => {
+            "end what holds it, such as a database tool or a backup, and go on with `agentx resume --last`: \
+             everything up to the last step is safe"
                 .into()
         }
         RuntimeError::Log(LogError::Store { path, .. }) => {

@@ -56,6 +56,12 @@ pub enum LogError {
         /// The file.
         path: String,
     },
+    /// Another program keeps the store locked; nothing was kept of what was being written.
+    #[error("another program keeps {path} locked; nothing of the last step was saved")]
+    Locked {
+        /// The file.
+        path: String,
+    },
     /// Anything else that the store says.
     #[error("{path}: {what}")]
     Store {

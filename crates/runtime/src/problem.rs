@@ -50,6 +50,7 @@ fn of_log(error: &LogError) -> (&'static str, Value) {
         }
         LogError::Newer { found, known, .. } => ("newer", json!({"found": found, "known": known})),
         LogError::Full { .. } => ("disk_full", Value::Null),
+        LogError::Locked { .. } => ("store_locked", Value::Null),
         LogError::Store { .. } => ("store", Value::Null),
     }
 }

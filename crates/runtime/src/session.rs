@@ -222,7 +222,17 @@ impl Session for LocalSession {
             if self.live.commands.send(Command::Close { reply }).await.is_ok() {
                 let _ = closed.await;
             }
+            // Where the log took nothing any more, what ran has been ended by then, too.
+            let mut status = self.live.status.clone();
+            let _ = status.wait_for(|status| *status != DriverStatus::Open).await;
         })
+    }
+
+    fn failure(&self) -> Option<LogError> {
+        match &*self.live.status.borrow() {
+            DriverStatus::Failed(error) => Some(error.clone()),
+            DriverStatus::Open | DriverStatus::Closed => None,
+        }
     }
 
     fn suspend(&self) -> BoxFuture<'_, ()> {

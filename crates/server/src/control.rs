@@ -61,6 +61,7 @@ pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
     let detail = match error {
         RuntimeError::Log(LogError::Store { .. }) => "the server's store says no",
         RuntimeError::Log(LogError::Full { .. }) => "the server's disk is full",
+        RuntimeError::Log(LogError::Locked { .. }) => "another program keeps the server's store locked",
         RuntimeError::Log(LogError::Newer { .. }) => "a newer program wrote the server's store",
         RuntimeError::BadAgent { agent, .. } => &format!(
             "the files of agent {agent:?} have mistakes; `agentx agents check`, typed on the server's machine, shows them"

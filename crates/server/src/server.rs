@@ -80,6 +80,14 @@ pub enum ServerError {
         /// What is wrong with it.
         what: String,
     },
+    /// What was under way is stopped, and the log did not take that: the next server goes on with it.
+    #[error("that {sessions} of its sessions were stopped is not saved: {error}")]
+    NotSaved {
+        /// In how many sessions.
+        sessions: usize,
+        /// Why.
+        error: LogError,
+    },
 }
 
 /// A server that listens.
@@ -178,7 +186,7 @@ impl Server {
     /// what is under way is stopped and committed.
     ///
     /// # Errors
-    /// Where it cannot go on before that.
+    /// [`ServerError::NotSaved`] where the log did not take that what was under way is stopped.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         let Self {
             state, listener, tls, ..
@@ -194,8 +202,7 @@ impl Server {
         drop(listener);
         reopening.abort();
         sweeping.abort();
-        end(&state, &seats).await;
-        Ok(())
+        end(&state, &seats).await
     }
 }
 
@@ -341,18 +348,21 @@ async fn sweep(state: Arc<ServerState>) {
 }
 
 /// Everybody is told; what is under way is stopped and committed.
-async fn end(state: &ServerState, seats: &Semaphore) {
+async fn end(state: &ServerState, seats: &Semaphore) -> Result<(), ServerError> {
     state.shutdown().cancel();
     let all = u32::try_from(state.options().limits.connections).unwrap_or(u32::MAX);
     let everything = async {
-        tokio::join!(state.rooms().close_all(), async {
+        let (failed, ()) = tokio::join!(state.rooms().close_all(), async {
             let _ = seats.acquire_many(all).await;
         });
+        failed
     };
-    if tokio::time::timeout(state.options().limits.shutdown, everything)
-        .await
-        .is_err()
-    {
-        tracing::warn!("not everything had ended in time");
+    match tokio::time::timeout(state.options().limits.shutdown, everything).await {
+        Ok(None) => Ok(()),
+        Ok(Some((sessions, error))) => Err(ServerError::NotSaved { sessions, error }),
+        Err(_) => {
+            tracing::warn!("not everything had ended in time");
+            Ok(())
+        }
     }
 }

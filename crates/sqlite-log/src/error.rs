@@ -73,6 +73,9 @@ impl Place {
             Fault::Other(what) => self.says(what),
             Fault::Sql(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DiskFull) => LogError::Full { path: self.path() },
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                    LogError::Locked { path: self.path() }
+                }
                 code => self.says(in_words(code, &error)),
             },
         }
@@ -83,9 +86,6 @@ fn in_words(code: Option<ErrorCode>, error: &rusqlite::Error) -> String {
     match code {
         Some(ErrorCode::NotADatabase) => "not a database of AgentX: the file is not SQLite".to_owned(),
         Some(ErrorCode::DatabaseCorrupt) => format!("the database file is damaged ({error})"),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another process keeps the database locked; nothing was written".to_owned()
-        }
         Some(ErrorCode::ReadOnly) => "the database can only be read: check who owns the file".to_owned(),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             format!("the database cannot be opened: check its permissions ({error})")

@@ -141,6 +141,9 @@ fn logs() -> Vec<CliError> {
         log(LogError::Full {
             path: "sessions.db".into(),
         }),
+        log(LogError::Locked {
+            path: "sessions.db".into(),
+        }),
         log(LogError::Store {
             path: "sessions.db".into(),
             what: "disk I/O error".into(),

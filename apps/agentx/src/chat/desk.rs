@@ -8,7 +8,7 @@ use agentx::types::{
     ToolCallId,
 };
 
-use super::queue::{Queue, Waiting};
+use super::queue::{Queue, Waiting, run_of};
 use super::rewinding::Asking;
 use crate::render::{approval, conversation};
 
@@ -200,7 +200,10 @@ impl Desk {
                 let run_id = self.running.clone().or_else(|| envelope.run_id.clone());
                 let is_said = !conversation::is_note(&added.message);
                 let is_news = is_said && self.is_news(run_id.as_ref());
+                // What was held back joins the run that it begins: its start has told it already.
+                let begins = run_id.is_some() && run_of(&added.message.message_id) == run_id;
                 self.told = run_id;
+                let joined = joined.filter(|_| !begins);
                 return is_news.then(|| conversation::words(&added.message)).or(joined);
             }
             _ => {}
@@ -238,5 +241,48 @@ impl Desk {
     fn is_news(&self, run_id: Option<&RunId>) -> bool {
         let printed = |sent: &Sent| sent.printed && sent.run_id.as_ref() == run_id;
         run_id.is_none() || (self.told.as_ref() != run_id && !self.sent.iter().any(printed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{Draft, Message, Role, RunStarted, SessionId, Source, Timestamp, UserMessageAdded};
+
+    use super::*;
+
+    #[test]
+    fn what_was_held_back_by_a_server_is_printed_once_when_it_is_sent_after_all() {
+        let (id, run_id) = (MessageId::with_suffix(7), RunId::of_input(7));
+        let mut desk = Desk {
+            running: Some(RunId::of_input(1)),
+            ..Desk::default()
+        };
+        assert!(desk.sending("then the docs", Vec::new()));
+        desk.sent(7);
+        // The server was closed and started again.
+        (desk.running, desk.held) = (None, true);
+        desk.revised(&id, Some(InputMode::Steer));
+        let began = RunStarted {
+            run_id: run_id.clone(),
+            message_id: id.clone(),
+        };
+        let message = Message {
+            message_id: id,
+            role: Role::User,
+            content: vec![ContentPart::text("then the docs")],
+        };
+        let events: [RuntimeEvent; 2] = [began.into(), UserMessageAdded { message }.into()];
+        let printed: Vec<String> = (8..)
+            .zip(events)
+            .filter_map(|(seq, event)| {
+                let mut draft = Draft::new(Source::Agent, None, event);
+                draft.run_id = Some(run_id.clone());
+                desk.event(
+                    &draft.into_envelope(SessionId::new("ses_1"), seq, Timestamp(0)),
+                    false,
+                )
+            })
+            .collect();
+        assert_eq!(printed, ["then the docs"]);
     }
 }

@@ -75,11 +75,16 @@ impl Chat<'_> {
             return Ok(Flow::Leave(Exit::Ok));
         };
         let session = session.clone();
-        self.take_all_back().await;
         self.desk.stopping = self.desk.is_busy();
+        if let Err(error) = self.take_all_back().await {
+            self.failed(error)?;
+            if self.lost.is_some() {
+                return Ok(Flow::On);
+            }
+        }
         let reason = Some("the person stopped it".into());
         if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
-            self.complain(&error);
+            self.failed(error)?;
         }
         Ok(Flow::On)
     }

@@ -1,36 +1,69 @@
-//! A session that is closed because the disk is full: the chat stays, what was typed stays in the line, and the next line that is
-//! sent opens the session again.
+//! A session that is closed because the disk is full, or because another program locks the database: the chat stays, what was typed
+//! stays in the line, and the next line that is sent opens the session again.
 
 use agentx::runtime::{LogError, OpenRequest, RuntimeError, View};
 use agentx::types::ContentPart;
 use tokio::time::Instant;
 
 use super::desk::Desk;
-use super::jobs::Jobs;
 use super::progress::Progress;
 use super::{Chat, Face, Seat};
 use crate::error::CliError;
 use crate::follow::Follower;
 use crate::seat;
 
-/// What to do where a session that exists is closed.
-pub(super) const FREE_SPACE: &str = "free some space, then press Enter to go on: it opens the session again; \
-                                     everything up to the last step is safe";
+/// What a session was at when nothing could be written any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stood {
+    /// Whether a run was under way.
+    pub(crate) runs: bool,
+    /// Whether the person had asked to stop it.
+    stopping: bool,
+    /// How many messages waited.
+    pub(crate) queued: usize,
+}
+
+impl Stood {
+    /// As the desk says.
+    pub(super) fn of(desk: &Desk) -> Self {
+        Self {
+            runs: desk.is_busy(),
+            stopping: desk.stopping,
+            queued: desk.queue.iter().count(),
+        }
+    }
+}
 
 impl Chat<'_> {
-    /// Takes an error of the session. Where the disk is full it says so once, and the chat goes on without a session.
+    /// Takes an error of what the person wished. Where nothing can be written any more the session is lost with it.
     ///
     /// # Errors
-    /// The same error, where the chat cannot go on: it is another one, or nobody is there to free space.
+    /// As [`Chat::lose`].
+    pub(super) fn failed(&mut self, error: CliError) -> Result<(), CliError> {
+        if is_passing(&error) {
+            return self.lose(error);
+        }
+        self.complain(&error);
+        Ok(())
+    }
+
+    /// Takes an error of the session. Where the disk is full or the database locked it says so once, and the chat goes on without a session.
+    ///
+    /// # Errors
+    /// The same error, where the chat cannot go on: it is another one, or nobody is there to help.
     pub(super) fn lose(&mut self, error: CliError) -> Result<(), CliError> {
-        let is_full = is_full(&error);
-        if !is_full || matches!(self.face, Face::Lines { eager: false }) {
+        if !is_passing(&error) || matches!(self.face, Face::Lines { eager: false }) {
             return Err(error);
         }
         let is_open = matches!(self.seat, Seat::Open { .. });
-        if is_open && !self.is_lost {
-            self.is_lost = true;
+        if is_open && self.lost.is_none() {
+            self.lost = Some(Stood::of(&self.desk));
             self.transcript.break_off();
+            // They ended with the session.
+            if let Some(ended) = std::mem::take(&mut self.jobs).ended_with_the_chat() {
+                let note = self.console.out_style().dim(&format!("· {}", ended.trim_end()));
+                self.transcript.in_passing(&note);
+            }
             self.desk = Desk::default();
             self.progress.stopped(Instant::now());
         }
@@ -38,7 +71,8 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// A line could not be sent. Where the disk is full it is in the input again, with what went along; why is said once.
+    /// A line could not be sent. Where the disk is full or the database locked it is in the input again, with what went
+    /// along; why is said once.
     ///
     /// # Errors
     /// As [`Chat::lose`].
@@ -48,7 +82,7 @@ impl Chat<'_> {
         shared: Vec<ContentPart>,
         error: CliError,
     ) -> Result<(), CliError> {
-        if is_full(&error) {
+        if is_passing(&error) {
             self.shared.splice(0..0, shared);
             if matches!(self.face, Face::Editor { .. }) {
                 self.editor.bring_back(&[text.to_owned()]);
@@ -65,8 +99,11 @@ impl Chat<'_> {
     /// Where it cannot be opened; then it is as closed as before.
     pub(super) async fn find_again(&mut self) -> Result<(), CliError> {
         let lost = match &self.seat {
-            Seat::Open { session, .. } if self.is_lost => session.clone(),
-            _ => return Ok(()),
+            Seat::Open { session, .. } => session.clone(),
+            Seat::New(_) => return Ok(()),
+        };
+        let Some(stood) = self.lost else {
+            return Ok(());
         };
         seat::leave(self.place, lost.as_ref()).await;
         let (id, runtime) = (lost.id().clone(), self.place.shared());
@@ -78,23 +115,44 @@ impl Chat<'_> {
         let events = Follower::new(session.clone(), state.last_seq, View::Runtime).await?;
         self.company.join(session.id()).await?;
         self.seat = Seat::Open { session, events };
-        self.is_lost = false;
+        self.lost = None;
         self.desk = Desk::of(&state);
-        // Those of before ended with the session.
-        self.jobs = Jobs::default();
         self.progress = Progress::new(&state.config, Instant::now());
         self.progress.stands(&state);
         let note = self.console.out_style().dim("· the session is open again");
         self.transcript.in_passing(&note);
+        if stood.stopping && self.desk.is_busy() {
+            // The person wanted that already, and it could not be put on record.
+            return self.stop().await.map(drop);
+        }
         Ok(())
     }
 }
 
-/// Whether nothing can be written because no space is left.
-pub(super) fn is_full(error: &CliError) -> bool {
-    match error {
+/// Whether nothing can be written for a reason that passes: no space is left, or another program keeps the database locked.
+pub(super) fn is_passing(error: &CliError) -> bool {
+    remedy(error, false).is_some()
+}
+
+/// What to do where nothing can be written for a reason that passes; `is_lost` where a session is closed because of it.
+pub(super) fn remedy(error: &CliError, is_lost: bool) -> Option<&'static str> {
+    let is_full = match error {
         CliError::Runtime(RuntimeError::Log(LogError::Full { .. })) => true,
-        CliError::Runtime(RuntimeError::Remote { code, .. }) => code == "disk_full",
-        _ => false,
-    }
+        CliError::Runtime(RuntimeError::Log(LogError::Locked { .. })) => false,
+        CliError::Runtime(RuntimeError::Remote { code, .. }) if code == "disk_full" => true,
+        CliError::Runtime(RuntimeError::Remote { code, .. }) if code == "store_locked" => false,
+        _ => return None,
+    };
+    Some(match (is_full, is_lost) {
+        (true, false) => "free some space, then send it again",
+        (true, true) => {
+            "free some space, then press Enter to go on: it opens the session again; \
+             everything up to the last step is safe"
+        }
+        (false, false) => "end what holds it, such as a database tool or a backup, then send it again",
+        (false, true) => {
+            "end what holds it, such as a database tool or a backup, then press Enter to go on: it opens the session \
+             again; everything up to the last step is safe"
+        }
+    })
 }

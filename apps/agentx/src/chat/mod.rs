@@ -18,7 +18,7 @@ pub(crate) mod history;
 pub(crate) mod jobs;
 mod leaving;
 mod line;
-mod lost;
+pub(crate) mod lost;
 mod own_editor;
 pub(crate) mod painting;
 pub(crate) mod past;
@@ -66,6 +66,7 @@ use company::Company;
 use desk::Desk;
 use editor::Editor;
 use jobs::Jobs;
+use lost::Stood;
 use painting::Pace;
 use past::Past;
 use patience::Inputs;
@@ -145,12 +146,14 @@ pub(crate) struct Chat<'a> {
     own_ran: Option<u64>,
     /// A command of the person's own that runs.
     own: Option<Own>,
+    /// What was said and is not on record yet.
+    sending: Option<String>,
     /// The others at this session.
     pub(crate) company: Company,
     inputs: Inputs,
     signals: Signals,
-    /// The session is closed because nothing could be written any more. It is opened again with the next line.
-    is_lost: bool,
+    /// How the session stood when it was closed because nothing could be written any more. It is opened again with the next line.
+    lost: Option<Stood>,
     /// The chat was told to end while it waited for something.
     leaving: Option<Exit>,
     /// Nothing more can be typed.
@@ -205,10 +208,11 @@ impl<'a> Chat<'a> {
             shared: Vec::new(),
             own_ran: None,
             own: None,
+            sending: None,
             company: Company::of(place),
             inputs,
             signals,
-            is_lost: false,
+            lost: None,
             leaving: None,
             input_ended: false,
             spoken: String::new(),
@@ -263,7 +267,7 @@ impl<'a> Chat<'a> {
         loop {
             let (wants_input, listens, ticks) = (self.wants_input(), self.listens(), self.ticks());
             let flow = tokio::select! {
-                delivery = next_delivery(&mut self.seat), if listens && !self.is_lost => {
+                delivery = next_delivery(&mut self.seat), if listens && self.lost.is_none() => {
                     match delivery {
                         Ok(delivery) => self.deliveries(delivery).await,
                         Err(error) => Err(error),

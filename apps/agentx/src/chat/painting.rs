@@ -1,9 +1,11 @@
 //! What a chat puts on the screen, and how it gives the screen back.
 
 use agentx::config::Thinking;
+use agentx::runtime::LogError;
 use agentx::types::SessionRole;
 use tokio::time::{Duration, Instant};
 
+use super::lost::Stood;
 use super::queue::Heard;
 use super::rewinding::Asking;
 use super::screen::Line;
@@ -11,6 +13,8 @@ use super::{COMMANDED, Chat, Face, PROMPT, Seat};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::cast::Cast;
+use crate::render::clean::visible;
+use crate::render::table::cut;
 use crate::render::transcript::Transcript;
 use crate::render::{approval, units};
 use crate::seat;
@@ -21,6 +25,8 @@ pub(crate) struct Left {
     pub(crate) session: String,
     /// How many messages wait until the person comes back. A session on a server goes on without them.
     pub(crate) queued: usize,
+    /// Why that the session was left could not be put on record, and how it stood then.
+    pub(crate) unsaved: Option<(LogError, Stood)>,
     /// The notice about background commands that were ended with the session.
     pub(crate) jobs: Option<String>,
 }
@@ -225,11 +231,20 @@ impl Chat<'_> {
             false => Vec::new(),
         };
         beside.extend(self.cast.unfinished());
+        beside.extend(self.sending.as_deref().map(|text| self.row_of_sending(text)));
         if let Some(own) = &self.own {
             beside.extend(own.rows(self.console.terminal.width, self.console.out_style()));
             beside.extend(self.rows_that_wait());
         }
         beside
+    }
+
+    /// What was said and is not on record yet, in a row.
+    fn row_of_sending(&self, text: &str) -> String {
+        let row = format!("  … {}", visible(text.lines().next().unwrap_or_default()));
+        self.console
+            .out_style()
+            .dim(&cut(&row, self.console.terminal.width))
     }
 
     /// What may be printed of a text that goes on: for who listens only lines that have ended.
@@ -257,16 +272,19 @@ impl Chat<'_> {
         }
         let id = match &self.seat {
             Seat::Open { session, .. } => {
+                let stood = self.lost.unwrap_or_else(|| Stood::of(&self.desk));
                 seat::leave(self.place, session.as_ref()).await;
+                let unsaved = session.failure().map(|error| (error, stood));
                 let is_here = self.place.remote().is_none();
                 Some(Left {
                     session: session.id().to_string(),
                     jobs: self.jobs.ended_with_the_chat().filter(|_| is_here),
-                    queued: if is_here {
+                    queued: if is_here && unsaved.is_none() {
                         self.desk.queue.iter().count()
                     } else {
                         0
                     },
+                    unsaved,
                 })
             }
             Seat::New(_) => None,

@@ -77,9 +77,14 @@ impl Waiting {
 
     /// The run that it would begin.
     pub(crate) fn run_id(&self) -> Option<RunId> {
-        let seq = self.id.as_ref()?.as_str().strip_prefix("msg_")?.parse().ok()?;
-        Some(RunId::of_input(seq))
+        run_of(self.id.as_ref()?)
     }
+}
+
+/// The run that an input would begin.
+pub(super) fn run_of(id: &MessageId) -> Option<RunId> {
+    let seq = id.as_str().strip_prefix("msg_")?.parse().ok()?;
+    Some(RunId::of_input(seq))
 }
 
 impl Queue {

@@ -17,6 +17,9 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::editor::Edited;
+use super::history::LONGEST as LONGEST_KEPT;
+use super::leaving::is_exit;
+use super::slash::{self, Slash};
 use super::status::end_group;
 use super::terminal::Input;
 use super::{Chat, Face, Flow, Seat, next_delivery};
@@ -25,6 +28,7 @@ use crate::render::approval;
 use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::render::table::cut;
+use crate::render::units;
 pub(super) use own::Own;
 
 /// No command of this kind takes longer.
@@ -84,10 +88,11 @@ impl Chat<'_> {
         let Some(own) = self.own.take() else {
             return Ok(Flow::On);
         };
+        let mut waited = Vec::new();
         if matches!(ended, Ok(End::Stopped)) {
             // As when a run is stopped: what waits comes back to be looked at.
-            let lines = self.inputs.take_lines();
-            self.bring_lines_back(&lines);
+            waited = self.inputs.take_lines();
+            self.bring_lines_back(&waited);
         }
         let style = self.console.out_style();
         for line in own.shown() {
@@ -112,7 +117,11 @@ impl Chat<'_> {
             style.dim("  └ "),
             style.dim(" · goes to the agent with what you say next"),
         );
-        self.told(&format!("{corner}{shown}{note}"))
+        self.told(&format!("{corner}{shown}{note}"))?;
+        if self.leaving.is_some() && !waited.is_empty() {
+            self.transcript.in_passing(&style.warn(&not_sent(&waited)));
+        }
+        Ok(Flow::On)
     }
 
     /// Puts on record what a command came to, so that the agent reads it with the next words, also where the chat is left before.
@@ -166,7 +175,10 @@ impl Chat<'_> {
                 }
                 input = self.inputs.newest(), if keys => match input {
                     input if self.stops(&input) => return Ok(End::Stopped),
-                    input => self.meanwhile(input).await?,
+                    input => if let Flow::Leave(exit) = self.meanwhile(input).await? {
+                        self.leaving = Some(exit);
+                        return Ok(End::Stopped);
+                    },
                 },
                 ended = child.wait(), if status.is_none() => {
                     status = Some(ended?);
@@ -201,7 +213,7 @@ impl Chat<'_> {
 
     /// What is typed while it runs goes into the line, and answers a question. What is sent waits until it has ended, since what it
     /// says goes along.
-    async fn meanwhile(&mut self, input: Input) -> Result<(), CliError> {
+    async fn meanwhile(&mut self, input: Input) -> Result<Flow, CliError> {
         self.pace.hurry();
         if matches!(input, Input::Key(_) | Input::Paste(_)) {
             self.attention.typed(Instant::now());
@@ -210,25 +222,26 @@ impl Chat<'_> {
             screen.set_hint(String::new());
         }
         let edited = match &input {
-            Input::Key(key) if self.decides_at_once(key) => return self.decide_at_once(key).await.map(drop),
+            Input::Key(key) if self.decides_at_once(key) => return self.decide_at_once(key).await,
             Input::Key(key) if self.takes_line_back(key) => {
                 let line = self.inputs.take_last_line();
                 self.bring_lines_back(line.as_slice());
-                return Ok(());
+                return Ok(Flow::On);
             }
             Input::Key(key) => self.key(*key).await,
             Input::Paste(text) => self.editor.paste(text),
             Input::Resize(columns, rows) => {
                 self.resized(*columns, *rows);
-                return Ok(());
+                return Ok(Flow::On);
             }
             _ => {
                 self.inputs.keep(input);
-                return Ok(());
+                return Ok(Flow::On);
             }
         };
         match edited {
-            Edited::Submit(line) => self.sent_meanwhile(line).await?,
+            Edited::Submit(line) => return self.sent_meanwhile(line).await,
+            Edited::Leave => return Ok(self.leave()),
             Edited::Complete => self.complete().await,
             Edited::Elsewhere => {
                 if let Face::Editor { screen, .. } = &mut self.face {
@@ -236,26 +249,35 @@ impl Chat<'_> {
                 }
             }
             // These wait, too.
-            Edited::Steer | Edited::Leave | Edited::Clear | Edited::Suspend => self.inputs.keep(input),
+            Edited::Steer | Edited::Clear | Edited::Suspend => self.inputs.keep(input),
             _ => {}
         }
-        Ok(())
+        Ok(Flow::On)
     }
 
-    async fn sent_meanwhile(&mut self, line: String) -> Result<(), CliError> {
-        let answer = approval::parse(&line).filter(|_| self.asks_in_line());
-        match answer {
-            Some(answer) => {
-                self.line_was_sent();
-                self.answer(answer).await.map(drop)
-            }
-            None => {
-                if !line.trim().is_empty() {
-                    self.inputs.keep(Input::Waited(line));
-                }
-                Ok(())
-            }
+    /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
+    /// once, the rest waits. It is in the history already, so that it is not lost where the program ends first.
+    async fn sent_meanwhile(&mut self, line: String) -> Result<Flow, CliError> {
+        if let Some(answer) = approval::parse(&line).filter(|_| self.asks_in_line()) {
+            self.line_was_sent();
+            return self.answer(answer).await;
         }
+        if line.trim().is_empty() {
+            return Ok(Flow::On);
+        }
+        if is_exit(&line) {
+            return Ok(self.leave());
+        }
+        self.editor.remember(&line);
+        match slash::parse(&line) {
+            Some(Ok(Slash::Quit)) => return Ok(self.leave()),
+            Some(Ok(command)) if command.only_shows() => {
+                self.echo(&line);
+                self.command(command).await;
+            }
+            _ => self.inputs.keep(Input::Waited(line)),
+        }
+        Ok(Flow::On)
     }
 
     /// Whether a key takes back the line that was sent last and waits.
@@ -298,6 +320,21 @@ impl Chat<'_> {
     fn told(&mut self, line: &str) -> Result<Flow, CliError> {
         self.transcript.in_passing(line);
         Ok(Flow::On)
+    }
+}
+
+/// What is said on leaving of lines that waited for a command.
+fn not_sent(lines: &[String]) -> String {
+    let (was, them) = if lines.len() == 1 {
+        ("was", "it")
+    } else {
+        ("were", "them")
+    };
+    let messages = units::counted(lines.len(), "message");
+    // A text that is too long is not written down.
+    match lines.iter().all(|line| line.len() <= LONGEST_KEPT) {
+        true => format!("· {messages} {was} not sent; ↑ in the next chat brings {them} back"),
+        false => format!("· {messages} {was} not sent"),
     }
 }
 

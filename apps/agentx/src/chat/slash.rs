@@ -64,6 +64,42 @@ pub(crate) enum Slash {
     Pin(PinWish),
 }
 
+impl Slash {
+    /// Whether the command only shows something, so that it needs no agent and changes nothing.
+    pub(crate) fn only_shows(&self) -> bool {
+        match self {
+            Self::Help
+            | Self::Status
+            | Self::Usage(_)
+            | Self::Context { .. }
+            | Self::Thinking(_)
+            | Self::Output(_)
+            | Self::Todo
+            | Self::Sessions
+            | Self::Who
+            | Self::Model(None)
+            | Self::ApproveMode(None)
+            | Self::Wheel(Wish::Know)
+            | Self::Queue(QueueWish::List)
+            | Self::Approvals(Rules::List | Rules::Test(_)) => true,
+            Self::Quit
+            | Self::Model(_)
+            | Self::ApproveMode(_)
+            | Self::Title(_)
+            | Self::Wheel(_)
+            | Self::Steer(_)
+            | Self::Queue(_)
+            | Self::Fork(_)
+            | Self::Rewind(_)
+            | Self::Diff(_)
+            | Self::Approvals(_)
+            | Self::Compact(_)
+            | Self::Retry
+            | Self::Pin(_) => false,
+        }
+    }
+}
+
 /// What a person wants with the older part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CompactWish {

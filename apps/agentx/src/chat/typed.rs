@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::editor::Edited;
 use super::leaving::is_exit;
-use super::lost::{FREE_SPACE, is_full};
+use super::lost::remedy;
 use super::slash::{self, Slash};
 use super::terminal::Input;
 use super::xterm;
@@ -16,6 +16,9 @@ use crate::error::CliError;
 use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;
+
+/// What is said of an answer that came when nobody waited for it any more.
+const TOO_LATE: &str = "  not counted: the question was not open any more";
 
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
@@ -216,7 +219,11 @@ impl Chat<'_> {
             return self.say_at_once(text, content, shared).await;
         }
         let waits = self.desk.sending(text, shared.clone());
-        if !waits {
+        // Here it is on record in a moment, and only then printed for good. A server may have to be waited for.
+        let echoes_later = !waits && self.place.remote().is_none();
+        if echoes_later {
+            self.sending = Some(text.to_owned());
+        } else if !waits {
             self.echo(text);
         } else if matches!(self.face, Face::Lines { .. }) {
             let style = self.console.out_style();
@@ -228,7 +235,7 @@ impl Chat<'_> {
             self.transcript
                 .note(&style.dim(&format!("{note}: {}", visible(text))));
         }
-        // The echo is on the screen before anything is waited for.
+        // It is on the screen before anything is waited for.
         self.paint()?;
         let input = UserInput {
             content,
@@ -238,8 +245,14 @@ impl Chat<'_> {
             Ok(session) => self.wait_for(async { session.send(input).await }).await,
             Err(error) => Err(error),
         };
+        self.sending = None;
         match sent {
-            Ok(seq) => self.desk.sent(seq),
+            Ok(seq) => {
+                self.desk.sent(seq);
+                if echoes_later {
+                    self.echo(text);
+                }
+            }
             Err(error) => {
                 self.desk.unsent();
                 self.not_sent(text, shared, error)?;
@@ -278,7 +291,7 @@ impl Chat<'_> {
     }
 
     /// Prints what the person said, all of it, where the terminal has not done so.
-    fn echo(&mut self, text: &str) {
+    pub(super) fn echo(&mut self, text: &str) {
         if matches!(self.face, Face::Lines { eager: true }) {
             return;
         }
@@ -293,14 +306,10 @@ impl Chat<'_> {
             CliError::Runtime(RuntimeError::Denied(why)) => {
                 format!("error: {}\nhint: {}", visible(why), self.company.advice())
             }
-            CliError::Runtime(full) if is_full(error) => {
-                let hint = match self.is_lost {
-                    true => FREE_SPACE,
-                    false => "free some space, then send it again",
-                };
-                format!("error: {}\nhint: {hint}", visible(&full.to_string()))
-            }
-            error => error.render(),
+            error => match remedy(error, self.lost.is_some()) {
+                Some(hint) => format!("error: {}\nhint: {hint}", visible(&error.to_string())),
+                None => error.render(),
+            },
         };
         let text = self.console.out_style().bad(text.trim_end());
         self.transcript.in_passing(&text);
@@ -327,16 +336,19 @@ impl Chat<'_> {
             by: None,
         };
         let approved = self.wait_for(async { session.approve(decision).await }).await;
-        self.transcript.aside(&self.console.out_style().dim(&note));
         match approved {
-            Ok(_) if answer.decision == ApprovalDecision::Always => self.keep_rule(&rule),
-            Ok(_) => {}
+            Ok(_) => {
+                self.transcript.aside(&self.console.out_style().dim(&note));
+                if answer.decision == ApprovalDecision::Always {
+                    self.keep_rule(&rule);
+                }
+            }
+            Err(CliError::Runtime(RuntimeError::Refused(_))) => {
+                self.transcript.aside(&self.console.out_style().warn(TOO_LATE));
+            }
             Err(error) => {
                 self.complain(&error);
-                if !matches!(
-                    error,
-                    CliError::Runtime(RuntimeError::Refused(_) | RuntimeError::Denied(_))
-                ) {
+                if !matches!(error, CliError::Runtime(RuntimeError::Denied(_))) {
                     // It was not heard: the question stands.
                     self.ask_if_new(None).await;
                     return Ok(Flow::On);

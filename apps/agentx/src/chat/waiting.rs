@@ -66,16 +66,17 @@ impl Chat<'_> {
 
     /// Before a run is stopped: what is queued would begin the next one at once, so it comes back to be looked at. What
     /// somebody else said stays.
-    pub(super) async fn take_all_back(&mut self) {
+    ///
+    /// # Errors
+    /// Where one could not be taken back.
+    pub(super) async fn take_all_back(&mut self) -> Result<(), CliError> {
         if !matches!(self.face, Face::Editor { .. }) {
-            return;
+            return Ok(());
         }
         let others = self.company.has_others();
         let mine = self.desk.queue.iter().filter(|waiting| waiting.own || !others);
         let ids: Vec<MessageId> = mine.filter_map(|waiting| waiting.id.clone()).collect();
-        if let Err(error) = self.take_back(ids).await {
-            self.complain(&error);
-        }
+        self.take_back(ids).await
     }
 
     /// Sends what was held back since the session was closed: the first begins, the others follow.

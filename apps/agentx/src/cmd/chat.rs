@@ -55,7 +55,7 @@ pub(crate) fn run(
                 let inputs = typed.insert(inputs(console));
                 match choose(global, &loaded.settings, inputs, console).await? {
                     Picked::Session(id) => Target::Id(id.to_string()),
-                    Picked::Nothing(exit) => return Ok((None, exit)),
+                    Picked::Nothing(exit) => return Ok((None, Ok(exit))),
                 }
             }
             target => target,
@@ -64,10 +64,22 @@ pub(crate) fn run(
         let ends = (target, typed);
         let (left, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
         let again = left.map(|left| (place.command(&format!("resume {}", left.session)), left));
-        Ok((again, exit))
+        Ok::<_, CliError>((again, exit))
     })?;
+    let mut exit = exit;
     if let Some((again, left)) = again {
         let (style, columns) = (console.err_style(), console.terminal.width);
+        if let Some((error, stood)) = left.unsaved {
+            let error = CliError::Runtime(error.into());
+            // An error that ended the chat is said at the end.
+            if let Ok(exit) = &mut exit {
+                console.complain(&error);
+                *exit = error.exit();
+            }
+            if stood.runs {
+                console.say(&style.warn(&conversation::stop_not_saved(stood.queued)));
+            }
+        }
         if left.queued > 0 {
             console.say(&style.dim(&conversation::stays_queued(left.queued)));
         }
@@ -76,7 +88,7 @@ pub(crate) fn run(
         }
         console.say(&style.dim(&conversation::go_on_with(&again, columns)));
     }
-    Ok(exit)
+    exit
 }
 
 /// The session that the person chooses.
@@ -98,7 +110,7 @@ async fn chat(
     (target, typed): (Target, Option<mpsc::Receiver<Input>>),
     fork: bool,
     console: &mut Console,
-) -> Result<(Option<Left>, Exit), CliError> {
+) -> Result<(Option<Left>, Result<Exit, CliError>), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     let session = match seat::find(place, settings, &target).await? {
@@ -158,9 +170,10 @@ async fn chat(
         None => chat,
     };
     let exit = chat.talk().await;
-    let closed = chat.close().await;
-    let exit = exit?;
-    Ok((closed?, exit))
+    match (chat.close().await, exit) {
+        (Ok(left), exit) => Ok((left, exit)),
+        (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
+    }
 }
 
 /// Whether the terminal can do more than take and print lines.

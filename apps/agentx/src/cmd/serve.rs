@@ -16,6 +16,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::logging;
+use crate::render::units;
 use crate::signals::Signals;
 use crate::start;
 
@@ -73,6 +74,13 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
     loop {
         tokio::select! {
             done = &mut running => {
+                if let Err(ServerError::NotSaved { sessions, error }) = done {
+                    let sessions = units::counted(sessions, "session");
+                    console.say(&format!(
+                        "that {sessions} stopped is not saved: the next start goes on with what was under way\n"
+                    ));
+                    return Err(CliError::Runtime(error.into()));
+                }
                 done.map_err(refused)?;
                 console.say("ended; all that was said is kept\n");
                 return Ok(Exit::Ok);

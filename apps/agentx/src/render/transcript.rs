@@ -387,6 +387,7 @@ impl Transcript {
     }
 }
 
+mod before;
 mod calls;
 mod context;
 mod others;

@@ -54,6 +54,11 @@ impl Pty {
         self.tube.kill_program();
     }
 
+    /// Tells the program to end, as a system that shuts down does.
+    pub(crate) fn terminate_program(&self) {
+        self.tube.signal(nix::sys::signal::Signal::SIGTERM);
+    }
+
     /// Waits until another program has written this file.
     pub(crate) fn wait_for_file(&mut self, path: &std::path::Path) {
         let until = Instant::now() + PATIENCE;

@@ -152,8 +152,14 @@ impl Serving {
 
     /// Ends it in good order; what it said on standard error.
     pub(crate) fn stop(self) -> String {
-        let (status, _, err) = self.running.interrupt();
+        let (status, err) = self.told_to_end();
         assert!(status.success(), "{status}: {err}");
         err
+    }
+
+    /// Tells it to end; how it did, and what it said on standard error.
+    pub(crate) fn told_to_end(self) -> (ExitStatus, String) {
+        let (status, _, err) = self.running.interrupt();
+        (status, err)
     }
 }

@@ -90,18 +90,28 @@ impl Tube {
 
     /// Ends the program as a power cut would.
     pub(crate) fn kill_program(&mut self) {
-        let id = self.child.id();
-        // `setsid` becomes the program, or waits for it as its parent. Other children are the program's own.
-        let name = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap();
-        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-        let below = children
-            .split_whitespace()
-            .next()
-            .filter(|_| name.trim() == "setsid");
-        let below = below.and_then(|child| child.parse().ok());
-        let program = Pid::from_raw(below.unwrap_or(i32::try_from(id).unwrap()));
-        kill(program, Signal::SIGKILL).unwrap();
+        self.signal(Signal::SIGKILL);
         let _ = self.child.wait();
+    }
+
+    /// Sends the program a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = self.child.id();
+        let mut program = Pid::from_raw(i32::try_from(id).unwrap());
+        // `setsid` may have become the program, or be its parent.
+        if std::fs::read_to_string(format!("/proc/{id}/comm"))
+            .unwrap()
+            .trim()
+            == "setsid"
+        {
+            let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+            let child = children
+                .split_whitespace()
+                .next()
+                .and_then(|child| child.parse().ok());
+            program = child.map_or(program, Pid::from_raw);
+        }
+        kill(program, signal).unwrap();
     }
 
     /// Its exit code, once it has ended.

@@ -535,3 +535,23 @@ fn a_home_that_cannot_be_written_is_said_and_what_needs_none_works() {
     let refused = sandbox.run(&["run", "hello"]);
     assert_eq!(refused.code, Some(9), "{refused}");
 }
+
+#[test]
+fn a_run_that_goes_on_names_the_command_of_a_call_that_began_before() {
+    let sandbox = Sandbox::new();
+    let long = (5_000_000 + u64::from(std::process::id())).to_string();
+    let mut child = sandbox
+        .command(&["run", "--yes", &format!("run sleep {long}")])
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + PATIENCE;
+    while !runs(&long) {
+        assert!(Instant::now() < until, "the command never ran");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let onward = sandbox.run(&["run", "--last"]);
+    let head = format!("● bash  sleep {long}\n");
+    assert!(onward.stderr.contains(&head), "{onward}");
+}

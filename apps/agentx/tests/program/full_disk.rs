@@ -1,4 +1,5 @@
-//! A chat on a disk that is full: nothing typed is lost, the error comes once, and with space again the chat goes on.
+//! A disk that is full, and a database that another program locks: nothing typed is lost, the error comes once, what could not be
+//! saved on leaving is said, and when there is space again the chat goes on.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -133,4 +134,130 @@ fn a_chat_of_a_server_whose_disk_was_full_opens_the_session_again() {
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
+}
+
+/// Starts a command in a chat and one more message behind it, then takes the space away.
+fn at_work(sandbox: &Sandbox, disk: &Disk) -> (Pty, PathBuf) {
+    let mut chat = Pty::start(sandbox, &["chat", "--yes"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("run sleep 1000\r");
+    chat.wait_for("bash runs");
+    chat.keys("and then this\r");
+    chat.wait_for("  1 › and then this");
+    let ballast = disk.fill();
+    (chat, ballast)
+}
+
+#[test]
+fn leaving_on_a_full_disk_says_that_the_stop_is_not_saved_and_what_follows() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
+    let (mut chat, _ballast) = at_work(&sandbox, &disk);
+    chat.terminate_program();
+    assert_eq!(chat.end(), Some(9), "{:#?}", chat.lines());
+    // Long lines are broken at the terminal's width.
+    let said = chat.lines().concat();
+    for words in [
+        "error: no space left",
+        "that the run was stopped is not saved: opening the session again goes on with it and sends the queued message",
+        "go on with: agentx resume ses_",
+    ] {
+        assert_eq!(said.matches(words).count(), 1, "{words}: {:#?}", chat.lines());
+    }
+    assert!(!said.contains("stays queued"), "{said}");
+}
+
+#[test]
+fn a_run_that_was_stopped_on_a_full_disk_is_stopped_when_there_is_space() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
+    let (mut chat, ballast) = at_work(&sandbox, &disk);
+    chat.keys("\u{1b}");
+    chat.wait_for("press Enter to go on");
+    chat.wait_for_last("›");
+    assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
+    std::fs::remove_file(ballast).unwrap();
+    chat.keys("\r");
+    chat.wait_for("the session is open again");
+    chat.wait_for("■ stopped");
+    chat.wait_for_last("› and then this");
+    chat.keys("\u{15}\u{4}");
+    assert_eq!(chat.end(), Some(0), "{:#?}", chat.lines());
+}
+
+#[test]
+fn a_job_that_ended_with_its_session_is_counted_no_more() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
+    sandbox
+        .write("ws/.agentx/config.yaml", "scripted_answers: script.yaml\n")
+        .write(
+            "ws/.agentx/script.yaml",
+            "- { input: \"go\", call: { tool: bash, input: { command: sleep 1000, run_in_background: true } } }\n\
+             - { input: \"go\", result: \"*\", say: \"It runs.\" }\n",
+        );
+    let mut chat = Pty::start(&sandbox, &["chat", "--yes"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("go\r");
+    chat.wait_for(" · 1 job");
+    chat.wait_for("It runs.");
+    chat.wait_for_last("›");
+    let _ballast = disk.fill();
+    chat.keys("tell me of the sea\r");
+    chat.wait_for("press Enter to go on");
+    chat.wait_for("· 1 job was ended: sleep 1000");
+    chat.wait_until_gone(" · 1 job");
+    chat.keys("\u{15}\u{4}");
+    assert_eq!(chat.end(), Some(9), "{:#?}", chat.lines());
+    assert_eq!(times(&chat, "still running"), 0, "{:#?}", chat.lines());
+}
+
+#[test]
+fn a_server_on_a_full_disk_says_what_it_could_not_save() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
+    let server = Serving::start(&sandbox);
+    let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "chat", "--yes"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("run sleep 1000\r");
+    chat.wait_for("bash runs");
+    let _ballast = disk.fill();
+    let (status, said) = server.told_to_end();
+    assert_eq!(status.code(), Some(9), "{said}");
+    assert!(said.contains("that 1 session stopped is not saved"), "{said}");
+    assert!(
+        said.contains("error: no space left") && !said.contains("is kept"),
+        "{said}"
+    );
+}
+
+/// The database in another program's hands, until the value is gone.
+fn locked(database: &std::path::Path) -> rusqlite::Connection {
+    let other = rusqlite::Connection::open(database).unwrap();
+    other.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    other
+}
+
+#[test]
+fn a_database_that_another_program_locks_keeps_the_line_and_the_chat() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["chat"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("in, 80 out");
+    chat.wait_for_last("›");
+    let other = locked(&sandbox.path("home/.local/share/agentx/sessions.db"));
+    chat.keys("tell me of the sea\r");
+    chat.wait_for("error: another program keeps");
+    chat.wait_for("press Enter to go on");
+    chat.wait_for_last("› tell me of the sea");
+    drop(other);
+    chat.keys("\r");
+    chat.wait_for("the session is open again");
+    chat.wait_for("in, 39 out");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0), "{:#?}", chat.lines());
+    assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
 }

@@ -141,3 +141,61 @@ fn a_question_that_comes_meanwhile_is_answered_at_once() {
     chat.wait_for_last("›");
     leave(chat);
 }
+
+#[test]
+fn a_person_leaves_while_a_command_of_their_own_runs_and_it_ends() {
+    for keys in ["\u{4}", "/quit\r", "exit\r"] {
+        let sandbox = Sandbox::new();
+        let mut chat = Pty::start(&sandbox, &[], 80, 24);
+        chat.wait_for_last("›");
+        chat.keys("!sleep 60\r");
+        chat.wait_for("! sleep 60 runs · ");
+        chat.keys(keys);
+        assert_eq!(chat.end(), Some(0), "{keys:?}");
+        assert_eq!(
+            count(&chat, "  └ ■ stopped · goes to the agent with what you say next"),
+            1,
+            "{keys:?}: {:#?}",
+            chat.lines()
+        );
+    }
+}
+
+#[test]
+fn commands_that_only_show_something_do_not_wait_for_a_command_of_ones_own() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("!sleep 60\r");
+    chat.wait_for("! sleep 60 runs · ");
+    chat.keys("/approve-mode\r");
+    chat.wait_for("calls that no rule decides: you are asked");
+    chat.keys("/approve-mode deny\r");
+    chat.wait_for("  … /approve-mode deny · sent when it has ended");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn what_waits_for_a_command_of_ones_own_is_in_the_history_when_the_program_is_ended() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("!sleep 60\r");
+    chat.wait_for("! sleep 60 runs · ");
+    chat.keys("first the tests\rthen the docs\r");
+    chat.wait_for("  … then the docs · sent when it has ended");
+    chat.terminate_program();
+    assert_eq!(chat.end(), Some(143));
+    let told = "· 2 messages were not sent; ↑ in the next chat brings them back";
+    assert_eq!(count(&chat, told), 1, "{:#?}", chat.lines());
+    let mut next = Pty::start(&sandbox, &[], 80, 40);
+    next.wait_for_last("›");
+    next.keys(UP);
+    next.wait_for_last("› then the docs");
+    next.keys(UP);
+    next.wait_for_last("› first the tests");
+    next.keys("\u{15}");
+    next.wait_for_last("›");
+    leave(next);
+}

@@ -15,8 +15,8 @@ use agentx_types::{
 };
 
 use crate::{
-    BoxFuture, Note, RestorePlan, RestoreReport, RestoreWish, SearchHit, SessionExport, SessionInfo,
-    SessionQuery, StoredSize, UsageQuery, UsageRow, VerifyReport,
+    BoxFuture, LogError, Note, RestorePlan, RestoreReport, RestoreWish, SearchHit, SessionExport,
+    SessionInfo, SessionQuery, StoredSize, UsageQuery, UsageRow, VerifyReport,
 };
 
 pub use agents::*;
@@ -341,7 +341,16 @@ pub trait Session: Send + Sync {
 
     /// Stops what runs, commits what is under way and gives the session back. It can be opened again. Inputs that wait begin nothing:
     /// they are held back until somebody says something or revises one of them.
+    ///
+    /// Where the log takes nothing any more, what runs is stopped all the same, but that is not on record: whoever opens the
+    /// session next goes on with it. [`Session::failure`] says so afterwards.
     fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// Why the log took nothing more of this session, which ended it; `None` while it is open, where it was closed in order, and
+    /// where it runs elsewhere.
+    fn failure(&self) -> Option<LogError> {
+        None
+    }
 
     /// Gives the session back as it stands, as a death of this process would; a question that was asked stays asked.
     fn suspend(&self) -> BoxFuture<'_, ()> {

@@ -189,19 +189,27 @@ impl Rooms {
         })
     }
 
-    /// Closes everything, at once. Nothing is opened after that.
-    pub async fn close_all(&self) {
+    /// Closes everything, at once. Nothing is opened after that. Returns how many sessions could not be closed on record, and why.
+    pub async fn close_all(&self) -> Option<(usize, LogError)> {
         self.is_over.store(true, Ordering::Release);
         let places: Vec<Arc<Place>> = self.lock().drain().map(|(_, place)| place).collect();
         let mut closing = tokio::task::JoinSet::new();
         for place in places {
             closing.spawn(async move {
-                if let Some(room) = place.room.lock().await.take() {
-                    room.close().await;
+                match place.room.lock().await.take() {
+                    Some(room) => room.close().await,
+                    None => None,
                 }
             });
         }
-        while closing.join_next().await.is_some() {}
+        let mut failed = None;
+        while let Some(closed) = closing.join_next().await {
+            if let Ok(Some(error)) = closed {
+                let (count, _) = failed.get_or_insert((0, error));
+                *count += 1;
+            }
+        }
+        failed
     }
 
     /// How many sessions are open.

@@ -253,15 +253,20 @@ impl Room {
         feeds.iter().flatten().any(|running| running.feed.readers() > 0)
     }
 
-    /// Ends all that the room does, and gives the session back.
-    pub(crate) async fn close(&self) {
+    /// Ends all that the room does, and gives the session back. Returns why that could not be put on record, where nothing else had
+    /// failed before.
+    pub(crate) async fn close(&self) -> Option<LogError> {
+        let mut failure = None;
         if let Some(session) = self.session() {
+            let had_failed = session.failure().is_some();
             session.close().await;
+            failure = session.failure().filter(|_| !had_failed);
         }
         self.is_dead.store(true, Ordering::Release);
         for running in self.feeds.lock().await.iter().flatten() {
             running.task.abort();
         }
+        failure
     }
 
     /// Ends all readers, with what they are told.

@@ -303,6 +303,7 @@ impl Headless {
         };
         if envelope.seq <= self.shown_from {
             self.cast.meet(envelope);
+            self.transcript.knows(&envelope.event);
             // One that is at work from before comes back behind the run as one does that this run makes.
             self.is_onward |= self.cast.is_at_work();
             return Ok(());
