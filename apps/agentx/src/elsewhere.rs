@@ -12,14 +12,44 @@ use crate::compose::{Place, build_node};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::folder;
+use crate::render::clean::visible;
 use crate::seat::{self, Target};
 use crate::start::{lookup, notes, settings};
 use crate::told;
 use crate::usual_model;
 
+/// So many mistakes in files of agents and tools are told where an agent begins to work.
+const MOST_MISTAKES: usize = 3;
+
 /// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
 /// place become those of that directory, as if it had been named. Must be called inside an async runtime.
+/// What is wrong with the files of agents and tools there is said.
 pub(crate) async fn place_of(
+    global: &Global,
+    agent: &AgentArgs,
+    loaded: &mut Loaded,
+    target: &Target,
+    console: &mut Console,
+) -> Result<Place, CliError> {
+    let place = find_place(global, agent, loaded, target, console).await?;
+    console.say_lines(&broken_files(&place));
+    Ok(place)
+}
+
+/// The model does not see a tool whose file has a mistake, so the person has to.
+fn broken_files(place: &Place) -> String {
+    let mistakes = place.mistakes();
+    let lines = mistakes.iter().take(MOST_MISTAKES);
+    let mut text: String = lines
+        .map(|mistake| format!("warning: {}\n", visible(&mistake.to_string())))
+        .collect();
+    if let Some(more @ 1..) = mistakes.len().checked_sub(MOST_MISTAKES) {
+        text.push_str(&format!("hint: `agentx agents check` shows {more} more\n"));
+    }
+    text
+}
+
+async fn find_place(
     global: &Global,
     agent: &AgentArgs,
     loaded: &mut Loaded,

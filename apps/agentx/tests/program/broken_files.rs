@@ -254,3 +254,18 @@ fn a_tool_that_asks_no_model_runs_where_there_is_none() {
         "{ran}"
     );
 }
+
+#[test]
+fn a_run_and_a_chat_say_which_files_are_broken() {
+    let sandbox = sandbox();
+    for args in [&["run", "hello"][..], &["chat"]] {
+        let ran = sandbox.run_with_input(args, "hello\n");
+        assert_eq!(ran.code, Some(0), "{ran}");
+        let told = ran.stderr.matches("warning: ").count();
+        assert!(
+            told == 3 && ran.stderr.contains("agents/a.yaml:3:1: unknown key `promt`"),
+            "{ran}"
+        );
+        assert!(ran.stderr.contains("`agentx agents check` shows"), "{ran}");
+    }
+}
