@@ -75,8 +75,8 @@ fn ignored(loaded: &Loaded) -> Vec<&str> {
     ignored.map(|ignored| ignored.key.as_str()).collect()
 }
 
-#[test]
-fn a_trusted_folder_sends_no_key_of_the_persons_elsewhere() {
+/// A folder whose settings want to have the person's keys and models for its own providers.
+fn greedy() -> Desk {
     let desk = Desk::new(
         "model: theirs/m\n\
          providers:\n\
@@ -93,7 +93,7 @@ fn a_trusted_folder_sends_no_key_of_the_persons_elsewhere() {
          data_dir: data\n\
          log_file: ../log\n",
     );
-    let desk = Desk {
+    Desk {
         env: BTreeMap::from([
             ("OPENAI_API_KEY", "made-up-openai"),
             ("WORK_KEY", "made-up-work"),
@@ -101,7 +101,12 @@ fn a_trusted_folder_sends_no_key_of_the_persons_elsewhere() {
             ("TEAM_KEY", "made-up-team"),
         ]),
         ..desk
-    };
+    }
+}
+
+#[test]
+fn a_trusted_folder_sends_no_key_of_the_persons_elsewhere() {
+    let desk = greedy();
     let loaded = desk.trusted();
     let settings = &loaded.settings;
     let at = |name: &str| settings.provider(name).unwrap().base_url.clone();
@@ -141,6 +146,12 @@ fn a_trusted_folder_sends_no_key_of_the_persons_elsewhere() {
     }
     assert_eq!(settings.data_dir, desk.dir.path().join("data"));
     assert_eq!(settings.log_file, None);
+}
+
+#[test]
+fn what_a_trusted_folder_wanted_in_vain_is_named_and_its_keys_stay_keys() {
+    let loaded = greedy().trusted();
+    let settings = &loaded.settings;
     // The old variable is a key still, and so is what the folder names.
     let keys = settings.key_variables();
     for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "WORK_KEY", "TEAM_KEY"] {
