@@ -141,14 +141,7 @@ async fn chat(
         whereabouts,
         (console.out_style(), console.terminal.width),
     );
-    if config.approval == ApprovalMode::Auto {
-        let words = format!("{ASKS_NOBODY}; `/approve-mode ask` changes that");
-        text.push_str(&format!("{}\n", console.out_style().warn(&words)));
-    }
-    if place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly {
-        let words = "this folder is read only: nothing is changed or run; `agentx config trust` changes that";
-        text.push_str(&format!("{}\n", console.out_style().warn(words)));
-    }
+    text.push_str(&what_differs(place, settings, config.approval, console));
     let was_told = place.remote().is_none() && settings.approval == ApprovalMode::Deny;
     if session.is_some() && config.approval == ApprovalMode::Deny && !was_told {
         // As a headless run leaves it that was killed: a person is here now, and should know.
@@ -174,6 +167,20 @@ async fn chat(
         (Ok(left), exit) => Ok((left, exit)),
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
     }
+}
+
+/// What of the usual does not hold here, for the first lines of a chat: that nobody is asked, that nothing may be done.
+fn what_differs(place: &Place, settings: &Settings, approval: ApprovalMode, console: &Console) -> String {
+    let mut text = String::new();
+    if approval == ApprovalMode::Auto {
+        let words = format!("{ASKS_NOBODY}; `/approve-mode ask` changes that");
+        text.push_str(&format!("{}\n", console.out_style().warn(&words)));
+    }
+    if place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly {
+        let words = "this folder is read only: nothing is changed or run; `agentx config trust` changes that";
+        text.push_str(&format!("{}\n", console.out_style().warn(words)));
+    }
+    text
 }
 
 /// Whether the terminal can do more than take and print lines.
