@@ -142,7 +142,8 @@ fn an_output_that_is_closed_ends_the_run_quietly() {
     out.read_line(&mut String::new()).unwrap();
     drop(out);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
+    // The short answer may have been written before the output was closed.
+    assert!(matches!(output.status.code(), Some(141 | 0)), "{:?}", output.status);
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
 }
 
