@@ -143,7 +143,11 @@ fn an_output_that_is_closed_ends_the_run_quietly() {
     drop(out);
     let output = child.wait_with_output().unwrap();
     // The short answer may have been written before the output was closed.
-    assert!(matches!(output.status.code(), Some(141 | 0)), "{:?}", output.status);
+    assert!(
+        matches!(output.status.code(), Some(141 | 0)),
+        "{:?}",
+        output.status
+    );
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
 }
 

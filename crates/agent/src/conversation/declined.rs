@@ -4,7 +4,7 @@
 
 use agentx_types::{MessageId, Role};
 
-use super::Conversation;
+use super::{Conversation, Entry};
 
 impl Conversation {
     /// The event with which begins what no model had answered before the request that is under way: the latest input, or the latest calls
@@ -32,9 +32,11 @@ impl Conversation {
         self.entries.get(first).map(|entry| entry.seq)
     }
 
-    /// Takes out everything from that event on.
+    /// Takes out everything from that event on. A message that a person said meanwhile is of the same event as the results of the calls
+    /// before it: those stay with their calls.
     pub(crate) fn leave_out_from(&mut self, seq: u64) {
-        let Some(first) = self.entries.iter().position(|entry| entry.seq >= seq) else {
+        let is_after = |entry: &Entry| entry.seq >= seq && entry.message.role != Role::Tool;
+        let Some(first) = self.entries.iter().position(is_after) else {
             return;
         };
         self.entries.truncate(first.max(self.window_start));
