@@ -27,7 +27,7 @@ pub enum Trust {
     Tighten,
     /// Nothing.
     Trusted,
-    /// Nothing, also where the person trusts it.
+    /// Nothing, even in a workspace that the person trusts.
     Own,
 }
 

@@ -86,7 +86,7 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
     matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
 }
 
-/// Why a person is asked about a call each time, so that no rule is kept of it; `None` where rules decide, or there is no such tool.
+/// Why a person is asked about every such call, and "always" keeps no rule for it. `None` if rules decide, or if the tool is unknown.
 pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&'static str> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     agentx_agent::approval::always_asked(config, tool, input)

@@ -80,7 +80,7 @@ pub enum ServerError {
         /// What is wrong with it.
         what: String,
     },
-    /// What was under way is stopped, and the log did not take that: the next server goes on with it.
+    /// Runs were stopped, but the log could not store that. The next server resumes them.
     #[error("that {sessions} of its sessions were stopped is not saved: {error}")]
     NotSaved {
         /// In how many sessions.

@@ -60,7 +60,7 @@ pub struct DriverParts {
     pub guard: Option<Arc<Guard>>,
     /// The program and its version, for the log.
     pub program: String,
-    /// Whether this is a server, for the log: the next server goes on with what it was at when it was killed.
+    /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a kill.
     pub serves: bool,
 }
 

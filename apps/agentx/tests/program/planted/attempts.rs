@@ -21,7 +21,7 @@ pub(crate) struct Attempt {
     pub(crate) is_denied: bool,
     /// Whether a model over the network is asked, at an address where nobody listens.
     pub(crate) asks_model: bool,
-    /// Whether it comes to nothing where a person trusts the folder either, because nothing reads it or something else forbids it.
+    /// Whether it does no harm in a trusted folder either: nothing reads the file, or another check refuses it.
     pub(crate) is_harmless: bool,
     /// Commands that are run besides.
     pub(crate) besides: &'static [&'static [&'static str]],
