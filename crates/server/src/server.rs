@@ -81,7 +81,7 @@ pub enum ServerError {
         what: String,
     },
     /// Runs were stopped, but the log could not store that. The next server resumes them.
-    #[error("that {sessions} of its sessions were stopped is not saved: {error}")]
+    #[error("the stop of {sessions} sessions is not saved: {error}")]
     NotSaved {
         /// In how many sessions.
         sessions: usize,

@@ -77,7 +77,7 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
                 if let Err(ServerError::NotSaved { sessions, error }) = done {
                     let sessions = units::counted(sessions, "session");
                     console.say(&format!(
-                        "that {sessions} stopped is not saved: the next start goes on with what was under way\n"
+                        "the stop of {sessions} is not saved: the next start resumes what was under way\n"
                     ));
                     return Err(CliError::Runtime(error.into()));
                 }

@@ -57,14 +57,14 @@ pub(crate) fn stays_queued(count: usize) -> String {
     }
 }
 
-/// What is said on leaving where it could not be saved that the run was stopped: it goes on when the session is opened again.
+/// The line on leaving when the stop of a run could not be saved: the run resumes when the session is opened again.
 pub(crate) fn stop_not_saved(queued: usize) -> String {
     let queued = match queued {
         0 => String::new(),
         1 => " and sends the queued message".to_owned(),
         count => format!(" and sends the {count} queued messages"),
     };
-    format!("that the run was stopped is not saved: opening the session again goes on with it{queued}\n")
+    format!("the stop of the run is not saved: opening the session again resumes the run{queued}\n")
 }
 
 /// What is said on coming back to messages that were queued, where they cannot be seen.

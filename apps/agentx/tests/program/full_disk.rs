@@ -159,7 +159,7 @@ fn leaving_on_a_full_disk_says_that_the_stop_is_not_saved_and_what_follows() {
     let said = chat.lines().concat();
     for words in [
         "error: no space left",
-        "that the run was stopped is not saved: opening the session again goes on with it and sends the queued message",
+        "the stop of the run is not saved: opening the session again resumes the run and sends the queued message",
         "go on with: agentx resume ses_",
     ] {
         assert_eq!(said.matches(words).count(), 1, "{words}: {:#?}", chat.lines());
@@ -224,7 +224,7 @@ fn a_server_on_a_full_disk_says_what_it_could_not_save() {
     let _ballast = disk.fill();
     let (status, said) = server.told_to_end();
     assert_eq!(status.code(), Some(9), "{said}");
-    assert!(said.contains("that 1 session stopped is not saved"), "{said}");
+    assert!(said.contains("the stop of 1 session is not saved"), "{said}");
     assert!(
         said.contains("error: no space left") && !said.contains("is kept"),
         "{said}"
