@@ -455,6 +455,7 @@ export type EnvironmentEvent =
   | { event: "tool_call"; payload: ToolCall }
   | { event: "provider_part"; payload: ProviderPart }
   | { event: "usage"; payload: UsageReport }
+  | { event: "model_fell_back"; payload: ModelFellBack }
   | { event: "stream_end"; payload: StreamEnd }
   | { event: "attempt_failed"; payload: AttemptFailed }
   | { event: "action_started"; payload: ActionStarted }
@@ -640,6 +641,42 @@ export interface Usage {
    * reports no usage.
    */
   estimated_tokens?: number;
+}
+
+/** The provider lets another model go on with the answer: the tokens of the whole stream are paid at that model's prices. */
+export interface ModelFellBack {
+  /** The model that answers from here on, as the provider names it. */
+  model: string;
+  /** What it costs; absent where it is not in the catalog, and the prices of the model that was asked hold. */
+  prices?: Prices | null;
+}
+
+/** Prices of a model in nano-dollars per token (dollars per million tokens × 1,000). */
+export interface Prices {
+  /** Per token read at the full price. */
+  input?: number;
+  /** Per token written. */
+  output?: number;
+  /** Per token read from the cache. */
+  cache_read?: number;
+  /** Per token written into the cache. */
+  cache_write?: number;
+  /** What the tokens of a call cost that reads more than so many. */
+  long?: LongPrices | null;
+}
+
+/** The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token of such a call. */
+export interface LongPrices {
+  /** A call is long that reads more tokens than this, those of the cache included. */
+  over_tokens: number;
+  /** Per token read at the full price. */
+  input: number;
+  /** Per token written. */
+  output: number;
+  /** Per token read from the cache. */
+  cache_read: number;
+  /** Per token written into the cache. */
+  cache_write: number;
 }
 
 /** A model has ended its answer. */
@@ -905,34 +942,6 @@ export interface ModelSpec {
 
 /** Which wire protocol a model is spoken to in. */
 export type Api = "anthropic" | "openai-chat" | "scripted";
-
-/** Prices of a model in nano-dollars per token (dollars per million tokens × 1,000). */
-export interface Prices {
-  /** Per token read at the full price. */
-  input?: number;
-  /** Per token written. */
-  output?: number;
-  /** Per token read from the cache. */
-  cache_read?: number;
-  /** Per token written into the cache. */
-  cache_write?: number;
-  /** What the tokens of a call cost that reads more than so many. */
-  long?: LongPrices | null;
-}
-
-/** The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token of such a call. */
-export interface LongPrices {
-  /** A call is long that reads more tokens than this, those of the cache included. */
-  over_tokens: number;
-  /** Per token read at the full price. */
-  input: number;
-  /** Per token written. */
-  output: number;
-  /** Per token read from the cache. */
-  cache_read: number;
-  /** Per token written into the cache. */
-  cache_write: number;
-}
 
 /** What a model may be given beside text. */
 export type InputMedium = "image" | "audio" | "file";
@@ -1334,6 +1343,7 @@ export type RuntimeFrame = Frame & RuntimeEvent;
 
 export type RuntimeEvent =
   | { event: "message_start"; payload: MessageStart }
+  | { event: "fallback_answers"; payload: FallbackAnswers }
   | { event: "text_delta"; payload: TextDelta }
   | { event: "thinking_delta"; payload: ThinkingDelta }
   | { event: "tool_call"; payload: ToolCallRequested }
@@ -1390,6 +1400,16 @@ export interface MessageStart {
   model: string;
   /** Which attempt, from 1. */
   attempt: number;
+}
+
+/** The provider lets another model go on with the answer. */
+export interface FallbackAnswers {
+  /** The answer's id. */
+  message_id: MessageId;
+  /** The model that answers from here on, as the provider names it. */
+  model: string;
+  /** What it costs; absent where the catalog does not know it. */
+  prices?: Prices | null;
 }
 
 /** Words of the answer. */

@@ -47,6 +47,7 @@ impl Accumulator {
                 self.message_id = Some(start.message_id.clone());
                 self.model.clone_from(&start.model);
             }
+            EnvironmentEvent::ModelFellBack(fallback) => self.model.clone_from(&fallback.model),
             EnvironmentEvent::StreamEnd(end) => self.end = Some((end.stop_reason, end.raw.clone())),
             _ => {}
         }

@@ -11,7 +11,7 @@ use agentx_sqlite_log::{Durability, Options, SqliteLog};
 use agentx_tools::{ProgramEnvironment, ToolOptions, Toolbox};
 use agentx_types::{ActionKind, Api, ModelSpec, OwnerId, Prices};
 
-use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, RetryPolicy};
+use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::model_router::ModelRouter;
 use crate::scripted::ScriptedEnvironment;
 use crate::{NodeParts, NodeRuntime, WireOptionsOf};
@@ -54,10 +54,17 @@ impl NodeParts {
         let log = open(settings)?;
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
+        let catalog = settings.catalog.clone();
+        let prices: PricesOf = Arc::new(move |provider: &str, model: &str| {
+            let mut specs = catalog.models().iter().map(|entry| &entry.spec);
+            let spec = specs.find(|spec| spec.provider == provider && spec.id == model);
+            spec.map(|spec| spec.prices)
+        });
         let (limits, retry) = calls(&settings.calls);
         let network = ModelEffector::new(ModelParts {
             limits,
             retry,
+            prices,
             ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
         });
         Ok(Self {

@@ -236,6 +236,7 @@ pub(crate) fn is_a_piece(event: &EnvironmentEvent) -> bool {
             | E::ToolCall(_)
             | E::ProviderPart(_)
             | E::UsageReport(_)
+            | E::ModelFellBack(_)
             | E::ToolOutputChunk(_)
     )
 }

@@ -11,7 +11,7 @@ use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, AttemptFailed, CommandRan,
     CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored,
     EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput,
-    LeftRunning, MessageId, OutputChannel, OwnerId, Rule, SessionId, StopReason, Timer, ToolCallId,
+    LeftRunning, MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, Timer, ToolCallId,
     ToolStatus, Usage, WheelChanged,
 };
 
@@ -46,6 +46,8 @@ vocabulary! {
         ProviderPart = "provider_part",
         /// What the call costs so far, in tokens; a later one replaces an earlier one of the same stream.
         UsageReport = "usage",
+        /// The provider lets another model go on with the answer.
+        ModelFellBack = "model_fell_back",
         /// A model has ended its answer.
         StreamEnd = "stream_end",
         /// An attempt to reach a model came to nothing.
@@ -226,6 +228,14 @@ payloads! {
     UsageReport {
         /// Tokens since the stream began.
         usage: Usage,
+    }
+    /// The provider lets another model go on with the answer: the tokens of the whole stream are paid at that model's prices.
+    ModelFellBack {
+        /// The model that answers from here on, as the provider names it.
+        model: String,
+        /// What it costs; absent where it is not in the catalog, and the prices of the model that was asked hold.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prices: Option<Box<Prices>>,
     }
     /// A model has ended its answer.
     StreamEnd {

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
-    InputMode, LeftRunning, MessageId, OutputChannel, RunFinished, RunStarted, RunStatusChanged, SessionId,
-    StopReason, ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest,
+    InputMode, LeftRunning, MessageId, OutputChannel, Prices, RunFinished, RunStarted, RunStatusChanged,
+    SessionId, StopReason, ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest,
     TurnResponse, Usage, UserMessageAdded,
 };
 
@@ -17,6 +17,8 @@ vocabulary! {
     pub enum RuntimeEvent {
         /// StreamReceptor: a model begins an answer.
         MessageStart = "message_start",
+        /// StreamReceptor: the provider lets another model go on with the answer.
+        FallbackAnswers = "fallback_answers",
         /// StreamReceptor: words of the answer.
         TextDelta = "text_delta",
         /// StreamReceptor: words of the reasoning.
@@ -132,6 +134,16 @@ pub enum SessionChange {
 }
 
 payloads! {
+    /// The provider lets another model go on with the answer.
+    FallbackAnswers {
+        /// The answer's id.
+        message_id: MessageId,
+        /// The model that answers from here on, as the provider names it.
+        model: String,
+        /// What it costs; absent where the catalog does not know it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prices: Option<Box<Prices>>,
+    }
     /// A model begins an answer.
     MessageStart {
         /// The answer's id.

@@ -31,6 +31,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::ToolCall(_)
         | E::ProviderPart(_)
         | E::UsageReport(_)
+        | E::ModelFellBack(_)
         | E::StreamEnd(_)
         | E::AttemptFailed(_) => "llm.results",
         E::ActionStarted(_) => "actions.started",

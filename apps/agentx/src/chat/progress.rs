@@ -1,7 +1,7 @@
 //! What is being waited for and since when, beside how the session stands: one row, from the events and a clock that is given.
 
 use agentx::runtime::SessionState;
-use agentx::types::{AgentConfig, ContextChange, RuntimeEvent, ToolCallId, Usage};
+use agentx::types::{AgentConfig, ContextChange, Prices, RuntimeEvent, ToolCallId, Usage};
 use agentx_terminal::Row;
 use tokio::time::{Duration, Instant};
 use unicode_width::UnicodeWidthStr as _;
@@ -54,6 +54,8 @@ pub(crate) struct Progress {
     run_since: Instant,
     /// The model that answers, while one does; another may have been chosen for the next call, or have stepped in.
     answers: Option<String>,
+    /// What the model costs that goes on with the answer in place of the one that was asked.
+    answer_prices: Option<Prices>,
     /// When a model that failed is asked again.
     next_attempt: Instant,
     /// Whether a run is under way.
@@ -77,6 +79,7 @@ impl Progress {
             since: now,
             spoke: now,
             answers: None,
+            answer_prices: None,
             next_attempt: now,
             run_since: now,
             runs: false,
@@ -155,6 +158,10 @@ impl Progress {
                     self.turn_to(Doing::Asked, now);
                 }
             }
+            RuntimeEvent::FallbackAnswers(fallback) => {
+                self.answers = Some(self.named(&fallback.model));
+                self.answer_prices = fallback.prices.as_deref().copied();
+            }
             RuntimeEvent::ThinkingDelta(_) => self.speaks(Doing::Thinks, now),
             RuntimeEvent::TextDelta(_) => self.speaks(Doing::Answers, now),
             RuntimeEvent::ToolPlanned(_) => self.turn_to(Doing::Plans, now),
@@ -207,7 +214,8 @@ impl Progress {
         if !is_of_another {
             self.stand.filled = usage.context_tokens();
         }
-        self.stand.cost += self.stand.prices.cost(usage);
+        let prices = self.answer_prices.take().unwrap_or(self.stand.prices);
+        self.stand.cost += prices.cost(usage);
         self.stand.usage += *usage;
     }
 

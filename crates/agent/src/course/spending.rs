@@ -1,6 +1,6 @@
 //! What model calls cost: the run's, and the agent's.
 
-use agentx_types::{EffectBill, ModelSpec, NanoUsd, StateOutput, Usage};
+use agentx_types::{EffectBill, ModelFellBack, ModelSpec, NanoUsd, StateOutput, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{Course, Step};
@@ -28,6 +28,16 @@ impl Course {
         self.totals.context_tokens = usage.context_tokens();
         step.state(StateOutput::Spent { model, usage, cost });
         true
+    }
+
+    /// The provider lets another model go on with the answer: that one is paid.
+    pub(crate) fn fell_back(&mut self, fallback: &ModelFellBack) {
+        let asked = self.run.as_mut().and_then(|run| run.pending.model.as_mut());
+        let Some(model) = asked else { return };
+        model.id.clone_from(&fallback.model);
+        if let Some(prices) = &fallback.prices {
+            model.prices = **prices;
+        }
     }
 
     /// A tool of this agent has asked a model.

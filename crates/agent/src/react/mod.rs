@@ -142,7 +142,8 @@ impl ReactAgent {
             | E::ToolCallChunk(_)
             | E::ToolCall(_)
             | E::ProviderPart(_)
-            | E::UsageReport(_) => self.on_stream(fact, &mut step),
+            | E::UsageReport(_)
+            | E::ModelFellBack(_) => self.on_stream(fact, &mut step),
             E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
             E::ActionStarted(_) => self.on_action_started(fact, &mut step),
             E::EffectStarted(started) => self.on_effect_started(fact, started, &mut step),

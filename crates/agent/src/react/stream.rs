@@ -31,6 +31,7 @@ impl ReactAgent {
                     message_id: start.message_id.clone(),
                 });
             }
+            EnvironmentEvent::ModelFellBack(fallback) => self.course.fell_back(fallback),
             EnvironmentEvent::TextChunk(chunk) if !step.out.state_only => {
                 step.stream(StreamOutput::TextDelta {
                     text: chunk.text.clone(),

@@ -6,6 +6,46 @@ use serde_json::json;
 use crate::harness::*;
 
 #[test]
+fn a_fallback_to_another_model_is_paid_at_its_prices() {
+    for (prices, cost) in [
+        (None, 35_000),
+        (
+            Some(Box::new(Prices {
+                input: 100,
+                output: 10,
+                ..Prices::default()
+            })),
+            1_050,
+        ),
+    ] {
+        let mut session = Session::plain();
+        session.say("hello");
+        let fallback = ModelFellBack {
+            model: "other-1".into(),
+            prices,
+        };
+        session.model(stream(
+            [usage(10, 1), fallback.into(), words("Hi"), usage(10, 5)],
+            StopReason::EndTurn,
+        ));
+        assert_eq!(session.react().totals().1, NanoUsd(cost));
+        let spent = session.outputs().find_map(|output| match output {
+            AgentOutput::State(StateOutput::Spent { model, .. }) => Some(model.clone()),
+            _ => None,
+        });
+        assert_eq!(spent.as_deref(), Some("other-1"));
+        session.say("again");
+        session.model(stream([words("Hi"), usage(10, 5)], StopReason::EndTurn));
+        assert_eq!(
+            session.react().totals().1,
+            NanoUsd(cost + 35_000),
+            "the next call is not"
+        );
+        session.check_replay();
+    }
+}
+
+#[test]
 fn a_plain_answer() {
     let mut session = Session::plain();
     session.say("hello");

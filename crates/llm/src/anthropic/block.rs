@@ -1,7 +1,7 @@
 //! Content blocks while they stream. Text, thinking and tool calls are said as they come; every other block is put together
 //! here, deltas and all, and said whole, because it must be sent back as if it had never been in pieces.
 
-use agentx_types::{EnvironmentEvent, InvalidInput, ToolCallId};
+use agentx_types::{EnvironmentEvent, InvalidInput, ModelFellBack, ToolCallId};
 use serde_json::{Map, Value};
 
 use super::API;
@@ -63,10 +63,15 @@ impl Block {
                     extra: tool_extra(block),
                 }
             }
-            _ => Self::Whole {
-                block,
-                json: String::new(),
-            },
+            kind => {
+                if let (Some("fallback"), Some(model)) = (kind, fallback_model(&block)) {
+                    out.push(ModelFellBack { model, prices: None }.into());
+                }
+                Self::Whole {
+                    block,
+                    json: String::new(),
+                }
+            }
         }
     }
 
@@ -218,6 +223,12 @@ fn say_call(
     if !extra.is_empty() {
         emitter.attach(API, Value::Object(extra), out);
     }
+}
+
+/// The model that goes on with the answer, in a block `fallback`: `{"from": {"model": …}, "to": {"model": …}}`.
+fn fallback_model(block: &Map<String, Value>) -> Option<String> {
+    let model = block.get("to")?.get("model")?.as_str()?;
+    (!model.is_empty()).then(|| model.to_owned())
 }
 
 /// What a tool call has beside the usual: who made it, where that is not the model itself.

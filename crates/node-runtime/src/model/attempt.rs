@@ -355,7 +355,8 @@ impl<'a> Attempt<'a> {
     /// is said before its end.
     async fn say(&mut self, mut events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
         let mut uncounted = None;
-        for (index, event) in events.iter().enumerate() {
+        for (index, event) in events.iter_mut().enumerate() {
+            self.call.price(event);
             if self.started && matches!(event, EnvironmentEvent::StreamEnd(_)) {
                 let cost = self.counted.estimate(&self.call.request);
                 uncounted = cost.map(|cost| (index, cost));
@@ -372,11 +373,7 @@ impl<'a> Attempt<'a> {
             true => self.call.events.emit_gathered(events).await,
             false => self.call.events.emit_all(events).await,
         };
-        if heard {
-            Ok(())
-        } else {
-            Err(Outcome::NobodyListens)
-        }
+        heard.then_some(()).ok_or(Outcome::NobodyListens)
     }
 
     /// Reads the little that follows a whole answer: a connection with unread bytes cannot be used again.

@@ -31,6 +31,14 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// Says what another model costs that goes on with the answer.
+    pub(super) fn price(&self, event: &mut EnvironmentEvent) {
+        if let EnvironmentEvent::ModelFellBack(fallback) = event {
+            let provider = &self.request.model.provider;
+            fallback.prices = (self.parts.prices)(provider, &fallback.model).map(Box::new);
+        }
+    }
+
     /// Performs it to its end.
     pub(super) async fn run(self) {
         let parts = self.parts.clone();

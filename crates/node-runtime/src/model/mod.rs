@@ -57,7 +57,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{BlobStore, BoxFuture, Clock, Effector, Environment, EventSink, SystemClock};
-use agentx_types::{Action, ActionBody, ActionKind, SessionId};
+use agentx_types::{Action, ActionBody, ActionKind, Prices, SessionId};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -75,6 +75,9 @@ pub(crate) use blobs::load_blobs;
 /// How many wishes to try again at once may wait to be heard; who misses one tries again.
 const RETRY_WISHES: usize = 64;
 
+/// What a model costs, by the names of its provider and itself.
+pub type PricesOf = Arc<dyn Fn(&str, &str) -> Option<Prices> + Send + Sync>;
+
 /// What a [`ModelEffector`] is made of.
 #[derive(Clone)]
 pub struct ModelParts {
@@ -82,6 +85,8 @@ pub struct ModelParts {
     pub endpoints: BTreeMap<String, Endpoint>,
     /// How their servers want to be spoken to.
     pub wire_options: WireOptionsOf,
+    /// What another model of a provider costs that goes on with an answer; `None` where that is not known.
+    pub prices: PricesOf,
     /// Where pictures and documents are.
     pub blobs: Arc<dyn BlobStore>,
     /// Tells the time, for `retry-after` dates.
@@ -104,6 +109,7 @@ impl ModelParts {
         Self {
             endpoints,
             wire_options,
+            prices: Arc::new(|_, _| None),
             blobs,
             clock: Arc::new(SystemClock),
             pause: Arc::new(SystemPause),

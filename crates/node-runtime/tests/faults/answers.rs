@@ -7,7 +7,9 @@ use agentx_config::Secret;
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::BlobStore as _;
 use agentx_testing::{MemoryLog, Reply, TestServer, fixture, perform, wire};
-use agentx_types::{Api, ContentPart, MediaPart, MediaSource, Message};
+use agentx_types::{
+    Api, ContentPart, EnvironmentEvent, MediaPart, MediaSource, Message, ModelFellBack, Prices,
+};
 use serde_json::json;
 
 use crate::{Caller, KEY, answered, check, message, story};
@@ -207,4 +209,46 @@ async fn a_stream_that_calls_itself_json_is_read_as_it_comes() {
     let server = TestServer::start([stream]).await;
     let said = Caller::at(&server.url()).call().await;
     assert_eq!(said.text(), "hello");
+}
+
+/// A made-up answer of the shape that Anthropic's SDK types give a server-side fallback (`server-side-fallback-2026-07-01`).
+#[tokio::test]
+async fn another_model_that_goes_on_with_the_answer_is_named_with_its_price() {
+    let events = [
+        json!({"type": "message_start", "message": {"id": "msg_wire", "type": "message", "role": "assistant",
+            "model": "test-model", "content": [], "usage": {"input_tokens": 8, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block":
+            {"type": "fallback", "from": {"model": "test-model"}, "to": {"model": "other-model"}}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "hello"}}),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}),
+        json!({"type": "message_stop"}),
+    ];
+    let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let prices = Prices {
+        input: 5,
+        ..Prices::default()
+    };
+    for (known, expected) in [("other-model", Some(Box::new(prices))), ("third-model", None)] {
+        let server = TestServer::start([Reply::stream().then(stream.clone())]).await;
+        let caller = Caller::with(&server.url(), Api::Anthropic, |parts| {
+            parts.prices =
+                Arc::new(move |provider, model| (provider == "test" && model == known).then_some(prices));
+        });
+        let said = caller.call().await;
+        let fallback = said.events.iter().find_map(|event| match event {
+            EnvironmentEvent::ModelFellBack(fallback) => Some(fallback.clone()),
+            _ => None,
+        });
+        let model = "other-model".to_owned();
+        assert_eq!(
+            fallback,
+            Some(ModelFellBack {
+                model,
+                prices: expected
+            })
+        );
+        assert_eq!(said.text(), "hello");
+    }
 }

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
-    AgentConfig, AgentKind, AgentStateId, Envelope, EnvironmentEvent, MessageId, MessageStart, MessageStop,
-    RunInterrupted, RuntimeEvent, StopReason, StreamStart, TextDelta, ThinkingDelta, ToolCall,
-    ToolCallAnswered, ToolCallId, ToolCallRequested, ToolResult, Usage,
+    AgentConfig, AgentKind, AgentStateId, Envelope, EnvironmentEvent, FallbackAnswers, MessageId,
+    MessageStart, MessageStop, RunInterrupted, RuntimeEvent, StopReason, StreamStart, TextDelta,
+    ThinkingDelta, ToolCall, ToolCallAnswered, ToolCallId, ToolCallRequested, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,16 @@ impl Receptor for StreamReceptor {
                 .into(),
             ),
             E::StreamStart(start) => self.of(agent).start(start, out),
+            E::ModelFellBack(fallback) => {
+                if let Some(message) = &self.of(agent).message {
+                    let answers = FallbackAnswers {
+                        message_id: message.message_id.clone(),
+                        model: fallback.model.clone(),
+                        prices: fallback.prices.clone(),
+                    };
+                    out.push(answers.into());
+                }
+            }
             E::UsageReport(report) => {
                 if let Some(message) = &mut self.of(agent).message {
                     message.usage = report.usage;

@@ -113,6 +113,15 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         }
         .into(),
         UsageReport { usage: usage() }.into(),
+        ModelFellBack {
+            model: "claude-y".into(),
+            prices: Some(Box::new(Prices {
+                input: 5_000,
+                output: 25_000,
+                ..Prices::default()
+            })),
+        }
+        .into(),
         StreamEnd {
             stop_reason: StopReason::Other,
             raw: Some("content_filter".into()),
@@ -466,6 +475,11 @@ fn small_facts() -> Vec<EnvironmentEvent> {
                 output_tokens: 2,
                 ..Usage::default()
             },
+        }
+        .into(),
+        ModelFellBack {
+            model: "claude-y".into(),
+            prices: None,
         }
         .into(),
         StreamEnd {

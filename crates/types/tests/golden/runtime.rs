@@ -38,6 +38,18 @@ fn stream() -> Vec<RuntimeEvent> {
             attempt: 1,
         }
         .into(),
+        FallbackAnswers {
+            message_id: "msg_2".into(),
+            model: "claude-y".into(),
+            prices: Some(Box::default()),
+        }
+        .into(),
+        FallbackAnswers {
+            message_id: "msg_2".into(),
+            model: "claude-y".into(),
+            prices: None,
+        }
+        .into(),
         TextDelta {
             text: "你好".into()
         }

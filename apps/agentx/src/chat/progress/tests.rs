@@ -2,8 +2,8 @@
 
 use super::*;
 use agentx::types::{
-    ApprovalRequested, ErrorRaised, MessageId, MessageStart, MessageStop, RunFinished, RunId, RunStarted,
-    RunStatus, StopReason, TextDelta, ToolCompleted, ToolExecuting,
+    ApprovalRequested, ErrorRaised, FallbackAnswers, MessageId, MessageStart, MessageStop, RunFinished,
+    RunId, RunStarted, RunStatus, StopReason, TextDelta, ToolCompleted, ToolExecuting,
 };
 
 #[test]
@@ -172,4 +172,44 @@ fn it_names_the_model_that_answers_and_counts_down_to_the_next_attempt() {
             says(&progress, 32)
         );
     }
+}
+
+#[test]
+fn a_fallback_is_named_while_it_answers_and_paid_at_its_prices() {
+    let begin = Instant::now();
+    let mut progress = Progress::new(&agentx::agent::fixtures::config(), begin);
+    let message_id = MessageId::new("msg_1");
+    let run = RunStarted {
+        run_id: RunId::new("run_1"),
+        message_id: message_id.clone(),
+    };
+    progress.event(&run.into(), false, begin);
+    let prices = Prices {
+        output: 7,
+        ..Prices::default()
+    };
+    let fallback = FallbackAnswers {
+        message_id: message_id.clone(),
+        model: "stand-in-1".into(),
+        prices: Some(Box::new(prices)),
+    };
+    progress.event(&fallback.into(), false, begin);
+    progress.event(&TextDelta { text: "It".into() }.into(), false, begin);
+    let waits_for = progress.waits_for(begin, None).unwrap_or_default();
+    assert!(waits_for.starts_with("stand-in-1 answers"), "{waits_for}");
+    let usage = Usage {
+        output_tokens: 100,
+        ..Usage::default()
+    };
+    let stop = MessageStop {
+        message_id,
+        stop_reason: StopReason::EndTurn,
+        usage,
+    };
+    let asked = progress.stand.prices.cost(&usage).0;
+    assert_ne!(asked, 700);
+    progress.event(&stop.clone().into(), false, begin);
+    assert_eq!(progress.stand.cost.0, 700);
+    progress.event(&stop.into(), false, begin);
+    assert_eq!(progress.stand.cost.0, 700 + asked, "only the one answer");
 }

@@ -29,6 +29,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::StreamStart(start) => format!("{} begins to answer", visible(&start.model)),
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
+        E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
         E::PartEnd(_) => "the part ends".into(),
         E::ToolCallStart(call) => format!("the model begins to ask for {}", visible(&call.name)),
         E::ToolCallChunk(chunk) => short(&chunk.json),

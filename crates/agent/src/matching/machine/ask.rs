@@ -95,6 +95,9 @@ impl MatchAgent {
             return;
         }
         self.course.assembler.feed(&fact.event);
+        if let EnvironmentEvent::ModelFellBack(fallback) = &fact.event {
+            self.course.fell_back(fallback);
+        }
         let text = match &fact.event {
             EnvironmentEvent::TextChunk(chunk) => {
                 self.read(&chunk.text);

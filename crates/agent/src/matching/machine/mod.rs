@@ -117,9 +117,12 @@ impl MatchAgent {
                 let follows = self.course.hear_of_a_stop(fact, max, &mut step);
                 self.follow(follows, &mut step);
             }
-            E::StreamStart(_) | E::TextChunk(_) | E::ThinkingChunk(_) | E::PartEnd(_) | E::UsageReport(_) => {
-                self.on_stream(fact, &mut step)
-            }
+            E::StreamStart(_)
+            | E::TextChunk(_)
+            | E::ThinkingChunk(_)
+            | E::PartEnd(_)
+            | E::UsageReport(_)
+            | E::ModelFellBack(_) => self.on_stream(fact, &mut step),
             E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
             E::WriterAttached(_) => self.on_writer_attached(&mut step),
             E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
