@@ -2,12 +2,13 @@
 //! safepoints may pass before one has something to do. A lane does one thing at a time, so a thread has one.
 
 use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::flat::Flat;
-use crate::limits::Limits;
+use crate::run::Run;
 
 /// The clock is read once in so many safepoints.
 const CLOCK_EVERY: u32 = 8;
@@ -21,6 +22,8 @@ struct Hatch {
     largest: Cell<(usize, usize)>,
     /// How many bytes the value has that was given last, about.
     size: Cell<usize>,
+    /// The run whose script computes, or was the last to.
+    run: RefCell<Weak<Run>>,
     /// Safepoints that pass before the clock is read.
     passes: Cell<u32>,
     /// When a safepoint has something to do again; at once where there is no time.
@@ -33,15 +36,31 @@ thread_local! {
             flat: RefCell::new(Flat::new()),
             largest: Cell::new((0, 0)),
             size: Cell::new(0),
+            run: RefCell::new(Weak::new()),
             passes: Cell::new(0),
             due: Cell::new(None),
         }
     };
 }
 
-/// From here on values are given within these limits.
-pub(crate) fn within(limits: &Limits) {
-    HATCH.with(|hatch| hatch.largest.set((limits.json_depth, limits.json)));
+/// From here on values are given within the limits of this run, and long work is charged to it.
+pub(crate) fn enter(run: &Rc<Run>) {
+    let limits = run.limits();
+    HATCH.with(|hatch| {
+        hatch.largest.set((limits.json_depth, limits.json));
+        *hatch.run.borrow_mut() = Rc::downgrade(run);
+    });
+}
+
+/// Whether the run may go on with native work that takes long. Where it may not it has been stopped.
+pub(crate) fn may_go_on() -> bool {
+    let run = HATCH.with(|hatch| hatch.run.borrow().upgrade());
+    run.is_none_or(|run| run.check().is_ok())
+}
+
+/// The next safepoint reads the clock, because a function was called that may have taken long.
+pub(crate) fn look_soon() {
+    HATCH.with(|hatch| hatch.passes.set(0));
 }
 
 /// How deep a value may be nested that is given, and how many bytes it may have.

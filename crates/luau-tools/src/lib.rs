@@ -30,6 +30,7 @@ mod value;
 mod vm;
 mod vms;
 mod wakes;
+mod watch;
 
 pub use error::{Reason, ScriptError, ScriptMistake};
 pub use host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};

@@ -10,6 +10,9 @@ pub struct Limits {
     pub memory: usize,
     /// Time in which the script itself runs (waiting does not count): 2 s.
     pub cpu: Duration,
+    /// Time in which the script computes where it cannot give its turn to others, such as in a metamethod or in one call of a text
+    /// function: 64 ms of the processor's time. Scripts on the same thread wait meanwhile.
+    pub turn: Duration,
     /// Time from the start to the end, waiting included: 5 minutes.
     pub wall: Duration,
     /// What of [`Self::wall`] is used up already, where the run is one that was cut off and is run again: nothing.
@@ -41,6 +44,7 @@ impl Default for Limits {
         Self {
             memory: 32 << 20,
             cpu: Duration::from_secs(2),
+            turn: Duration::from_millis(64),
             wall: Duration::from_secs(300),
             spent: Duration::ZERO,
             effects: 10_000,
@@ -67,6 +71,8 @@ pub enum Limit {
     Memory(usize),
     /// [`Limits::cpu`].
     Cpu(Duration),
+    /// [`Limits::turn`].
+    Turn(Duration),
     /// [`Limits::wall`].
     Wall(Duration),
     /// [`Limits::effects`].
@@ -92,6 +98,7 @@ impl Limit {
         match self {
             Self::Memory(_) => "memory",
             Self::Cpu(_) => "cpu",
+            Self::Turn(_) => "turn",
             Self::Wall(_) => "wall",
             Self::Effects(_) => "effects",
             Self::Requests(_) => "requests",
@@ -109,6 +116,10 @@ impl fmt::Display for Limit {
         match self {
             Self::Memory(bytes) => write!(f, "the script needs more than {} of memory", Bytes(*bytes)),
             Self::Cpu(time) => write!(f, "the script computed for more than {time:?}"),
+            Self::Turn(time) => write!(
+                f,
+                "the script computed for more than {time:?} in a metamethod or in one call of a function: do it in smaller parts"
+            ),
             Self::Wall(time) => write!(f, "the script took more than {time:?}"),
             Self::Effects(count) => write!(f, "the script began more than {count} effects"),
             Self::Requests(count) => write!(f, "the script made more than {count} requests"),

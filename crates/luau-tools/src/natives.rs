@@ -6,6 +6,7 @@ use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as Luau};
 use serde_json::Value;
 
 use crate::error::{Place, Reason};
+use crate::hatch;
 use crate::host::EffectKind;
 use crate::limits::Limit;
 use crate::random::Random;
@@ -102,6 +103,10 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     })?;
     to.add("raised", |_, shared, (chunk, line): (String, u32)| {
         shared.run()?.stood(Place { chunk, line });
+        Ok(())
+    })?;
+    to.add("look_soon", |_, _, ()| {
+        hatch::look_soon();
         Ok(())
     })?;
     to.add("too_many", |lua, shared, ()| {

@@ -14,10 +14,11 @@ pub(crate) struct Part {
 
 /// What every VM has.
 pub(crate) fn parts() -> &'static [Part] {
-    static PARTS: OnceLock<[Part; 5]> = OnceLock::new();
+    static PARTS: OnceLock<[Part; 6]> = OnceLock::new();
     PARTS.get_or_init(|| {
         [
             Part::new("sandbox", include_str!("luau/sandbox.luau")),
+            Part::new("library", include_str!("luau/library.luau")),
             Part::new("scheduler", include_str!("luau/scheduler.luau")),
             Part::new("promises", include_str!("luau/promises.luau")),
             Part::new("ctx", include_str!("luau/ctx.luau")),

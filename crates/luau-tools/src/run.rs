@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 
@@ -16,9 +16,7 @@ use crate::line::{Speaker, TIMED_OUT};
 use crate::random::Random;
 use crate::script::Compiled;
 use crate::wakes::Wakes;
-
-/// How long a script may compute before others have their turn.
-const SLICE: Duration = Duration::from_millis(4);
+use crate::watch::Watch;
 
 /// One run.
 pub(crate) struct Run {
@@ -49,12 +47,6 @@ pub(crate) struct State {
     pub(crate) sizes: BTreeMap<String, usize>,
 }
 
-struct Watch {
-    slice_from: Cell<Instant>,
-    yield_at: Cell<Instant>,
-    used: Cell<Duration>,
-}
-
 #[derive(Default)]
 struct Counts {
     steps: Cell<u64>,
@@ -79,11 +71,7 @@ impl Run {
             detached: RefCell::default(),
             charged: Cell::new(0),
             grown: Cell::new(0),
-            watch: Watch {
-                slice_from: Cell::new(now),
-                yield_at: Cell::new(now),
-                used: Cell::new(Duration::ZERO),
-            },
+            watch: Watch::new(now),
             counts: Counts::default(),
         }
     }
@@ -97,28 +85,23 @@ impl Run {
     }
 
     /// The script begins to compute. What time it is the lane has asked just before.
-    pub(crate) fn enter(&self) {
-        hatch::within(self.limits());
+    pub(crate) fn enter(self: &Rc<Self>) {
+        hatch::enter(self);
         let now = self.wakes.lately();
         if !self.is_tripped() {
             hatch::pass(now);
         }
-        self.watch.slice_from.set(now);
-        self.watch.yield_at.set(now + SLICE);
+        self.watch.enter(now);
     }
 
     /// When the script began to compute.
     pub(crate) fn entered(&self) -> Instant {
-        self.watch.slice_from.get()
+        self.watch.entered()
     }
 
     /// The script waits, or others have their turn.
     pub(crate) fn leave(&self) {
-        let slice = self
-            .wakes
-            .read_clock()
-            .duration_since(self.watch.slice_from.get());
-        self.watch.used.set(self.watch.used.get() + slice);
+        self.watch.leave(self.wakes.read_clock());
     }
 
     /// Stops the script for good.
@@ -148,26 +131,38 @@ impl Run {
 
     /// What a safepoint has to do: nothing, give the turn away, or stop.
     pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
+        let now = self.check()?;
+        hatch::pass(now);
+        self.wakes.if_due();
+        Ok(if self.watch.is_over(now) {
+            mlua::VmState::Yield
+        } else {
+            mlua::VmState::Continue
+        })
+    }
+
+    /// Reads the clock. Native work that takes long asks this now and then, because no safepoint is reached meanwhile.
+    ///
+    /// # Errors
+    /// The run has to stop: it was told to, or a limit of time is used up.
+    pub(crate) fn check(&self) -> mlua::Result<Instant> {
         if self.is_tripped() {
             return Err(stopped());
         }
         let now = self.wakes.read_clock();
-        hatch::pass(now);
-        self.wakes.if_due();
         match self.line.stop() {
             0 => {}
             TIMED_OUT => return Err(self.trip(Reason::Limit(Limit::Wall(self.limits().wall)))),
             _ => return Err(self.trip(Reason::Cancelled)),
         }
-        let slice = now.duration_since(self.watch.slice_from.get());
-        if self.watch.used.get() + slice > self.limits().cpu {
-            return Err(self.trip(Reason::Limit(Limit::Cpu(self.limits().cpu))));
+        let limits = self.limits();
+        if self.watch.used(now) > limits.cpu {
+            return Err(self.trip(Reason::Limit(Limit::Cpu(limits.cpu))));
         }
-        if now >= self.watch.yield_at.get() {
-            self.watch.yield_at.set(now + SLICE);
-            return Ok(mlua::VmState::Yield);
+        if self.watch.is_stuck(now, limits.turn) {
+            return Err(self.trip(Reason::Limit(Limit::Turn(limits.turn))));
         }
-        Ok(mlua::VmState::Continue)
+        Ok(now)
     }
 
     /// Counts an effect, gives it its step and sends it out.

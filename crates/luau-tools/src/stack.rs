@@ -177,11 +177,12 @@ impl Stack {
         unsafe { slice::from_raw_parts(bytes, len) }
     }
 
-    /// Goes through a table: each pair is pushed, the key at index -2 and the value at -1, and popped afterwards. Ends with the first error.
+    /// Goes through a table: each pair is pushed, the key at index -2 and the value at -1, and popped afterwards. `pair` is also told how
+    /// many slots were walked to come to it. Ends with the first error.
     pub(crate) fn each<E>(
         &mut self,
         at: c_int,
-        mut pair: impl FnMut(&mut Self) -> Result<(), E>,
+        mut pair: impl FnMut(&mut Self, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         // SAFETY: room is made, or an error is raised.
         let at = unsafe {
@@ -191,11 +192,13 @@ impl Stack {
         let mut next = 0;
         loop {
             // SAFETY: there is a table at this index; nothing changes it meanwhile, for no script runs.
-            next = unsafe { ffi::lua_rawiter(self.0, at, next) };
-            if next < 0 {
+            let found = unsafe { ffi::lua_rawiter(self.0, at, next) };
+            if found < 0 {
                 return Ok(());
             }
-            let done = pair(self);
+            let walked = usize::try_from(found - next).unwrap_or(0);
+            next = found;
+            let done = pair(self, walked);
             self.pop(2);
             done?;
         }

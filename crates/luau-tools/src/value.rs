@@ -105,6 +105,13 @@ const fn float(number: i64) -> f64 {
 /// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out.
 struct Problem(String, Vec<String>);
 
+/// So many slots of tables are walked before the clock is read: less than 50 µs.
+const SLOTS_BETWEEN_LOOKS: usize = 1 << 14;
+
+/// What a table counts as in slots. How many empty ones it has after its last value the VM does not say, so the clock is read once in
+/// eight tables: eight times the largest walk through nothing that the memory of a run allows.
+const SLOTS_OF_A_TABLE: usize = SLOTS_BETWEEN_LOOKS / 8;
+
 impl Problem {
     fn new(message: impl Into<String>) -> Self {
         Self(message.into(), Vec::new())
@@ -137,6 +144,7 @@ pub(crate) fn gives(stack: &mut Stack) {
             depth,
             bytes,
             left: bytes,
+            walked: 0,
             into: flat,
         };
         let made = to.at(stack, 1, depth);
@@ -154,6 +162,8 @@ struct ToJson<'a> {
     depth: usize,
     bytes: usize,
     left: usize,
+    /// Slots of tables, empty ones too, that were walked since the clock was read.
+    walked: usize,
     into: &'a mut Flat,
 }
 
@@ -171,6 +181,19 @@ impl ToJson<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Charges slots of a table, empty ones too: a table that is there once may be walked many times.
+    fn walk(&mut self, slots: usize) -> Result<(), Problem> {
+        self.walked += slots;
+        if self.walked < SLOTS_BETWEEN_LOOKS {
+            return Ok(());
+        }
+        self.walked = 0;
+        if hatch::may_go_on() {
+            return Ok(());
+        }
+        Err(Problem::new("the script was stopped"))
     }
 
     fn at(&mut self, stack: &mut Stack, at: c_int, depth: usize) -> Result<(), Problem> {
@@ -217,9 +240,11 @@ impl ToJson<'_> {
                 self.depth
             )));
         };
+        self.walk(SLOTS_OF_A_TABLE)?;
         let whole = self.into.later();
         let (mut places, mut names) = (Places::default(), 0);
-        stack.each(at, |stack| {
+        stack.each(at, |stack, slots| {
+            self.walk(slots)?;
             if let Some(place) = place_of(stack) {
                 places.come_by(place);
                 self.into.push(Part::Whole(place));

@@ -91,7 +91,11 @@ async fn errors_of_the_library_name_the_line_that_called_it() {
         ),
         (
             "local function r()\nreturn (('x'):gsub('x', r))\nend\nreturn r()",
-            "t:3: C stack overflow",
+            "t:3: stack overflow",
+        ),
+        (
+            "local t\nt = setmetatable({}, {__index = function()\nreturn t.x\nend})\nreturn t.x",
+            "t:4: C stack overflow",
         ),
         (
             "local function r(n)\nreturn 1 + r(n)\nend\nreturn r(1)",

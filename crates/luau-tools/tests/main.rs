@@ -1,10 +1,12 @@
 //! The tests of this crate as one binary, because each one links the whole of what it uses.
 
 mod attacks;
+mod costs;
 mod ctx;
 mod edges;
 mod failing;
 mod handed;
+mod library;
 mod neighbours;
 mod offered;
 mod older;
