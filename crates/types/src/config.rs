@@ -110,7 +110,7 @@ pub struct Guard {
 ///   a command that a rule is about is asked about where another program may run it; commands that change this program's settings are
 ///   asked about whatever rules say.
 /// - From 5 on, a star of a rule stands for no words that make a command graver: `git *` does not allow `git push --force`.
-pub const RULES_VERSION: u32 = 5;
+pub const RULES_VERSION: u32 = 6;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {
