@@ -45,6 +45,11 @@ golden:
 loom:
     tests/run.sh loom
 
+# Random values in and out of the VM of scripts, with the address sanitizer, for so many seconds
+asan seconds="1800":
+    AGENTX_FUZZ_SECONDS={{seconds}} RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address RUST_MIN_STACK=134217728 ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \
+        cargo test -p agentx-luau-tools --target x86_64-unknown-linux-gnu --target-dir target/asan --lib --tests
+
 # Licences, sources and duplicates of dependencies
 deny:
     cargo deny check bans licenses sources

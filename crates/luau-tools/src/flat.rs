@@ -13,8 +13,9 @@ use serde_json::Value;
 use crate::reader::Reader;
 
 /// A part of a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Part {
+    #[default]
     Null,
     Bool(bool),
     Whole(i64),

@@ -1,26 +1,44 @@
 //! The stack of a VM, and functions in it that work on the stack alone: the only place of the project with `unsafe`.
 //!
 //! Through mlua a value is a handle, and each step with it is guarded by itself: that took longer than what most tools do, and a safepoint
-//! took longer than the loop around it. What is here is called by Luau, and so runs inside the protected call in which scripts run: an
-//! error of the VM, such as memory that is not there, unwinds through it like through any function of the VM. What it reads and
-//! writes besides is in memory of this thread, [`crate::hatch`].
+//! took longer than the loop around it. What is here is called by Luau, and so runs inside the protected call in which scripts run.
+//!
+//! Two rules keep it sound. **The types hold what the VM expects**: a [`Slot`] takes one value and is used up by it, a [`Filling`] is the table
+//! that was made for it, and an [`At`] counts from the first argument, so that no safe function can take what is not there or reach below. **The two
+//! ways of unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++ may not catch a panic. So the way
+//! out of the VM calls nothing that raises an error, and its panics are caught; on the way in, where the VM may find no memory at any
+//! step, all that could panic is caught by itself, before the VM is called.
 #![allow(
     unsafe_code,
     reason = "the VM's own functions have no other form; each use says why it is sound"
 )]
 
 use std::ffi::{CStr, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::slice;
 use std::sync::OnceLock;
 
 use mlua::{Function, Lua, Table, ffi, lua_State as State};
 
-/// The stack of a function of the VM that runs now. Indices count from 1 for the first argument, or from -1 for what was pushed last.
-///
-/// Nothing is pushed beyond what there is room for: a function begins with room for [`ffi::LUA_MINSTACK`], and each table makes room for
-/// what is pushed while it is filled or walked.
+#[cfg(panic = "abort")]
+compile_error!("errors of the VM unwind through functions of Rust, which `panic = \"abort\"` does not allow");
+
+/// The stack of a function of the VM that runs now.
 pub(crate) struct Stack(*mut State);
+
+/// Where a value is: the first argument, or one that a walk came to. It is nil when the value is there no more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At(c_int);
+
+/// A pair of a table, while a walk is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub(crate) key: At,
+    pub(crate) value: At,
+    /// How many slots of the table were walked to come here.
+    pub(crate) walked: usize,
+}
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,80 +55,117 @@ pub(crate) enum Kind {
     Other,
 }
 
+/// There is no room on the stack for a walk that goes deeper.
+#[derive(Debug)]
+pub(crate) struct NoRoom;
+
 /// Slots that the filling or the walk of a table takes: the table, a key, a value, and one for a metatable.
 const SLOTS: c_int = 4;
 
-impl Stack {
-    pub(crate) fn null(&mut self) {
-        // SAFETY: there is room, as everywhere in this type.
-        unsafe { ffi::lua_pushlightuserdata(self.0, null_mut()) }
+/// Room for one value. Dropped without one it stays as it is.
+pub(crate) struct Slot<'s>(&'s mut Stack);
+
+/// A new table, which nothing else knows and which is not read-only. It is on top of the stack.
+pub(crate) struct Filling<'s>(&'s mut Stack);
+
+impl Slot<'_> {
+    pub(crate) fn null(self) {
+        // SAFETY: there is room for one value, and this is the one, as in each function of this type.
+        unsafe { ffi::lua_pushlightuserdata(self.0.0, null_mut()) }
     }
 
-    pub(crate) fn nil(&mut self) {
+    pub(crate) fn nil(self) {
         // SAFETY: as above.
-        unsafe { ffi::lua_pushnil(self.0) }
+        unsafe { ffi::lua_pushnil(self.0.0) }
     }
 
-    pub(crate) fn boolean(&mut self, flag: bool) {
+    pub(crate) fn boolean(self, flag: bool) {
         // SAFETY: as above.
-        unsafe { ffi::lua_pushboolean(self.0, c_int::from(flag)) }
+        unsafe { ffi::lua_pushboolean(self.0.0, c_int::from(flag)) }
     }
 
-    pub(crate) fn number(&mut self, number: f64) {
+    pub(crate) fn number(self, number: f64) {
         // SAFETY: as above.
-        unsafe { ffi::lua_pushnumber(self.0, number) }
+        unsafe { ffi::lua_pushnumber(self.0.0, number) }
     }
 
-    pub(crate) fn text(&mut self, text: &[u8]) {
+    pub(crate) fn text(self, text: &[u8]) {
         // SAFETY: as above; the VM copies the bytes.
-        unsafe { ffi::lua_pushlstring_(self.0, text.as_ptr().cast(), text.len()) }
+        unsafe { ffi::lua_pushlstring_(self.0.0, text.as_ptr().cast(), text.len()) }
     }
 
-    /// A new table with room for so many positions and names.
-    pub(crate) fn table(&mut self, positions: usize, names: usize) {
+    /// A new table with memory for so many positions and names.
+    pub(crate) fn table(self, positions: usize, names: usize, fill: impl FnOnce(&mut Filling<'_>)) {
         let count = |count: usize| c_int::try_from(count).unwrap_or(0);
         // SAFETY: there is room for the table; that for what is in it is made here, or an error is raised.
         unsafe {
-            ffi::luaL_checkstack(self.0, SLOTS, c"too deep".as_ptr());
-            ffi::lua_createtable(self.0, count(positions), count(names));
+            ffi::luaL_checkstack(self.0.0, SLOTS, c"too deep".as_ptr());
+            ffi::lua_createtable(self.0.0, count(positions), count(names));
         }
+        let top = self.0.top();
+        fill(&mut Filling(self.0));
+        debug_assert_eq!(self.0.top(), top, "a table is filled and stays");
     }
+}
 
-    /// Takes the last value and puts it at this position into the table below it.
-    pub(crate) fn put_at(&mut self, position: i64) {
+impl Filling<'_> {
+    /// Puts a value at a position. One that the VM does not have is left out.
+    pub(crate) fn item(&mut self, position: i64, value: impl FnOnce(Slot<'_>)) {
+        if !self.pushed(value) {
+            return;
+        }
         match c_int::try_from(position) {
-            // SAFETY: below the value is the table that `table` pushed, which nothing else knows and which is not read-only.
-            Ok(position) => unsafe { ffi::lua_rawseti_(self.0, -2, position) },
-            Err(_) => self.pop(1),
+            // SAFETY: a value was pushed, and below it is the table of this filling.
+            Ok(position) => unsafe { ffi::lua_rawseti_(self.0.0, -2, position) },
+            // SAFETY: a value was pushed.
+            Err(_) => unsafe { ffi::lua_pop(self.0.0, 1) },
         }
     }
 
-    /// Takes the last value and the name below it and puts it into the table below both.
-    pub(crate) fn put(&mut self) {
-        // SAFETY: as in `put_at`; a name is a text, which is a key.
-        unsafe { ffi::lua_rawset(self.0, -3) }
+    /// Puts a value under a name.
+    pub(crate) fn field(&mut self, name: &[u8], value: impl FnOnce(Slot<'_>)) {
+        Slot(self.0).text(name);
+        if self.pushed(value) {
+            // SAFETY: the value was pushed, below it is the name, which is a key, and below that the table of this filling.
+            unsafe { ffi::lua_rawset(self.0.0, -3) }
+        } else {
+            // SAFETY: the name was pushed.
+            unsafe { ffi::lua_pop(self.0.0, 1) }
+        }
     }
 
-    /// Takes the last values.
-    pub(crate) fn pop(&mut self, count: c_int) {
-        // SAFETY: whoever takes values has pushed them.
-        unsafe { ffi::lua_pop(self.0, count) }
+    /// Whether a value came: a slot takes one at most.
+    fn pushed(&mut self, value: impl FnOnce(Slot<'_>)) -> bool {
+        let top = self.0.top();
+        value(Slot(self.0));
+        debug_assert!((top..=top + 1).contains(&self.0.top()), "one value or none");
+        self.0.top() > top
     }
 
-    /// Marks the last value, a new table, as an array.
+    /// Marks the table as an array.
     pub(crate) fn mark_array(&mut self) {
-        // SAFETY: the functions of this file have the mark as their first upvalue; the table was made just now.
+        // SAFETY: the functions of this file have the mark as their first upvalue; the table is on top, and there is room for the mark.
         unsafe {
-            ffi::lua_pushvalue(self.0, ffi::lua_upvalueindex(1));
-            ffi::lua_setmetatable(self.0, -2);
+            ffi::lua_pushvalue(self.0.0, ffi::lua_upvalueindex(1));
+            ffi::lua_setmetatable(self.0.0, -2);
         }
+    }
+}
+
+impl Stack {
+    /// The first argument.
+    pub(crate) const FIRST: At = At(1);
+
+    fn top(&self) -> c_int {
+        // SAFETY: it is asked only.
+        unsafe { ffi::lua_gettop(self.0) }
     }
 
     /// Whether the table there is marked as an array.
-    pub(crate) fn is_marked(&mut self, at: c_int) -> bool {
-        // SAFETY: there is a value at this index; what is pushed is popped.
+    pub(crate) fn is_marked(&mut self, at: At) -> bool {
+        // SAFETY: a walk made room for a metatable, and what is pushed is popped. An index from 1 on that has no value is said to have none.
         unsafe {
-            if ffi::lua_getmetatable(self.0, at) == 0 {
+            if self.kind(at) != Kind::Table || ffi::lua_getmetatable(self.0, at.0) == 0 {
                 return false;
             }
             let marked = ffi::lua_rawequal(self.0, -1, ffi::lua_upvalueindex(1)) != 0;
@@ -120,9 +175,9 @@ impl Stack {
     }
 
     /// What is there: nil where there is nothing.
-    pub(crate) fn kind(&self, at: c_int) -> Kind {
-        // SAFETY: an index beyond the arguments is no error, it is said to be none.
-        match unsafe { ffi::lua_type(self.0, at) } {
+    pub(crate) fn kind(&self, at: At) -> Kind {
+        // SAFETY: an index beyond the last value is no error, it is said to be none.
+        match unsafe { ffi::lua_type(self.0, at.0) } {
             ffi::LUA_TNONE | ffi::LUA_TNIL => Kind::Nil,
             ffi::LUA_TBOOLEAN => Kind::Boolean,
             ffi::LUA_TNUMBER => Kind::Number,
@@ -131,41 +186,41 @@ impl Stack {
             ffi::LUA_TTABLE => Kind::Table,
             ffi::LUA_TBUFFER => Kind::Buffer,
             // SAFETY: it is a light userdata.
-            ffi::LUA_TLIGHTUSERDATA if unsafe { ffi::lua_touserdata(self.0, at) }.is_null() => Kind::Null,
+            ffi::LUA_TLIGHTUSERDATA if unsafe { ffi::lua_touserdata(self.0, at.0) }.is_null() => Kind::Null,
             _ => Kind::Other,
         }
     }
 
     /// What the VM calls it.
-    pub(crate) fn kind_name(&self, at: c_int) -> &'static str {
+    pub(crate) fn kind_name(&self, at: At) -> &'static str {
         // SAFETY: the names are texts of the VM's own program, and stay.
-        let name = unsafe { CStr::from_ptr(ffi::lua_typename(self.0, ffi::lua_type(self.0, at))) };
+        let name = unsafe { CStr::from_ptr(ffi::lua_typename(self.0, ffi::lua_type(self.0, at.0))) };
         name.to_str().unwrap_or("value")
     }
 
-    pub(crate) fn as_boolean(&self, at: c_int) -> bool {
+    pub(crate) fn as_boolean(&self, at: At) -> bool {
         // SAFETY: every value is true or false.
-        unsafe { ffi::lua_toboolean(self.0, at) != 0 }
+        unsafe { ffi::lua_toboolean(self.0, at.0) != 0 }
     }
 
-    pub(crate) fn as_number(&self, at: c_int) -> f64 {
+    pub(crate) fn as_number(&self, at: At) -> f64 {
         // SAFETY: what is no number gives zero.
-        unsafe { ffi::lua_tonumberx(self.0, at, null_mut()) }
+        unsafe { ffi::lua_tonumberx(self.0, at.0, null_mut()) }
     }
 
-    pub(crate) fn as_integer(&self, at: c_int) -> i64 {
+    pub(crate) fn as_integer(&self, at: At) -> i64 {
         // SAFETY: what is no integer gives zero.
-        unsafe { ffi::lua_tointeger64(self.0, at, null_mut()) }
+        unsafe { ffi::lua_tointeger64(self.0, at.0, null_mut()) }
     }
 
     /// The bytes of a text or a buffer, for as long as it stays where it is; none of another value.
-    pub(crate) fn as_bytes(&self, at: c_int) -> &[u8] {
+    pub(crate) fn as_bytes(&self, at: At) -> &[u8] {
         let mut len = 0;
         let bytes: *const u8 = match self.kind(at) {
             // SAFETY: a text is not converted, and so stays the value that it is.
-            Kind::Text => unsafe { ffi::lua_tolstring(self.0, at, &raw mut len) }.cast(),
+            Kind::Text => unsafe { ffi::lua_tolstring(self.0, at.0, &raw mut len) }.cast(),
             // SAFETY: it is a buffer.
-            Kind::Buffer => unsafe { ffi::lua_tobuffer(self.0, at, &raw mut len) }
+            Kind::Buffer => unsafe { ffi::lua_tobuffer(self.0, at.0, &raw mut len) }
                 .cast_const()
                 .cast(),
             _ => return &[],
@@ -177,31 +232,36 @@ impl Stack {
         unsafe { slice::from_raw_parts(bytes, len) }
     }
 
-    /// Goes through a table: each pair is pushed, the key at index -2 and the value at -1, and popped afterwards. `pair` is also told how
-    /// many slots were walked to come to it. Ends with the first error.
-    pub(crate) fn each<E>(
+    /// Goes through a table; through nothing else. Ends with the first error. No script runs meanwhile, and no error of the VM is raised.
+    pub(crate) fn each<E: From<NoRoom>>(
         &mut self,
-        at: c_int,
-        mut pair: impl FnMut(&mut Self, usize) -> Result<(), E>,
+        at: At,
+        mut visit: impl FnMut(&mut Self, Pair) -> Result<(), E>,
     ) -> Result<(), E> {
-        // SAFETY: room is made, or an error is raised.
-        let at = unsafe {
-            ffi::luaL_checkstack(self.0, SLOTS, c"too deep".as_ptr());
-            ffi::lua_absindex(self.0, at)
-        };
-        let mut next = 0;
-        loop {
-            // SAFETY: there is a table at this index; nothing changes it meanwhile, for no script runs.
-            let found = unsafe { ffi::lua_rawiter(self.0, at, next) };
-            if found < 0 {
-                return Ok(());
-            }
-            let walked = usize::try_from(found - next).unwrap_or(0);
-            next = found;
-            let done = pair(self, walked);
-            self.pop(2);
-            done?;
+        // SAFETY: room is made. Where there is none, for want of memory too, that is said and no error is raised.
+        if unsafe { ffi::lua_checkstack(self.0, SLOTS) } == 0 {
+            return Err(NoRoom.into());
         }
+        let (mut next, top) = (0, self.top());
+        while self.kind(at) == Kind::Table {
+            // SAFETY: there is a table at this index; nothing changes it meanwhile, for no script runs. There is room for a key and a value.
+            let found = unsafe { ffi::lua_rawiter(self.0, at.0, next) };
+            if found < 0 {
+                break;
+            }
+            let pair = Pair {
+                key: At(top + 1),
+                value: At(top + 2),
+                walked: usize::try_from(found - next).unwrap_or(0),
+            };
+            next = found;
+            let visited = visit(self, pair);
+            debug_assert_eq!(self.top(), top + 2, "a visit leaves the stack as it was");
+            // SAFETY: the key and the value are above what was there before.
+            unsafe { ffi::lua_settop(self.0, top) };
+            visited?;
+        }
+        Ok(())
     }
 }
 
@@ -221,7 +281,10 @@ fn function(lua: &Lua, upvalue: &Table, work: Work, name: &'static CStr) -> mlua
 pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);
-        crate::value::takes(&mut stack);
+        let (keep, top) = (stack.as_boolean(Stack::FIRST), stack.top());
+        // Errors of the VM go through here: nothing on the way catches them, and nothing panics, see `caught`.
+        crate::value::takes(Slot(&mut stack), keep);
+        debug_assert_eq!(stack.top(), top + 1, "one value is given");
         1
     }
     function(lua, array, work, c"takes")
@@ -231,10 +294,23 @@ pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
 pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);
-        crate::value::gives(&mut stack);
+        let top = stack.top();
+        let given = catch_unwind(AssertUnwindSafe(|| crate::value::gives(&mut stack)));
+        // SAFETY: where the walk was left by a panic, what it pushed goes; there is room for the answer.
+        unsafe { ffi::lua_settop(state, top) };
+        match given.unwrap_or_else(|_| Some("AgentX made a mistake with this value".to_owned())) {
+            None => Slot(&mut stack).nil(),
+            Some(problem) => Slot(&mut stack).text(problem.as_bytes()),
+        }
         1
     }
     function(lua, array, work, c"gives")
+}
+
+/// What `work` comes to, and the default where it panics: a panic may not go through frames of the VM. `work` may not call the VM, whose
+/// errors may not be caught here.
+pub(crate) fn caught<T: Default>(work: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_default()
 }
 
 /// A function `(text)` that gives globals for a run, and the text as a function with these globals.

@@ -1,14 +1,12 @@
 //! JSON to Luau and back, within bounds: depth, bytes, cycles. The rules are in `docs/LUAU.md`, "Values".
 
-use std::ffi::c_int;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::flat::{Flat, Part};
 use crate::hatch;
 use crate::reader::Reader;
-use crate::stack::{Kind, Stack};
+use crate::stack::{At, Filling, Kind, NoRoom, Pair, Slot, Stack, caught};
 
 /// The key of an object that stands for bytes which are no text.
 const BYTES: &[u8] = b"$bytes";
@@ -16,15 +14,14 @@ const BYTES: &[u8] = b"$bytes";
 /// What a table counts as beyond what is in it: it costs more than its two brackets.
 const TABLE: usize = 30;
 
-/// Pushes the value that lies in the hatch, which is empty then. The first argument says whether nulls of objects come as `json.null`, or
+/// Puts the value that lies in the hatch, which is empty then, into the slot. `keep` says whether nulls of objects come as `json.null`, or
 /// as absent keys, as Luau has it. How deep it is was checked when it was written.
-pub(crate) fn takes(stack: &mut Stack) {
-    let keep = stack.as_boolean(1);
+pub(crate) fn takes(slot: Slot<'_>, keep: bool) {
     hatch::with(|flat| {
         let from = Reader::new(flat);
-        match from.part() {
-            Part::Null if !keep => stack.nil(),
-            part => ToLuau { stack, from, keep }.push(part),
+        match caught(|| from.part()) {
+            Part::Null if !keep => slot.nil(),
+            part => ToLuau { from: &from, keep }.put(part, slot),
         }
         flat.clear();
     });
@@ -32,60 +29,54 @@ pub(crate) fn takes(stack: &mut Stack) {
 
 /// Makes Luau values of JSON.
 struct ToLuau<'a> {
-    stack: &'a mut Stack,
-    from: Reader<'a>,
+    from: &'a Reader<'a>,
     /// Nulls of objects are kept.
     keep: bool,
 }
 
 impl ToLuau<'_> {
-    fn push(&mut self, part: Part) {
+    fn put(&self, part: Part, slot: Slot<'_>) {
         match part {
-            Part::Null => self.stack.null(),
-            Part::Bool(flag) => self.stack.boolean(flag),
-            Part::Whole(number) => self.stack.number(float(number)),
-            Part::Number(number) => self.stack.number(number),
-            Part::Text(bytes) => self.stack.text(self.from.bytes(bytes)),
-            Part::List(count) => {
-                self.stack.table(count, 0);
-                (1..).take(count).for_each(|position| self.item(position));
+            Part::Null => slot.null(),
+            Part::Bool(flag) => slot.boolean(flag),
+            Part::Whole(number) => slot.number(float(number)),
+            Part::Number(number) => slot.number(number),
+            Part::Text(bytes) => slot.text(caught(|| self.from.bytes(bytes))),
+            Part::List(count) => slot.table(count, 0, |list| {
+                (1..).take(count).for_each(|position| self.item(list, position));
                 if count == 0 {
-                    self.stack.mark_array();
+                    list.mark_array();
                 }
-            }
-            Part::Placed { count, .. } => {
-                self.stack.table(count, 0);
+            }),
+            Part::Placed { count, .. } => slot.table(count, 0, |list| {
                 for _ in 0..count {
-                    let position = self.from.place();
-                    self.item(position);
+                    let position = caught(|| self.from.place());
+                    self.item(list, position);
+                }
+            }),
+            Part::Named(count) => self.object(count, slot),
+        }
+    }
+
+    fn item(&self, list: &mut Filling<'_>, position: i64) {
+        let part = caught(|| self.from.part());
+        list.item(position, |slot| self.put(part, slot));
+    }
+
+    fn object(&self, count: usize, slot: Slot<'_>) {
+        if count == 1
+            && let Some(bytes) = caught(|| self.from.attempt(|| self.bytes()))
+        {
+            return slot.text(&bytes);
+        }
+        slot.table(0, count, |object| {
+            for _ in 0..count {
+                let (name, part) = caught(|| (self.from.name(), self.from.part()));
+                if part != Part::Null || self.keep {
+                    object.field(name, |slot| self.put(part, slot));
                 }
             }
-            Part::Named(count) => self.object(count),
-        }
-    }
-
-    fn item(&mut self, position: i64) {
-        let part = self.from.part();
-        self.push(part);
-        self.stack.put_at(position);
-    }
-
-    fn object(&mut self, count: usize) {
-        if count == 1
-            && let Some(bytes) = self.from.attempt(|| self.bytes())
-        {
-            return self.stack.text(&bytes);
-        }
-        self.stack.table(0, count);
-        for _ in 0..count {
-            let name = self.from.name();
-            let part = self.from.part();
-            if part != Part::Null || self.keep {
-                self.stack.text(name);
-                self.push(part);
-                self.stack.put();
-            }
-        }
+        });
     }
 
     /// The bytes that an object stands for.
@@ -135,10 +126,16 @@ impl Problem {
     }
 }
 
-/// Puts the first argument into the hatch; pushes nil, or what is wrong with it.
-pub(crate) fn gives(stack: &mut Stack) {
+impl From<NoRoom> for Problem {
+    fn from(_: NoRoom) -> Self {
+        Self::new("there is no memory to go through it")
+    }
+}
+
+/// Puts the first argument into the hatch; gives what is wrong with it where that cannot be.
+pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
     let (depth, bytes) = hatch::largest();
-    let problem = hatch::with(|flat| {
+    hatch::with(|flat| {
         flat.clear();
         let mut to = ToJson {
             depth,
@@ -147,14 +144,10 @@ pub(crate) fn gives(stack: &mut Stack) {
             walked: 0,
             into: flat,
         };
-        let made = to.at(stack, 1, depth);
+        let made = to.at(stack, Stack::FIRST, depth);
         hatch::given(to.bytes - to.left);
-        made.err()
-    });
-    match problem {
-        None => stack.nil(),
-        Some(problem) => stack.text(problem.message().as_bytes()),
-    }
+        made.err().map(Problem::message)
+    })
 }
 
 /// Makes JSON of Luau values, and counts what it makes.
@@ -166,10 +159,6 @@ struct ToJson<'a> {
     walked: usize,
     into: &'a mut Flat,
 }
-
-/// Where [`Stack::each`] has the key and the value.
-const KEY: c_int = -2;
-const VALUE: c_int = -1;
 
 impl ToJson<'_> {
     fn take(&mut self, bytes: usize) -> Result<(), Problem> {
@@ -196,7 +185,7 @@ impl ToJson<'_> {
         Err(Problem::new("the script was stopped"))
     }
 
-    fn at(&mut self, stack: &mut Stack, at: c_int, depth: usize) -> Result<(), Problem> {
+    fn at(&mut self, stack: &mut Stack, at: At, depth: usize) -> Result<(), Problem> {
         self.take(2)?;
         match stack.kind(at) {
             Kind::Nil | Kind::Null => self.into.push(Part::Null),
@@ -233,7 +222,7 @@ impl ToJson<'_> {
         self.into.text(&BASE64.encode(bytes));
     }
 
-    fn table(&mut self, stack: &mut Stack, at: c_int, depth: usize) -> Result<(), Problem> {
+    fn table(&mut self, stack: &mut Stack, at: At, depth: usize) -> Result<(), Problem> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Problem::new(format!(
                 "nested deeper than {}, or a table that contains itself",
@@ -243,16 +232,16 @@ impl ToJson<'_> {
         self.walk(SLOTS_OF_A_TABLE)?;
         let whole = self.into.later();
         let (mut places, mut names) = (Places::default(), 0);
-        stack.each(at, |stack, slots| {
-            self.walk(slots)?;
-            if let Some(place) = place_of(stack) {
+        stack.each(at, |stack, pair| {
+            self.walk(pair.walked)?;
+            if let Some(place) = place_of(stack, pair.key) {
                 places.come_by(place);
                 self.into.push(Part::Whole(place));
-                let made = self.at(stack, VALUE, depth);
+                let made = self.at(stack, pair.value, depth);
                 return made.map_err(|problem| problem.inside(|| format!("[{place}]")));
             }
             names += 1;
-            self.field(stack, depth)
+            self.field(stack, pair, depth)
         })?;
         let part = match (places.count, names) {
             (0, 0) if stack.is_marked(at) => Part::List(0),
@@ -266,19 +255,19 @@ impl ToJson<'_> {
         Ok(())
     }
 
-    fn field(&mut self, stack: &mut Stack, depth: usize) -> Result<(), Problem> {
-        if stack.kind(KEY) != Kind::Text {
-            let kind = stack.kind_name(KEY);
+    fn field(&mut self, stack: &mut Stack, pair: Pair, depth: usize) -> Result<(), Problem> {
+        if stack.kind(pair.key) != Kind::Text {
+            let kind = stack.kind_name(pair.key);
             return Err(Problem::new(format!("a key that is a {kind} is no JSON")));
         }
-        let Ok(name) = std::str::from_utf8(stack.as_bytes(KEY)) else {
+        let Ok(name) = std::str::from_utf8(stack.as_bytes(pair.key)) else {
             return Err(Problem::new("a key that is no text is no JSON"));
         };
         self.take(name.len() + 2)?;
         self.into.text(name);
-        let made = self.at(stack, VALUE, depth);
+        let made = self.at(stack, pair.value, depth);
         made.map_err(|problem| {
-            let name = String::from_utf8_lossy(stack.as_bytes(KEY));
+            let name = String::from_utf8_lossy(stack.as_bytes(pair.key));
             problem.inside(|| format!(".{name}"))
         })
     }
@@ -320,10 +309,10 @@ impl Places {
 }
 
 /// The position that the key is.
-fn place_of(stack: &Stack) -> Option<i64> {
-    match stack.kind(KEY) {
-        Kind::Integer => Some(stack.as_integer(KEY)),
-        Kind::Number => whole(stack.as_number(KEY)),
+fn place_of(stack: &Stack, key: At) -> Option<i64> {
+    match stack.kind(key) {
+        Kind::Integer => Some(stack.as_integer(key)),
+        Kind::Number => whole(stack.as_number(key)),
         _ => None,
     }
 }
@@ -346,3 +335,6 @@ fn number_part(number: f64) -> Result<Part, Problem> {
     }
     Ok(Part::Number(number))
 }
+
+#[cfg(test)]
+mod tests;
