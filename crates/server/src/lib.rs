@@ -19,13 +19,17 @@ mod counts;
 mod expiring;
 mod files;
 mod hand;
+mod hosts;
 mod known;
+mod linger;
 mod options;
+mod seats;
 mod server;
 mod stall;
 mod state;
 mod tls;
 mod trust;
+mod unread;
 
 pub use counts::{Count, Counts};
 pub use options::{Limits, ServerOptions};

@@ -9,6 +9,8 @@ use crate::wheel::Patience;
 
 /// The program, with its version, as a server names itself to clients.
 pub(crate) const PROGRAM: &str = concat!("agentx ", env!("CARGO_PKG_VERSION"));
+/// How long the head of a request may be, in bytes; it has to be kept before it is known whose it is.
+pub(crate) const HEAD_BYTES: usize = 16 * 1024;
 /// How many characters a title may have.
 pub(crate) const TITLE_CHARS: usize = 200;
 /// How many characters the key may have by which what is sent twice is known.
@@ -52,6 +54,8 @@ impl Default for ServerOptions {
 pub struct Limits {
     /// TCP connections at once; later ones are closed at once.
     pub connections: usize,
+    /// TCP connections at once of one address that have not said who they are; of IPv6, of one /64.
+    pub connections_per_address: usize,
     /// WebSockets and event streams of one person at once.
     pub connections_per_person: usize,
     /// Subscriptions of one WebSocket at once.
@@ -68,7 +72,13 @@ pub struct Limits {
     pub rate: u32,
     /// How many of them may come at once.
     pub burst: u32,
-    /// How long somebody may take to say who they are.
+    /// How long the first request of a connection may take to come, its head that is, and a TLS handshake before it.
+    pub head: Duration,
+    /// How long after an answer the head of the next request may take to come.
+    pub keep: Duration,
+    /// How long the body of a request may take to come.
+    pub body: Duration,
+    /// How long somebody may take to say who they are on a WebSocket.
     pub authenticate: Duration,
     /// How often a heartbeat is sent.
     pub heartbeat: Duration,
@@ -102,6 +112,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            connections_per_address: 512,
             connections_per_person: 1024,
             subscriptions: 256,
             frame_bytes: 1 << 20,
@@ -110,6 +121,9 @@ impl Default for Limits {
             waiting_frames: 4096,
             rate: 200,
             burst: 400,
+            head: Duration::from_secs(10),
+            keep: Duration::from_secs(75),
+            body: Duration::from_secs(30),
             authenticate: Duration::from_secs(10),
             heartbeat: Duration::from_secs(15),
             silence: Duration::from_secs(45),

@@ -11,53 +11,34 @@ use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{LogError, RuntimeError};
 use axum::Router;
-use axum::extract::ConnectInfo;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 use crate::auth::Auth;
-use crate::options::ServerOptions;
+use crate::hosts::Hosts;
+use crate::linger::Lingering;
+use crate::options::{HEAD_BYTES, ServerOptions};
+use crate::seats::{NoSeat, Permit, Seats};
 use crate::stall::Stalling;
 use crate::state::ServerState;
-use crate::{http, tls, ws};
+use crate::{http, tls, unread, ws};
 
-/// How long a TLS handshake may take, and the head of the first request after it.
-const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long a connection may have nothing to ask after an answer.
-const KEEP_TIME: Duration = Duration::from_secs(75);
-/// How long the head of a request may be.
-const HEAD_BYTES: usize = 32 * 1024;
+/// How long what a client still sends is thrown away after the last answer.
+const LINGER: Duration = Duration::from_secs(2);
 /// How often sessions are looked at that may be put away.
 const SWEEP: Duration = Duration::from_secs(1);
 /// How long to wait where a connection cannot be taken, as when there are too many open files.
 const BREATH: Duration = Duration::from_millis(50);
 /// How many sessions that were under way are opened at once.
 const REOPEN: usize = 4;
-/// What somebody is told for whom there is no room.
-const FULL: &str = r#"{"type":"urn:agentx:problem:full","title":"Full","status":503,"detail":"the server has as many connections as it takes; come back in a moment","code":"full","retry_after_ms":1000}"#;
-
-/// That a connection is counted; it counts as long as a copy of this is somewhere.
-#[derive(Clone)]
-pub(crate) struct Permit {
-    _one: Arc<Counted>,
-}
-
-struct Counted {
-    state: Arc<ServerState>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.state.counts().connections.sub(1);
-    }
-}
-
 /// Why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -125,6 +106,7 @@ pub async fn bind(
         Some(origin) => origin.trim_end_matches('/').to_owned(),
         None => url.clone(),
     };
+    let hosts = Hosts::new(options.listen, &origin);
     let auth = Auth::new(
         keyring,
         origin,
@@ -132,7 +114,7 @@ pub async fn bind(
         options.allow_visitors,
         (options.limits.nonces, options.limits.tokens),
     );
-    let state = ServerState::new(runtime, Arc::new(settings.clone()), auth, options);
+    let state = ServerState::new(runtime, Arc::new(settings.clone()), (auth, hosts), options);
     Ok(Server {
         state,
         listener,
@@ -191,8 +173,10 @@ impl Server {
         let Self {
             state, listener, tls, ..
         } = self;
-        let seats = Arc::new(Semaphore::new(state.options().limits.connections));
+        let limits = &state.options().limits;
+        let seats = Seats::new(limits.connections, limits.connections_per_address);
         let router = http::router(state.clone()).merge(ws::router(state.clone()));
+        let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
         let reopening = tokio::spawn(reopen(state.clone()));
         let sweeping = tokio::spawn(sweep(state.clone()));
         tokio::select! {
@@ -211,7 +195,7 @@ async fn accept(
     listener: &TcpListener,
     tls: Option<TlsAcceptor>,
     state: &Arc<ServerState>,
-    seats: &Arc<Semaphore>,
+    seats: &Seats,
     router: &Router,
 ) {
     loop {
@@ -223,16 +207,12 @@ async fn accept(
                 continue;
             }
         };
-        let Ok(permit) = seats.clone().try_acquire_owned() else {
-            turn_away(state, &stream, tls.is_some());
-            continue;
-        };
-        state.counts().connections.add(1);
-        let permit = Permit {
-            _one: Arc::new(Counted {
-                state: state.clone(),
-                _permit: permit,
-            }),
+        let permit = match seats.take(state, peer.ip()) {
+            Ok(permit) => permit,
+            Err(why) => {
+                turn_away(state, &stream, tls.is_some(), why);
+                continue;
+            }
         };
         // Frames are small and wanted soon.
         let _ = stream.set_nodelay(true);
@@ -240,27 +220,62 @@ async fn accept(
         tokio::spawn(async move {
             match tls {
                 None => serve(stream, peer, state, router, permit).await,
-                Some(tls) => match tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => serve(stream, peer, state, router, permit).await,
-                    Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
-                    Err(_) => tracing::debug!(%peer, "no TLS in time"),
-                },
+                Some(tls) => {
+                    match tokio::time::timeout(state.options().limits.head, tls.accept(stream)).await {
+                        Ok(Ok(stream)) => serve(stream, peer, state, router, permit).await,
+                        Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
+                        Err(_) => tracing::debug!(%peer, "no TLS in time"),
+                    }
+                }
             }
         });
     }
 }
 
-fn turn_away(state: &ServerState, stream: &TcpStream, is_tls: bool) {
+fn turn_away(state: &ServerState, stream: &TcpStream, is_tls: bool, why: NoSeat) {
     state.counts().turned_away.add(1);
-    if !is_tls {
-        // A new connection has room for this; whoever does not get it sees the end all the same.
-        let words = format!(
-            "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n\
-             connection: close\r\ncontent-length: {}\r\n\r\n{FULL}",
-            FULL.len()
-        );
-        let _ = stream.try_write(words.as_bytes());
+    if is_tls {
+        return;
     }
+    let (status, title, code, detail) = match why {
+        NoSeat::Full => (
+            "503 Service Unavailable",
+            "Full",
+            "full",
+            "the server has as many connections as it takes; come back in a moment",
+        ),
+        NoSeat::Address => (
+            "429 Too Many Requests",
+            "Too many",
+            "too_many",
+            "too many connections from this address have not said who they are; close some, or come back in a moment",
+        ),
+    };
+    let number = status.split(' ').next().unwrap_or_default();
+    let body = format!(
+        r#"{{"type":"urn:agentx:problem:{code}","title":"{title}","status":{number},"detail":"{detail}","code":"{code}","retry_after_ms":1000}}"#
+    );
+    // A new connection has room for this; whoever does not get it sees the end all the same.
+    let words = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let _ = stream.try_write(words.as_bytes());
+}
+
+/// Lets a request in that is for this server, and sees to it that its body does not stand in the way of the next one.
+async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
+    let answer = |request: Request| async {
+        match state
+            .hosts()
+            .check(request.version(), request.uri(), request.headers())
+        {
+            Ok(()) => next.run(request).await,
+            Err(problem) => http::problem_response(*problem),
+        }
+    };
+    unread::answered(request, answer).await
 }
 
 /// Serves one connection until it ends or becomes a WebSocket.
@@ -273,6 +288,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 ) {
     let began = Arc::new(AtomicBool::new(false));
     let has_begun = began.clone();
+    let unread = permit.clone();
     let service = tower::ServiceBuilder::new()
         .map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
             has_begun.store(true, Ordering::Relaxed);
@@ -282,18 +298,20 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         })
         .service(router);
     // Twice: a WebSocket sees by itself that its reader is stuck, and says so in the end.
-    let patience = state.options().limits.stalled.saturating_mul(2);
-    let stream = Stalling::new(stream, patience);
+    let limits = &state.options().limits;
+    let patience = limits.stalled.saturating_mul(2);
+    let lingers = move || unread.lingers();
+    let stream = Stalling::new(Lingering::new(stream, LINGER, lingers), patience);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(KEEP_TIME)
+        .header_read_timeout(limits.keep)
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        () = silence(&began) => return tracing::debug!(%peer, "a connection asked nothing in time"),
+        () = silence(&began, limits.head) => return tracing::debug!(%peer, "a connection asked nothing in time"),
         () = state.shutdown().cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -305,8 +323,8 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 }
 
 /// That nothing was asked in time.
-async fn silence(began: &AtomicBool) {
-    tokio::time::sleep(HEAD_TIME).await;
+async fn silence(began: &AtomicBool, within: Duration) {
+    tokio::time::sleep(within).await;
     if began.load(Ordering::Relaxed) {
         std::future::pending::<()>().await;
     }
@@ -348,13 +366,13 @@ async fn sweep(state: Arc<ServerState>) {
 }
 
 /// Everybody is told; what is under way is stopped and committed.
-async fn end(state: &ServerState, seats: &Semaphore) -> Result<(), ServerError> {
+async fn end(state: &ServerState, seats: &Seats) -> Result<(), ServerError> {
     state.shutdown().cancel();
-    let all = u32::try_from(state.options().limits.connections).unwrap_or(u32::MAX);
     let everything = async {
-        let (failed, ()) = tokio::join!(state.rooms().close_all(), async {
-            let _ = seats.acquire_many(all).await;
-        });
+        let (failed, ()) = tokio::join!(
+            state.rooms().close_all(),
+            seats.empty(state.options().limits.connections)
+        );
         failed
     };
     match tokio::time::timeout(state.options().limits.shutdown, everything).await {

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Auth;
 use crate::counts::Counts;
 use crate::feed::{Only, Place, Reader, Start};
+use crate::hosts::Hosts;
 use crate::options::ServerOptions;
 use crate::outbox::Ear;
 use crate::rooms::{Membership, Room, Rooms};
@@ -65,6 +66,7 @@ pub struct ServerState {
     settings: Arc<Settings>,
     options: ServerOptions,
     auth: Auth,
+    hosts: Hosts,
     rooms: Rooms,
     counts: Arc<Counts>,
     sockets: Mutex<HashMap<OwnerId, usize>>,
@@ -73,10 +75,10 @@ pub struct ServerState {
 
 impl ServerState {
     /// The state of a server.
-    pub fn new(
+    pub(crate) fn new(
         runtime: Arc<NodeRuntime>,
         settings: Arc<Settings>,
-        auth: Auth,
+        (auth, hosts): (Auth, Hosts),
         options: ServerOptions,
     ) -> Arc<Self> {
         let counts = Arc::<Counts>::default();
@@ -87,6 +89,7 @@ impl ServerState {
             settings,
             options,
             auth,
+            hosts,
             rooms,
             counts,
             sockets: Mutex::new(HashMap::new()),
@@ -107,6 +110,11 @@ impl ServerState {
     /// Challenges and tokens.
     pub fn auth(&self) -> &Auth {
         &self.auth
+    }
+
+    /// The names that it answers to.
+    pub(crate) fn hosts(&self) -> &Hosts {
+        &self.hosts
     }
 
     /// All sessions that are open.

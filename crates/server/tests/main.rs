@@ -3,6 +3,7 @@
 mod connections;
 mod http_api;
 mod people;
+mod strangers;
 mod subscriptions;
 mod tls;
 

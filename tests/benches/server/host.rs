@@ -107,6 +107,7 @@ pub(crate) fn serve(args: &[String]) {
 fn limits(idle: Duration) -> Limits {
     Limits {
         connections: 20_000,
+        connections_per_address: 20_000,
         connections_per_person: 20_000,
         rate: 100_000,
         burst: 100_000,

@@ -50,6 +50,9 @@ pub(crate) struct LimitArgs {
     /// Connections at once
     #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_connections: Option<NonZeroUsize>,
+    /// Connections of one address at once that have not said who they are
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
+    pub(crate) max_connections_per_address: Option<NonZeroUsize>,
     /// WebSockets and event streams of one person at once
     #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_connections_per_person: Option<NonZeroUsize>,

@@ -116,6 +116,7 @@ fn limits(args: &LimitArgs) -> Limits {
     let rate = args.max_rate.map_or(default.rate, NonZero::get);
     Limits {
         connections: or(args.max_connections, default.connections),
+        connections_per_address: or(args.max_connections_per_address, default.connections_per_address),
         connections_per_person: or(args.max_connections_per_person, default.connections_per_person),
         subscriptions: or(args.max_subscriptions, default.subscriptions),
         frame_bytes: or(args.max_frame, default.frame_bytes),

@@ -1,7 +1,5 @@
 //! Bodies of JSON: how long they may be and take, and where they are wrong.
 
-use std::time::Duration;
-
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -13,13 +11,10 @@ use serde_json::json;
 use super::describe::{Input, Operation};
 use super::{Failure, Shared};
 
-/// How long a body may take to come.
-const BODY: Duration = Duration::from_secs(30);
-
 /// Where bodies are read of people who have not said who they are.
 const OPEN: &str = "/v1/auth/";
 /// How long such a body may be: whoever connects could fill the memory with larger ones.
-const OPEN_BYTES: usize = 16 << 10;
+const OPEN_BYTES: usize = 4 << 10;
 
 /// A body of JSON.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -41,8 +36,12 @@ async fn body(request: Request, front: &Shared) -> Result<(bool, Bytes), Failure
         // Nothing of it has to come for that.
         return Err(too_large(limit));
     }
-    let read = tokio::time::timeout(BODY, read(request.into_body(), limit)).await;
-    let late = |_| Failure::new("slow_body", "the body did not come within half a minute");
+    let read = tokio::time::timeout(
+        front.state.options().limits.body,
+        read(request.into_body(), limit),
+    )
+    .await;
+    let late = |_| Failure::new("slow_body", "the body did not come in time");
     Ok((is_json, read.map_err(late)??))
 }
 

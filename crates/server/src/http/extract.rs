@@ -17,6 +17,7 @@ use super::describe::{Input, Needs, Operation};
 use super::{Failure, Shared, stream};
 use crate::feed::Place;
 use crate::options::KEY_CHARS;
+use crate::seats::Permit;
 use crate::state::{Access, Caller};
 
 /// The statuses of whoever has to say who they are.
@@ -114,7 +115,12 @@ fn nameless(parts: &Parts) -> String {
 fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
     let caller = front.state.caller_of(&parts.headers);
     match &caller {
-        Ok(caller) if !caller.visitor => front.count(caller.person.as_str())?,
+        Ok(caller) if !caller.visitor => {
+            if let Some(permit) = parts.extensions.get::<Permit>() {
+                permit.identified();
+            }
+            front.count(caller.person.as_str())?;
+        }
         _ => front.count(&nameless(parts))?,
     }
     Ok(caller?)

@@ -102,6 +102,7 @@ fn status_of(code: &str) -> StatusCode {
         "unauthenticated" | "bad_signature" | "stale_challenge" => StatusCode::UNAUTHORIZED,
         "denied" | "unknown_person" | "bad_origin" => StatusCode::FORBIDDEN,
         "no_session" | "no_blob" | "unknown_agent" | "not_found" => StatusCode::NOT_FOUND,
+        "wrong_host" => StatusCode::MISDIRECTED_REQUEST,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
         "slow_body" => StatusCode::REQUEST_TIMEOUT,
         "gone" => StatusCode::GONE,

@@ -9,12 +9,14 @@ use agentx_types::wire::WireView;
 use futures_util::StreamExt as _;
 use hyper::upgrade::Upgraded;
 
+use super::allowance::Allowance;
 use super::frames::End;
 use super::reading::Reading;
 use super::wire::{Batch, Sink, Stream, halves};
 use super::writing::{Task, Writing};
 use crate::auth::Identity;
 use crate::outbox::{Item, Outbox, encode};
+use crate::seats::Permit;
 use crate::state::ServerState;
 
 /// How long the last words of a connection may take.
@@ -24,6 +26,10 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub(super) struct Shared {
     pub(super) state: Arc<ServerState>,
     pub(super) outbox: Arc<Outbox<Task>>,
+    /// How many bytes it may still send.
+    pub(super) allowance: Arc<Allowance>,
+    /// Its place among the connections of the server.
+    pub(super) permit: Option<Permit>,
     /// What is subscribed to. The reading half adds, the writing half takes away what ended by itself.
     subscriptions: Mutex<HashMap<SessionId, WireView>>,
     /// Who it is, as soon as that is known.
@@ -41,16 +47,27 @@ impl Shared {
 }
 
 /// Serves a socket until it ends. `known`: who it is, where a token said so.
-pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, known: Option<Identity>) {
+pub(super) async fn run(
+    state: Arc<ServerState>,
+    socket: Upgraded,
+    (known, permit): (Option<Identity>, Option<Permit>),
+) {
     state.counts().sockets.add(1);
     let limits = &state.options().limits;
     let shared = Arc::new(Shared {
         outbox: Arc::new(Outbox::new(limits.waiting())),
+        allowance: Arc::new(Allowance::new()),
+        permit,
         subscriptions: Mutex::default(),
         identity: Mutex::default(),
         state: state.clone(),
     });
-    let (mut stream, mut sink) = halves(socket, shared.outbox.clone(), limits.frame_bytes).await;
+    let (mut stream, mut sink) = halves(
+        socket,
+        (shared.outbox.clone(), shared.allowance.clone()),
+        limits.frame_bytes,
+    )
+    .await;
     let end = {
         let reading = Box::pin(Reading::new(shared.clone(), known).run(&mut stream));
         let writing = Box::pin(Writing::new(shared.clone()).run(&mut sink));
@@ -87,6 +104,17 @@ async fn last_words(
     batch.text(&encode(&bye.clone().into()));
     batch.close(&bye);
     sink.send(batch).await?;
-    while let Some(Ok(_)) = stream.next().await {}
-    sink.end().await
+    let broke = loop {
+        match stream.next().await {
+            Some(Ok(_)) => {}
+            Some(Err(_)) => break true,
+            None => break false,
+        }
+    };
+    sink.end().await?;
+    if broke {
+        // What is still on its way is no longer understood. Where it were not read, our last words could be lost.
+        stream.get_mut().discard().await?;
+    }
+    Ok(())
 }

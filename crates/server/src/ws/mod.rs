@@ -1,5 +1,6 @@
 //! The WebSocket: many subscriptions, and all that people do, over one connection.
 
+mod allowance;
 mod connection;
 mod frames;
 mod meter;
@@ -23,7 +24,7 @@ use hyper::upgrade::OnUpgrade;
 
 use crate::auth::{Identity, bearer, bearer_subprotocol, problem};
 use crate::http::problem_response;
-use crate::server::Permit;
+use crate::seats::Permit;
 use crate::state::ServerState;
 
 /// The routes of the WebSocket.
@@ -51,11 +52,10 @@ async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Res
     };
     tokio::spawn(async move {
         match upgrading.await {
-            Ok(socket) => connection::run(state, socket, known).await,
+            // The connection counts as one until its end.
+            Ok(socket) => connection::run(state, socket, (known, permit)).await,
             Err(error) => tracing::debug!(%error, "a connection did not become a WebSocket"),
         }
-        // The connection counts as one until here.
-        drop(permit);
     });
     (StatusCode::SWITCHING_PROTOCOLS, headers, Body::empty()).into_response()
 }

@@ -17,6 +17,8 @@ use crate::auth::{Identity, check_client, problem};
 use crate::options::PROGRAM;
 use crate::state::{Caller, Counted};
 
+/// How many frames a connection may send before it says who it is, pings included.
+const UNKNOWN_FRAMES: u32 = 32;
 /// What a browser is called that has not said how.
 const BROWSER: &str = "web";
 
@@ -32,6 +34,8 @@ pub(super) struct Reading {
     visit: Option<Visit>,
     counted: Option<Counted>,
     meter: Meter,
+    /// How many frames came before it was known who it is.
+    unknown: u32,
 }
 
 impl Reading {
@@ -46,6 +50,7 @@ impl Reading {
             visit: None,
             counted: None,
             meter,
+            unknown: 0,
         }
     }
 
@@ -72,6 +77,9 @@ impl Reading {
             match received {
                 None => return Ok(()),
                 Some(Ok(message)) => self.hear(message).await?,
+                Some(Err(_)) if self.shared.allowance.is_spent() => {
+                    return Err(End::bye(1009, "too many bytes of somebody unknown", None));
+                }
                 Some(Err(error)) => return Err(end_of(&error)),
             }
         }
@@ -104,7 +112,26 @@ impl Reading {
         }
     }
 
+    /// Who is not known says little before they say who they are; visitors say one short frame after the other.
+    fn check_unknown(&mut self, message: &Message) -> Result<(), End> {
+        match &self.caller {
+            Some(caller) if caller.visitor => match message {
+                Message::Text(_) | Message::Binary(_) => self.shared.allowance.renew(),
+                sign => self.shared.allowance.give_back(sign.len()),
+            },
+            Some(_) => {}
+            None => {
+                self.unknown += 1;
+                if self.unknown > UNKNOWN_FRAMES {
+                    return Err(End::not_allowed("say who you are first"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     async fn hear(&mut self, message: Message) -> Result<(), End> {
+        self.check_unknown(&message)?;
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) | Message::Frame(_) => {
@@ -220,6 +247,14 @@ impl Reading {
             let too_many = || End::bye(1013, "too many connections of this person", Some(5000));
             self.counted = Some(counted.ok_or_else(too_many)?);
             self.visit = Some(Visit::begin(identity, client));
+        }
+        if identity.visitor {
+            self.shared.allowance.renew();
+        } else {
+            self.shared.allowance.lift();
+            if let Some(permit) = &self.shared.permit {
+                permit.identified();
+            }
         }
         self.caller = Some(identity.at(client));
         *self.shared.identity() = Some(identity.clone());

@@ -7,7 +7,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use agentx_types::wire::Bye;
 use axum::body::Bytes;
@@ -17,11 +17,12 @@ use axum::http::header::{
 };
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf, ReadHalf, WriteHalf};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
+use super::allowance::Allowance;
 use super::writing::Task;
 use crate::outbox::{Item, Outbox};
 
@@ -76,7 +77,7 @@ impl<W: AsyncWrite + Unpin> Sink<W> {
 /// Both halves of a connection. What the protocol answers by itself goes through `outbox`, in its turn.
 pub(super) async fn halves(
     upgraded: Upgraded,
-    outbox: Arc<Outbox<Task>>,
+    (outbox, allowance): (Arc<Outbox<Task>>, Arc<Allowance>),
     frame_bytes: usize,
 ) -> (Stream, Sink) {
     let (from, to) = tokio::io::split(TokioIo::new(upgraded));
@@ -85,7 +86,12 @@ pub(super) async fn halves(
         .write_buffer_size(0)
         .max_message_size(Some(frame_bytes))
         .max_frame_size(Some(frame_bytes));
-    let stream = WebSocketStream::from_raw_socket(Heard { from, outbox }, Role::Server, Some(config)).await;
+    let heard = Heard {
+        from,
+        outbox,
+        allowance,
+    };
+    let stream = WebSocketStream::from_raw_socket(heard, Role::Server, Some(config)).await;
     let sink = Sink {
         to,
         batch: Vec::new(),
@@ -112,6 +118,16 @@ pub(super) fn answer(asked: &HeaderMap, protocol: &'static str) -> Option<Header
 pub(super) struct Heard {
     from: ReadHalf<TokioIo<Upgraded>>,
     outbox: Arc<Outbox<Task>>,
+    allowance: Arc<Allowance>,
+}
+
+impl Heard {
+    /// Reads to the end, and keeps nothing of it.
+    pub(super) async fn discard(&mut self) -> io::Result<()> {
+        let mut piece = [0; READ_BUFFER];
+        while self.from.read(&mut piece).await? > 0 {}
+        Ok(())
+    }
 }
 
 impl AsyncRead for Heard {
@@ -120,7 +136,12 @@ impl AsyncRead for Heard {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.from).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.from).poll_read(cx, buffer))?;
+        if self.allowance.take(buffer.filled().len() - before) {
+            return Poll::Ready(Ok(()));
+        }
+        Poll::Ready(Err(io::Error::other("more came than somebody unknown may send")))
     }
 }
 
@@ -211,7 +232,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
     use futures_util::StreamExt as _;
-    use tokio::io::AsyncReadExt as _;
     use tokio_tungstenite::tungstenite::Message;
 
     use super::*;

@@ -1,0 +1,163 @@
+//! Which names a server answers to. A web page may give its own name the address of this machine (DNS rebinding), and its requests
+//! then pass for requests of the server's own pages. They still carry that name in `Host`, so other names are refused.
+
+use std::net::{IpAddr, SocketAddr};
+
+use agentx_types::wire::Problem;
+use axum::http::header::HOST;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri, Version};
+
+use crate::auth::problem;
+
+/// The names that a server answers to. Ports do not matter: a tunnel may lead from another one.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts {
+    listen: IpAddr,
+    origin: Option<String>,
+}
+
+impl Hosts {
+    /// The names of a server that listens there and calls itself `origin`.
+    pub(crate) fn new(listen: SocketAddr, origin: &str) -> Self {
+        let origin = origin.parse::<Uri>().ok();
+        Self {
+            listen: listen.ip().to_canonical(),
+            origin: origin.and_then(|origin| origin.host().map(plain)),
+        }
+    }
+
+    /// Checks whom a request is for.
+    ///
+    /// # Errors
+    /// `wrong_host` where that is not this server; `bad_request` where it does not say it once and clearly, as HTTP/1.1 wants it.
+    pub(crate) fn check(&self, version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (first, second) = (hosts.next(), hosts.next());
+        let unclear = || {
+            problem(
+                "bad_request",
+                "a request has one header `Host`, with a host and maybe a port",
+            )
+        };
+        let named = match (first, second) {
+            (Some(host), None) => {
+                let text = host.to_str().map_err(|_| unclear())?;
+                Some(text.parse::<Authority>().map_err(|_| unclear())?)
+            }
+            // Programs of HTTP/1.0 need not say it; browsers always do.
+            (None, None) if version < Version::HTTP_11 => None,
+            _ => return Err(unclear()),
+        };
+        for authority in named.iter().chain(uri.authority()) {
+            if !self.knows(authority.host()) {
+                let host = authority.host().chars().take(100).collect::<String>();
+                let what = format!(
+                    "this server does not answer to the name {host:?}; start it with --origin where that is its name"
+                );
+                return Err(problem("wrong_host", &what));
+            }
+        }
+        Ok(())
+    }
+
+    fn knows(&self, host: &str) -> bool {
+        let host = plain(host);
+        if self.origin.as_ref() == Some(&host) {
+            return true;
+        }
+        let is_here = self.listen.is_loopback() || self.listen.is_unspecified();
+        match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
+            // An address is not a name that anybody could give to another machine.
+            Ok(address) if self.listen.is_unspecified() => !address.is_multicast(),
+            Ok(address) => address == self.listen || (is_here && address.is_loopback()),
+            Err(_) => is_here && (host == "localhost" || host.ends_with(".localhost")),
+        }
+    }
+}
+
+/// A host without what may be written in several ways.
+fn plain(host: &str) -> String {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.trim_end_matches('.').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    fn code(hosts: &Hosts, version: Version, uri: &str, named: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for name in named {
+            headers.append(HOST, name.parse().unwrap());
+        }
+        let checked = hosts.check(version, &uri.parse().unwrap(), &headers);
+        checked.err().map(|problem| problem.code)
+    }
+
+    #[test]
+    fn a_server_answers_to_its_own_names_alone() {
+        let here = Hosts::new(([127, 0, 0, 1], 5200).into(), "http://127.0.0.1:5200");
+        let named = Hosts::new(([127, 0, 0, 1], 5200).into(), "https://Agents.example");
+        let inside = Hosts::new(([10, 0, 0, 5], 5200).into(), "https://agents.example:8443");
+        let everywhere = Hosts::new(([0, 0, 0, 0], 5200).into(), "https://agents.example");
+        let local = [
+            "127.0.0.1:5200",
+            "localhost",
+            "LOCALHOST:9",
+            "[::1]:5200",
+            "127.0.0.2",
+            "a.localhost",
+            "localhost.",
+        ];
+        for host in local {
+            for hosts in [&here, &named, &everywhere] {
+                assert!(code(hosts, Version::HTTP_11, "/", &[host]).is_none(), "{host}");
+            }
+            assert!(code(&inside, Version::HTTP_11, "/", &[host]).is_some(), "{host}");
+        }
+        for hosts in [&named, &inside, &everywhere] {
+            assert!(code(hosts, Version::HTTP_11, "/", &["agents.EXAMPLE:443"]).is_none());
+        }
+        assert!(code(&inside, Version::HTTP_11, "/", &["10.0.0.5:5200"]).is_none());
+        assert!(code(&everywhere, Version::HTTP_11, "/", &["192.0.2.7"]).is_none());
+        let foreign = [
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "agents.example.evil",
+            "notlocalhost",
+            "10.0.0.6",
+            "0.0.0.0",
+        ];
+        for host in foreign {
+            for hosts in [&here, &named, &inside] {
+                let wrong = code(hosts, Version::HTTP_11, "/", &[host]);
+                assert_eq!(wrong.as_deref(), Some("wrong_host"), "{host}");
+            }
+        }
+    }
+
+    #[test]
+    fn whom_a_request_is_for_is_said_once_and_clearly() {
+        let here = Hosts::new(([127, 0, 0, 1], 5200).into(), "http://127.0.0.1:5200");
+        let code = |version, uri, named: &[&str]| code(&here, version, uri, named);
+        let unclear = Some("bad_request".to_owned());
+        assert_eq!(code(Version::HTTP_11, "/", &[]), unclear);
+        assert_eq!(code(Version::HTTP_10, "/", &[]), None);
+        assert_eq!(
+            code(Version::HTTP_10, "/", &["evil.example"]),
+            Some("wrong_host".into())
+        );
+        assert_eq!(code(Version::HTTP_11, "/", &["localhost", "localhost"]), unclear);
+        assert_eq!(code(Version::HTTP_11, "/", &["localhost/evil"]), unclear);
+        assert_eq!(code(Version::HTTP_11, "/", &[""]), unclear);
+        let absolute = "http://evil.example/v1/health";
+        assert_eq!(
+            code(Version::HTTP_11, absolute, &["localhost"]),
+            Some("wrong_host".into())
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! How many bytes a connection may send whose person is not known. A frame is kept until all of it is there, so whoever is nobody
+//! may send only little.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many bytes a connection may send before it says who it is; that takes a few hundred.
+const UNKNOWN_BYTES: usize = 4 * 1024;
+/// How many a visitor may send in a frame.
+const VISITOR_BYTES: usize = 16 * 1024;
+/// What is left when there is no limit.
+const UNLIMITED: usize = usize::MAX;
+/// What a short frame has besides what it says: its head and its mask.
+const HEAD: usize = 6;
+
+/// How many bytes a connection may still send.
+#[derive(Debug)]
+pub(super) struct Allowance(AtomicUsize);
+
+impl Allowance {
+    /// That of a connection that has not said who it is.
+    pub(super) fn new() -> Self {
+        Self(AtomicUsize::new(UNKNOWN_BYTES))
+    }
+
+    /// Somebody is known: the limits of their frames count, and no others.
+    pub(super) fn lift(&self) {
+        self.0.store(UNLIMITED, Ordering::Relaxed);
+    }
+
+    /// A visitor has sent a whole frame, and may send another one.
+    pub(super) fn renew(&self) {
+        if self.0.load(Ordering::Relaxed) != UNLIMITED {
+            self.0.store(VISITOR_BYTES, Ordering::Relaxed);
+        }
+    }
+
+    /// A visitor has sent a sign of life of so many bytes. It may stand between the parts of a frame, so it renews nothing.
+    pub(super) fn give_back(&self, bytes: usize) {
+        let more = |left: usize| Some(left.saturating_add(bytes + HEAD).min(VISITOR_BYTES.max(left)));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+
+    /// So many bytes have come. `false` where that is too many; then nothing more may come.
+    pub(super) fn take(&self, bytes: usize) -> bool {
+        let less = |left: usize| match left {
+            UNLIMITED => Some(UNLIMITED),
+            left => Some(left.saturating_sub(bytes)),
+        };
+        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        before.is_ok_and(|left| left == UNLIMITED || left > bytes)
+    }
+
+    /// Whether too many bytes have come.
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_nobody_sends_little_and_who_is_known_what_they_like() {
+        let allowance = Allowance::new();
+        assert!(allowance.take(UNKNOWN_BYTES - 1) && !allowance.is_spent());
+        allowance.give_back(4);
+        assert!(allowance.take(10) && !allowance.take(10) && allowance.is_spent());
+        allowance.renew();
+        assert!(allowance.take(VISITOR_BYTES - 1), "a frame, and then another one");
+        allowance.give_back(VISITOR_BYTES * 2);
+        assert!(
+            !allowance.take(VISITOR_BYTES),
+            "signs of life give no more than there was"
+        );
+        allowance.lift();
+        assert!(allowance.take(UNLIMITED) && allowance.take(UNLIMITED) && !allowance.is_spent());
+    }
+}
