@@ -132,7 +132,7 @@ async fn time_and_cancelling_reach_a_script_that_waits_and_one_that_computes() {
     let waits = "function invoke(ctx)\n ctx.generate('m', 'p')\nend";
     let computes = "function invoke()\n while true do end\nend";
     let limits = Limits {
-        wall: Duration::from_millis(150),
+        wall: Duration::from_millis(600),
         cpu: Duration::from_secs(60),
         ..Limits::default()
     };
