@@ -534,6 +534,11 @@ export interface Approval {
   rule?: Rule | null;
   /** Who decided, where several people may. */
   by?: OwnerId | null;
+  /**
+   * Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
+   * keeps no rule.
+   */
+  limited?: boolean;
 }
 
 /** A person gives the system a command. */
@@ -913,6 +918,11 @@ export interface AgentConfig {
   /** Files that its calls are kept from by default; none in logs from before there was such a list. */
   guard?: Guard | null;
   /**
+   * What the settings of a server say about each call of the session, whatever else stands here; absent where no server has the
+   * session open, and in logs from before there was such a field. Only the program writes it.
+   */
+  server_rules?: ServerRules | null;
+  /**
    * Whether its tools are all that the program offers: one that goes on with the session adds those that it offers besides. Where it is
    * not set, only `tools` are ever on offer.
    */
@@ -1129,6 +1139,23 @@ export interface Guard {
   git?: string[];
 }
 
+/**
+ * What a server requires of each call in a session, from its operator's settings. They are recorded anew when the session is opened
+ * and the settings are other ones by then, so they hold in sessions that are older than a rule, too.
+ */
+export interface ServerRules {
+  /**
+   * The rules of the settings. They come before those of the session: a `deny` or `ask` here holds whatever the session's rules
+   * say.
+   */
+  rules?: Rule[];
+  /**
+   * Set in the session of a member: the directory, absolute, that they work in. There, rules of the session and the approval mode
+   * `auto` allow nothing: beside reading in this directory, a call runs where a rule of the server allows it, or the operator does.
+   */
+  member_directory?: string | null;
+}
+
 /** A process became the session's writer. */
 export interface WriterAttached {
   /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
@@ -1256,7 +1283,8 @@ export type ConfigChange =
   | { instructions: Instructions[] }
   | { condensing: Condensing | null }
   | { rules_version: number }
-  | { guard: Guard | null };
+  | { guard: Guard | null }
+  | { server_rules: ServerRules | null };
 
 /** An agent comes into being. */
 export interface AgentSpawned {

@@ -53,6 +53,7 @@ pub(crate) async fn what_a_call_would_change_is_shown(place: Place) {
         note: None,
         rule: None,
         by: None,
+        limited: false,
     };
     talk.session.approve(yes.clone()).await.unwrap();
     asked(&mut talk).await;

@@ -70,6 +70,7 @@ fn decide(id: &str, decision: ApprovalDecision) -> ApprovalInput {
         note: Some("as you like".into()),
         rule: None,
         by: None,
+        limited: false,
     }
 }
 

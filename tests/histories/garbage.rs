@@ -206,6 +206,7 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             note: None,
             rule: None,
             by: None,
+            limited: false,
         }
         .into(),
         _ => SystemCommand {

@@ -427,6 +427,7 @@ impl Session {
             note: None,
             rule: None,
             by: None,
+            limited: false,
         });
     }
 

@@ -99,6 +99,7 @@ async fn what_is_not_shared_is_not_there_and_a_role_is_what_it_says() {
         note: None,
         rule: None,
         by: None,
+        limited: false,
     };
     let seq = session.approve(decision.clone()).await.unwrap();
     let late = talk.session.approve(decision).await.unwrap_err();

@@ -1,6 +1,8 @@
 //! Who decides about a tool call. Rules are in the log, calls are in the log, so this is a pure function: an old log can
 //! be asked what another rule would have done.
 
+use std::borrow::Cow;
+
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,6 +33,9 @@ pub struct Question {
     pub reason: String,
     /// The rule that "the like" would keep.
     pub suggested: Rule,
+    /// Whether the settings of the session's server would ask too, so that it takes more than a role in the session to allow the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_server: bool,
 }
 
 /// A verdict, and what made it.
@@ -38,23 +43,82 @@ pub struct Question {
 pub struct Judgement {
     /// What is to be done.
     pub verdict: Verdict,
-    /// Which rules of the configuration made it, by their place there; none where a default or the mode did.
+    /// Which rules made it, by their place in [`rules_of`]; none where a default or the mode did.
     pub rules: Vec<usize>,
     /// Which rule or default says so, in words.
     pub reason: String,
 }
 
+/// The rules that decide about an agent's calls: those of the server's settings, then those of the session. In the session of a
+/// member the session's own rules can forbid and ask, but allow nothing.
+pub fn rules_of(config: &AgentConfig) -> Cow<'_, [Rule]> {
+    let Some(server) = &config.server_rules else {
+        return Cow::Borrowed(&config.rules);
+    };
+    let is_member = server.member_directory.is_some();
+    let of_session = config.rules.iter();
+    let counts = |rule: &&Rule| !is_member || rule.effect != RuleEffect::Allow;
+    server
+        .rules
+        .iter()
+        .chain(of_session.filter(counts))
+        .cloned()
+        .collect()
+}
+
+/// The approval mode that counts: in the session of a member, `auto` is `ask`.
+fn mode_of(config: &AgentConfig) -> ApprovalMode {
+    match config.approval {
+        ApprovalMode::Auto if member_directory(config).is_some() => ApprovalMode::Ask,
+        mode => mode,
+    }
+}
+
+/// The directory that a member works in, where this is the session of one.
+pub fn member_directory(config: &AgentConfig) -> Option<&str> {
+    config.server_rules.as_ref()?.member_directory.as_deref()
+}
+
+/// Whether the settings of the server would not let this call run without a question, whatever the session's own rules and mode say.
+/// `false` where no server has the session open.
+pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
+    config.server_rules.as_ref().is_some_and(|server| {
+        let judged = judge_by(config, &server.rules, ApprovalMode::Ask, tool, input);
+        !matches!(judged.verdict, Verdict::Allow { .. })
+    })
+}
+
 /// Decides about a call. A `deny` rule beats an `ask` rule beats an `allow` rule, wherever they come from. Without a rule,
-/// what touches nothing and what reads inside the workspace is allowed, and the approval mode decides about the rest.
+/// what touches nothing and what reads inside the workspace is allowed, and the approval mode decides about the rest. Rules of a
+/// server's settings count beside those of the session: see [`rules_of`].
 pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
     judge(config, tool, input).verdict
 }
 
 /// The same, and what made it so.
 pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement {
+    let mut judged = judge_by(config, &rules_of(config), mode_of(config), tool, input);
+    if let Verdict::Ask(question) = &mut judged.verdict {
+        question.by_server = asked_by_server(config, tool, input);
+        if question.by_server && member_directory(config).is_some() {
+            judged
+                .reason
+                .push_str("; only the operator of the server may allow it");
+            question.reason.clone_from(&judged.reason);
+        }
+    }
+    judged
+}
+
+fn judge_by(
+    config: &AgentConfig,
+    rules: &[Rule],
+    mode: ApprovalMode,
+    tool: &ToolSpec,
+    input: &Value,
+) -> Judgement {
     let subject = Subject::of_agent(config, tool, input);
     let outside = subject.is_outside();
-    let rules = &config.rules;
     if let Some(path) = subject.own_file() {
         let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";
         return denied(format!("{path}: {what}"), Vec::new());
@@ -66,7 +130,7 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
         );
     }
     if let Some(why) = subject.always_asked() {
-        return match config.approval {
+        return match mode {
             ApprovalMode::Ask => asked(&subject, why.to_owned(), Vec::new()),
             ApprovalMode::Auto => denied(
                 format!("{why}, and in the approval mode `auto` nobody is asked"),
@@ -90,7 +154,7 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
     {
         return allowed(outside, by(rules, &allowing), allowing);
     }
-    if config.approval == ApprovalMode::Auto {
+    if mode == ApprovalMode::Auto {
         return allowed(true, "the approval mode is `auto`".into(), Vec::new());
     }
     let (reason, made_by) = match (asking, subject.allowed_by_default()) {
@@ -98,7 +162,7 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
         (Some(asking), _) => asking,
         (None, None) => (subject.default_reason(), Vec::new()),
     };
-    if config.approval == ApprovalMode::Deny {
+    if mode == ApprovalMode::Deny {
         return denied(format!("{reason}, and nobody is there to be asked"), made_by);
     }
     asked(&subject, reason, made_by)
@@ -109,6 +173,7 @@ fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement 
         verdict: Verdict::Ask(Question {
             reason: reason.clone(),
             suggested: subject.suggested(),
+            by_server: false,
         }),
         rules,
         reason,
@@ -219,10 +284,9 @@ pub fn judge_in_script(
         return Ok(outside_workspace);
     }
     let name = &tool.name;
+    let all = rules_of(config);
     let denies = |index: &usize| {
-        config
-            .rules
-            .get(*index)
+        all.get(*index)
             .is_some_and(|rule| rule.effect == RuleEffect::Deny)
     };
     let subject = Subject::of_agent(config, tool, input);

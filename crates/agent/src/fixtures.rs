@@ -43,6 +43,7 @@ pub fn config() -> AgentConfig {
         condensing: None,
         rules_version: 0,
         guard: None,
+        server_rules: None,
         all_tools: false,
     }
 }

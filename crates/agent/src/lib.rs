@@ -60,14 +60,14 @@ use std::sync::Arc;
 
 use agentx_types::{
     Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, CondensedRange, Envelope,
-    EnvironmentEvent, Limits, NanoUsd, RunId, Usage,
+    EnvironmentEvent, Limits, NanoUsd, RunId, ServerRules, Usage,
 };
 use serde::{Deserialize, Serialize};
 
 pub use above::{Above, Census};
 pub use conversation::{estimate_request, estimate_text};
 use course::InputQueue;
-pub use course::{Bill, Input, Pending, Record, Run, StopCause, keep_from};
+pub use course::{Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, keep_from};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use nearest::nearest;
@@ -126,6 +126,14 @@ impl Agent {
         match config.kind {
             AgentKind::React => Self::React(Box::new(ReactAgent::new(id, config))),
             AgentKind::Match => Self::Match(Box::new(MatchAgent::new(id, config))),
+        }
+    }
+
+    /// The rules of the session's server are other ones from here on.
+    pub fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
+        match self {
+            Self::React(agent) => agent.bind_by(server),
+            Self::Match(agent) => bind_by(Arc::make_mut(&mut agent.config), server),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
+use crate::approval::rules_of;
 use crate::named::is_named_by;
 use crate::pattern::{fits, is_within};
 use crate::secrets::{Watch, guarded, names_secret};
@@ -23,6 +24,7 @@ impl PlaceRules {
     /// asked about `root` itself has been answered, and none asks where nobody is to be asked. Files that may hold secrets, and the
     /// program's own, are kept from every search that does not begin at one of them. `None` where there are none.
     pub fn of(config: &AgentConfig, tool: &str, root: &str) -> Option<Self> {
+        let all = rules_of(config);
         let is_open = |rule: &Rule| match rule.effect {
             RuleEffect::Allow => false,
             RuleEffect::Deny => true,
@@ -41,7 +43,7 @@ impl PlaceRules {
                     .as_deref()
                     .is_none_or(|place| is_within(place, &config.workspace))
         };
-        let rules: Vec<Rule> = config.rules.iter().filter(is_about).cloned().collect();
+        let rules: Vec<Rule> = all.iter().filter(is_about).cloned().collect();
         let guard = config.guard.as_deref();
         let watch = guard.filter(|guard| guarded(guard, root, &config.workspace).is_none());
         if rules.is_empty() && watch.is_none() {
@@ -60,7 +62,7 @@ impl PlaceRules {
             rules,
             workspace: config.workspace.clone(),
             watch: watch.map(|guard| Watch::over(guard, root)).unwrap_or_default(),
-            opening: config.rules.iter().filter(opens).cloned().collect(),
+            opening: all.iter().filter(opens).cloned().collect(),
         })
     }
 

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
+use crate::approval::member_directory;
 use crate::command::{BLANKS, like, take_apart};
 use crate::graver::{names_what_is_grave, runs_git};
 use crate::guarded::{is_guarded, is_instructions};
@@ -34,6 +35,8 @@ pub(crate) struct Subject<'a> {
     /// What is guarded of what it names, and why.
     guarded: Option<(Guarded, String)>,
     guard: Option<&'a Guard>,
+    /// In the session of a member: the directory that they work in.
+    member_directory: Option<&'a str>,
 }
 
 impl<'a> Subject<'a> {
@@ -61,6 +64,7 @@ impl<'a> Subject<'a> {
             reading: OnceCell::new(),
             guarded: None,
             guard: None,
+            member_directory: None,
         }
     }
 
@@ -68,6 +72,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn of_agent(config: &'a AgentConfig, tool: &'a ToolSpec, input: &Value) -> Self {
         let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
         subject.guard = config.guard.as_deref();
+        subject.member_directory = member_directory(config);
         if let Some(guard) = subject.guard {
             let texts = secrets::texts_of(tool, input);
             let reading = subject.reading();
@@ -102,6 +107,15 @@ impl<'a> Subject<'a> {
         self.path
             .as_ref()
             .is_some_and(|path| !is_within(self.workspace, path))
+    }
+
+    /// Whether it names a place that is not in the directory of the member whose session this is.
+    fn is_elsewhere(&self) -> bool {
+        let Some(directory) = self.member_directory else {
+            return false;
+        };
+        let place = self.path.as_deref().unwrap_or(self.workspace);
+        !is_within(directory, place)
     }
 
     /// Why a person is asked about it each time, whatever rules say.
@@ -277,7 +291,9 @@ impl<'a> Subject<'a> {
         match self.tool.access {
             _ if self.secret().is_some() => None,
             Access::Internal => Some("it touches nothing"),
-            Access::Read if !self.is_outside() => Some("reading inside the workspace is allowed"),
+            Access::Read if !self.is_outside() && !self.is_elsewhere() => {
+                Some("reading inside the workspace is allowed")
+            }
             Access::Read | Access::Change | Access::Run | Access::Network => None,
         }
     }
@@ -294,6 +310,9 @@ impl<'a> Subject<'a> {
         }
         match (&self.path, self.tool.access) {
             (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
+            (_, Access::Read) if self.is_elsewhere() => {
+                format!("{} is not this member's directory", self.workspace)
+            }
             (Some(path), _) if self.changes_what_runs() && !is_guarded(path) => {
                 format!("agents take {path} for instructions, so no pattern allows it")
             }

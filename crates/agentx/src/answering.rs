@@ -269,6 +269,7 @@ impl Heard {
                 input: asked.input.clone(),
                 reason: asked.reason.clone(),
                 suggested: asked.suggested.clone(),
+                by_server: false,
             }),
             _ => return None,
         })

@@ -162,6 +162,7 @@ impl AgentHandle {
             note,
             rule: None,
             by: None,
+            limited: false,
         };
         self.inner.session.approve(decision).await?;
         Ok(())

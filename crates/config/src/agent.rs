@@ -85,16 +85,23 @@ impl Settings {
         })
     }
 
+    /// The rules for agents that have these tools: those that are configured, and those that keep a folder as it is which is only to
+    /// be read.
+    pub fn rules_for(&self, tools: &[ToolSpec]) -> Vec<Rule> {
+        let mut rules = self.rules.clone();
+        if self.folder.trust == FolderTrust::ReadOnly {
+            rules.extend(only_reading(tools));
+        }
+        rules
+    }
+
     /// The resolved agent: this model, those of `tools` that are on offer, instructions as they are on disk now.
     pub fn agent(&self, model: ModelSpec, tools: Vec<ToolSpec>) -> AgentConfig {
         let tools: Vec<ToolSpec> = tools
             .into_iter()
             .filter(|tool| self.tools.offers(&tool.name))
             .collect();
-        let mut rules = self.rules.clone();
-        if self.folder.trust == FolderTrust::ReadOnly {
-            rules.extend(only_reading(&tools));
-        }
+        let rules = self.rules_for(&tools);
         AgentConfig {
             kind: AgentKind::React,
             name: "agentx".into(),
@@ -115,6 +122,7 @@ impl Settings {
             condensing: Some(Box::new(self.condensing.clone())),
             rules_version: RULES_VERSION,
             guard: Some(self.guard()),
+            server_rules: None,
             all_tools: true,
         }
     }

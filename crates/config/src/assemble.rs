@@ -55,6 +55,7 @@ pub(crate) fn settings(
         chat: get.chat(),
         connect: get.text("connect").filter(|server| server != "local"),
         data_dir: data_dir(merged, places),
+        members_dir: members_dir(merged, places),
         durability: match get.text("durability").as_deref() {
             Some("machine") => Durability::Machine,
             _ => Durability::Process,
@@ -74,6 +75,15 @@ pub(crate) fn settings(
 /// Where sessions and records of trust are kept.
 pub(crate) fn data_dir(merged: &Merged, places: &Places) -> PathBuf {
     path(merged, places, "data_dir").unwrap_or_else(|| places.data_dir.clone())
+}
+
+/// Where members of a server work. What is below the data directory is refused to every tool, so it lies beside that.
+fn members_dir(merged: &Merged, places: &Places) -> PathBuf {
+    path(merged, places, "members.directory").unwrap_or_else(|| {
+        let mut beside = data_dir(merged, places).into_os_string();
+        beside.push("-members");
+        beside.into()
+    })
 }
 
 fn path(merged: &Merged, places: &Places, key: &str) -> Option<PathBuf> {

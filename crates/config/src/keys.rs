@@ -141,6 +141,7 @@ pub const KEYS: &[KeySpec] = &[
     key("chat.screen_reader", Kind::Choice(YES_OR_NO), Free, Some("false"), "whether a chat only appends whole lines and says in words what happens"),
     key("connect", Kind::Server, Trusted, None, "the server that commands work on; `local` for this machine"),
     key("data_dir", Kind::Path, Own, None, "where sessions are kept"),
+    key("members.directory", Kind::Path, Own, None, "where a server makes a directory for each of its members, in which their sessions work; beside `data_dir`, with `-members` behind its name, where it is not set"),
     key("durability", Kind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: the death of the process, or of the machine too (slower)"),
     key("log", Kind::Choice(LEVELS), Trusted, Some("off"), "how much the program says about itself"),
     key("log_file", Kind::Path, Own, None, "where it says that; standard error, in a chat `agentx.log` in data_dir"),

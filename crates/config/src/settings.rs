@@ -45,6 +45,8 @@ pub struct Settings {
     pub connect: Option<String>,
     /// Where sessions are kept, absolute.
     pub data_dir: PathBuf,
+    /// Where a server has a directory for each of its members, absolute. Not below `data_dir`, which no tool opens.
+    pub members_dir: PathBuf,
     /// What committed events survive.
     pub durability: Durability,
     /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.

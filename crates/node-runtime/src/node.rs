@@ -11,7 +11,9 @@ use agentx_runtime::{
     SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{ActionKind, ConfigChange, Guard, ModelSpec, OwnerId, SessionId, SessionRole, ToolCallId};
+use agentx_types::{
+    ActionKind, ConfigChange, Guard, ModelSpec, OwnerId, ServerRules, SessionId, SessionRole, ToolCallId,
+};
 
 use crate::ids;
 use crate::model::load_blobs;
@@ -80,6 +82,7 @@ impl NodeRuntime {
             agents: AgentEventBus::new(),
             tools: parts.tools.specs(),
             guard: parts.guard,
+            server_rules: None,
             program: parts.program,
             serves: false,
         };
@@ -113,6 +116,23 @@ impl NodeRuntime {
         let mut server = self.for_owner(self.owner.clone());
         server.driver.serves = true;
         server
+    }
+
+    /// The same runtime where the settings of a server bind every session that it opens, whatever the session's own configuration says.
+    #[must_use]
+    pub fn bound_by(mut self, rules: ServerRules) -> Self {
+        self.driver.server_rules = Some(Arc::new(rules));
+        self
+    }
+
+    /// What binds every session that it opens, where it is a server's.
+    pub fn server_rules(&self) -> Option<Arc<ServerRules>> {
+        self.driver.server_rules.clone()
+    }
+
+    /// The files that calls are kept from in every session that it opens.
+    pub fn guard(&self) -> Option<Arc<Guard>> {
+        self.driver.guard.clone()
     }
 
     /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every owner, so that a

@@ -89,6 +89,7 @@ fn parts(url: &str, log: &MemoryLog) -> DriverParts {
         agents: AgentEventBus::new(),
         tools: fixture::tools(),
         guard: None,
+        server_rules: None,
         program: "test".into(),
         serves: false,
     }
@@ -134,6 +135,7 @@ async fn play(session: &Arc<dyn Session>) -> BTreeMap<ToolCallId, Vec<&'static s
                     note: None,
                     rule: None,
                     by: None,
+                    limited: false,
                 };
                 session.approve(allowed).await.unwrap();
                 (asked.tool_call_id.clone(), "asked")

@@ -177,11 +177,13 @@ impl SessionFold {
             EnvironmentEvent::SessionTitled(titled) => {
                 out.projections.push(Projection::Title(titled.title.clone()))
             }
-            EnvironmentEvent::ConfigChanged(changed) => {
-                if let ConfigChange::Model(model) = &changed.change {
+            EnvironmentEvent::ConfigChanged(changed) => match &changed.change {
+                ConfigChange::Model(model) => {
                     out.projections.push(Projection::Model(model.id.clone()));
                 }
-            }
+                ConfigChange::ServerRules(rules) => self.agents.bind_by(rules.as_ref()),
+                _ => {}
+            },
             EnvironmentEvent::SessionForked(forked) => {
                 self.forked_from = Some(forked.parent.clone());
                 // Who may see the one says nothing about the other.
@@ -313,6 +315,7 @@ impl SessionFold {
                 input: entry.call.input.clone(),
                 reason: question.reason.clone(),
                 suggested: question.suggested.clone(),
+                by_server: question.by_server,
             }),
             _ => None,
         });

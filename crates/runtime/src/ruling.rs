@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use agentx_agent::approval::{
-    Verdict, covers, describe, is_outside_workspace, judge, refused_where_it_leads, suggested,
+    Verdict, covers, describe, is_outside_workspace, judge, refused_where_it_leads, rules_of, suggested,
 };
 use agentx_agent::pattern::{fits, normalize};
 use agentx_types::{AgentConfig, Rule, ToolSpec};
@@ -35,10 +35,8 @@ impl Ruling {
         let judgement = judge(config, tool, input);
         let decision = Decided::from(&judgement.verdict);
         let always = (decision == Decided::Ask).then(|| suggested(config, tool, input));
-        let rules = judgement
-            .rules
-            .iter()
-            .filter_map(|index| config.rules.get(*index));
+        let all = rules_of(config);
+        let rules = judgement.rules.iter().filter_map(|index| all.get(*index));
         Self {
             decision,
             because: judgement.reason,

@@ -178,6 +178,7 @@ impl Session for LocalSession {
             note,
             rule,
             by,
+            limited,
         } = decision;
         let check = Check::Approval(tool_call_id.clone());
         Box::pin(self.append(
@@ -187,6 +188,7 @@ impl Session for LocalSession {
                 note,
                 rule: rule.map(Box::new),
                 by,
+                limited,
             },
             check,
         ))

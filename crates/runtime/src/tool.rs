@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::approval::{judge_in_script, refused_where_it_leads};
+use agentx_agent::approval::{judge_in_script, refused_where_it_leads, rules_of};
 use agentx_agent::pattern::normalize;
 use agentx_types::{
     ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
@@ -72,7 +72,7 @@ impl ToolContext {
     /// has one about `real`, which is absolute and begins with the workspace's own path where it lies inside. Only whoever acts sees where a path leads, so a tool asks this before it touches anything.
     pub fn refused_at(&self, tool: &str, path: &str, real: &Path) -> Option<String> {
         let config = self.journal.caller().config.as_deref()?;
-        if config.guard.is_none() && config.rules.iter().all(|rule| rule.path.is_none()) {
+        if config.guard.is_none() && rules_of(config).iter().all(|rule| rule.path.is_none()) {
             return None;
         }
         let spec = config.tools.iter().find(|spec| spec.name == tool)?;

@@ -2,11 +2,12 @@
 //! it, in the same step of the fold.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use agentx_agent::{Above, Agent, Census, Transition};
+use agentx_agent::{Above, Agent, Census, Transition, bind_by};
 use agentx_types::{
     AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent, Limits,
-    MessageOutput, RunId, Source, StateOutput, TurnOutput,
+    MessageOutput, RunId, ServerRules, Source, StateOutput, TurnOutput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,9 +65,14 @@ impl AgentTree {
 
     /// An agent makes another. One that is there already stays what it is; one whose maker is not there is the session's own. So
     /// the agents stay a tree, whatever a log says.
-    pub(crate) fn spawn(&mut self, id: AgentStateId, parent: AgentStateId, config: AgentConfig) {
+    pub(crate) fn spawn(&mut self, id: AgentStateId, parent: AgentStateId, mut config: AgentConfig) {
         if self.agents.contains_key(&id) {
             return;
+        }
+        // Whoever makes an agent, and from which file: the server's rules bind it as they bind all others.
+        let root = self.root.as_ref().and_then(|root| self.agents.get(root));
+        if let Some(root) = root {
+            bind_by(&mut config, root.config().server_rules.as_ref());
         }
         let is_there = |agent: &AgentStateId| *agent != id && self.agents.contains_key(agent);
         let maker = Some(parent).filter(is_there);
@@ -109,6 +115,13 @@ impl AgentTree {
         }
         let takes = self.agents.keys().filter(|id| concerns(fact, id));
         takes.map(|id| self.above(id)).collect()
+    }
+
+    /// The server's rules are other ones: they bind every agent that there is.
+    pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
+        for agent in self.agents.values_mut() {
+            agent.bind_by(server);
+        }
     }
 
     /// Lets all that `fact` concerns take it, and hands what they say to `hear`. What they want done is in `transition`, which

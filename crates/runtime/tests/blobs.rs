@@ -20,6 +20,7 @@ async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
         agents: AgentEventBus::new(),
         tools: fixture::tools(),
         guard: None,
+        server_rules: None,
         program: "test".into(),
         serves: false,
     };

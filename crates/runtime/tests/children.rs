@@ -42,6 +42,7 @@ impl World {
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
             guard: None,
+            server_rules: None,
             program: "test".into(),
             serves: false,
         };
@@ -336,6 +337,7 @@ async fn a_decision_reaches_the_child_that_waits_for_it() {
             note: None,
             rule: None,
             by: None,
+            limited: false,
         })
         .await
         .unwrap();

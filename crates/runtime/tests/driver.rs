@@ -74,6 +74,7 @@ impl World {
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
             guard: None,
+            server_rules: None,
             program: "test".into(),
             serves: false,
         };
@@ -299,6 +300,7 @@ async fn approvals_are_asked_and_answered() {
         note: None,
         rule: None,
         by: None,
+        limited: false,
     };
     session.approve(decide(ApprovalDecision::Once)).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
@@ -338,6 +340,7 @@ async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_
         note: None,
         rule: None,
         by: None,
+        limited: false,
     };
     session.approve(decision).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);

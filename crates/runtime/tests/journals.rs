@@ -82,6 +82,7 @@ fn parts(log: &MemoryLog, tools: Vec<ToolSpec>, answers: impl IntoIterator<Item 
         agents: AgentEventBus::new(),
         tools: tools.into(),
         guard: None,
+        server_rules: None,
         program: "test".into(),
         serves: false,
     }

@@ -154,6 +154,7 @@ async fn resumed(log: &MemoryLog, id: &SessionId) -> Arc<dyn Session> {
         agents: AgentEventBus::new(),
         tools: fixture::tools(),
         guard: None,
+        server_rules: None,
         program: "test".into(),
         serves: false,
     };

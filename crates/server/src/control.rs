@@ -9,7 +9,7 @@ use std::time::Duration;
 use agentx_runtime::{ApprovalInput, ContextWish, LogError, Note, Runtime as _, RuntimeError, UserInput};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{
-    CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId, SessionRole,
+    CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, SessionId, SessionRole,
 };
 
 use crate::client_time;
@@ -196,16 +196,15 @@ impl ServerState {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
-            hand.needs(SessionRole::Approve, "decide about tool calls")?;
-            if let Some(rule) = &frame.rule {
-                hand.allowed(ConfigChange::RuleAdded(Rule::clone(rule)))?;
-            }
+            let limited = hand.is_limited();
+            hand.may_decide(&frame.tool_call_id, frame.decision).await?;
             let input = ApprovalInput {
                 tool_call_id: frame.tool_call_id,
                 decision: frame.decision,
                 note: frame.note,
                 rule: frame.rule.map(|rule| *rule),
                 by: Some(hand.caller.person.clone()),
+                limited,
             };
             hand.told(hand.session.approve(input).await)
         })
@@ -226,9 +225,7 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
-            let change = hand.allowed(change)?;
-            hand.drive(wheel_epoch, |session| async move { session.change(change).await })
-                .await
+            hand.change(change, wheel_epoch).await
         })
         .await
     }

@@ -3,14 +3,26 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{LogError, Note, RuntimeError, Session};
+use agentx_runtime::{LogError, Note, Runtime as _, RuntimeError, Session};
 use agentx_types::wire::{Problem, WheelWish};
-use agentx_types::{AccessChanged, ConfigChange, OwnerId, SessionId, SessionRole, VISITORS, WheelChanged};
+use agentx_types::{
+    AccessChanged, ApprovalDecision, ConfigChange, OwnerId, SessionId, SessionRole, ToolCallId, VISITORS,
+    WheelChanged,
+};
 
 use crate::rooms::Room;
 use crate::state::{Access, Caller, ServerState};
 use crate::trust::change_of_server;
 use crate::wheel::Verdict;
+
+/// Why an operator keeps no rule in the session of a member.
+const KEEPS_ELSEWHERE: &str = "in a member's session a call is allowed once; a rule in the settings of this server allows such calls for good";
+/// Why nobody else keeps a rule.
+const KEEPS_NOTHING: &str = "you may allow this call once; only the operator of this server keeps rules";
+/// Why members do not approve calls of their own sessions.
+const ONLY_THE_OPERATOR: &str = "only the operator of this server may allow this call, by an answer or by a rule in the server's settings; until then it waits, and you may refuse it or stop the run";
+/// Why who drives does not approve.
+const NOT_WHO_DRIVES: &str = "the role `drive` does not allow calls that the operator is asked about: the operator does, or somebody with the role `approve`";
 
 /// Somebody in a session that they are about to do something to.
 pub(crate) struct Hand {
@@ -46,9 +58,63 @@ impl Hand {
         Err(RuntimeError::Denied(format!("you may not {what} here")))
     }
 
-    /// A change of the agent as this server lets it be.
-    pub(crate) fn allowed(&self, change: ConfigChange) -> Result<ConfigChange, RuntimeError> {
-        change_of_server(&self.state, (&self.caller, &self.access), change)
+    /// Changes the agent, as far as this server lets whoever this is. What it is compared with cannot change meanwhile.
+    pub(crate) async fn change(
+        &self,
+        change: ConfigChange,
+        believed: Option<u64>,
+    ) -> Result<u64, RuntimeError> {
+        self.drive(believed, |session| async move {
+            let before = session.state().await?.config;
+            let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
+            session.change(change).await
+        })
+        .await
+    }
+
+    fn is_operators(&self) -> bool {
+        self.access.owner == *self.state.runtime().owner()
+    }
+
+    /// Whether whoever this is may not allow what the settings of the server ask about: its operator may, and in sessions of theirs
+    /// those whom they let approve.
+    pub(crate) fn is_limited(&self) -> bool {
+        let is_named = self.is_operators() && self.access.role == SessionRole::Approve;
+        !self.caller.operator && !is_named
+    }
+
+    /// Whether whoever this is may decide so about a call that waits.
+    ///
+    /// # Errors
+    /// Who may.
+    pub(crate) async fn may_decide(
+        &self,
+        call: &ToolCallId,
+        decision: ApprovalDecision,
+    ) -> Result<(), RuntimeError> {
+        self.needs(SessionRole::Approve, "decide about tool calls")?;
+        let is_operators = self.is_operators();
+        if decision == ApprovalDecision::Deny || (self.caller.operator && is_operators) {
+            return Ok(());
+        }
+        if decision != ApprovalDecision::Once {
+            return Err(RuntimeError::Denied(
+                match self.caller.operator {
+                    true => KEEPS_ELSEWHERE,
+                    false => KEEPS_NOTHING,
+                }
+                .into(),
+            ));
+        }
+        let waiting = self.session.state().await?.pending_approvals;
+        let by_server = waiting
+            .iter()
+            .any(|asked| asked.tool_call_id == *call && asked.by_server);
+        match (by_server && self.is_limited(), is_operators) {
+            (false, _) => Ok(()),
+            (true, false) => Err(RuntimeError::Denied(ONLY_THE_OPERATOR.into())),
+            (true, true) => Err(RuntimeError::Denied(NOT_WHO_DRIVES.into())),
+        }
     }
 
     /// Does something that only who drives does; takes the wheel for that where nobody has it.

@@ -10,6 +10,7 @@ pub mod http;
 pub mod outbox;
 pub mod rooms;
 pub mod wheel;
+pub mod widening;
 pub mod ws;
 
 mod client_time;
@@ -22,6 +23,7 @@ mod hand;
 mod hosts;
 mod known;
 mod linger;
+mod members;
 mod options;
 mod seats;
 mod server;

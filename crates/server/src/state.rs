@@ -16,6 +16,7 @@ use crate::auth::Auth;
 use crate::counts::Counts;
 use crate::feed::{Only, Place, Reader, Start};
 use crate::hosts::Hosts;
+use crate::members::server_rules;
 use crate::options::ServerOptions;
 use crate::outbox::Ear;
 use crate::rooms::{Membership, Room, Rooms};
@@ -83,8 +84,9 @@ impl ServerState {
     ) -> Arc<Self> {
         let counts = Arc::<Counts>::default();
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
+        let rules = server_rules(&settings, runtime.owner(), runtime.owner(), &runtime.tools());
         Arc::new(Self {
-            runtime: Arc::new(runtime.as_server()),
+            runtime: Arc::new(runtime.as_server().bound_by(rules)),
             runtimes: Mutex::new(HashMap::new()),
             settings,
             options,
@@ -169,7 +171,8 @@ impl ServerState {
         if runtimes.len() >= RUNTIMES {
             runtimes.clear();
         }
-        let runtime = Arc::new(self.runtime.for_owner(owner.clone()));
+        let rules = server_rules(&self.settings, self.runtime.owner(), owner, &self.runtime.tools());
+        let runtime = Arc::new(self.runtime.for_owner(owner.clone()).bound_by(rules));
         runtimes.insert(owner.clone(), runtime.clone());
         runtime
     }
@@ -183,7 +186,8 @@ impl ServerState {
         let role = if owner == caller.person {
             Some(SessionRole::Own)
         } else {
-            shared
+            // Somebody has to decide about the calls of members, and that is whoever runs the server.
+            shared.max(caller.operator.then_some(SessionRole::Approve))
         };
         let most = if caller.visitor {
             SessionRole::Watch

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use agentx_config::{ModelOffer, Settings};
 use agentx_runtime::{
-    ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
+    ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, apply, as_offered, delegation_tools,
 };
 use agentx_types::{
-    AgentConfig, AgentKind, ApprovalMode, Condensing, ConfigChange, Limits, ModelSpec, Route, Routing, Rule,
-    RuleEffect, SessionRole, ToolSpec,
+    AgentConfig, AgentKind, Condensing, ConfigChange, ModelSpec, OwnerId, Route, Routing, SessionRole,
+    ToolSpec,
 };
 
+use crate::members::make_directory;
 use crate::state::{Access, Caller, ServerState};
+use crate::widening::{Bounds, least};
 
 /// The model of this name, as the server knows it.
 pub(crate) fn choose(
@@ -44,6 +46,65 @@ pub(crate) fn of_server(
     caller: &Caller,
     config: AgentConfig,
 ) -> Result<AgentConfig, RuntimeError> {
+    let config = known_here(state, caller, config)?;
+    match caller.operator {
+        true => Ok(config),
+        false => of_member(state, caller, config),
+    }
+}
+
+/// An agent of somebody who is not the operator: within what the server leaves to them.
+fn of_member(state: &ServerState, caller: &Caller, config: AgentConfig) -> Result<AgentConfig, RuntimeError> {
+    let settings = state.settings();
+    let bounds = bounds(
+        state,
+        &caller.person,
+        true,
+        make_directory(settings, &caller.person)?,
+    );
+    let config = bounds.fit(config);
+    let usual = AgentConfig {
+        approval: settings.approval,
+        rules: Vec::new(),
+        limits: settings.limits,
+        agents: Vec::new(),
+        ..config.clone()
+    };
+    match bounds.widened(&usual, &config) {
+        Some(what) => Err(too_wide(&what)),
+        None => Ok(config),
+    }
+}
+
+fn too_wide(what: &str) -> RuntimeError {
+    RuntimeError::Denied(format!(
+        "only the operator of this server may let an agent do more than there was allowed before: {what}"
+    ))
+}
+
+/// What the server leaves to somebody in sessions of `owner`.
+fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -> Bounds {
+    let (settings, runtime) = (state.settings(), state.runtime_of(owner));
+    let tools = runtime.tools().into_iter();
+    Bounds {
+        rules: settings.rules_for(&runtime.tools()),
+        approval: settings.approval,
+        limits: settings.limits,
+        models: runtime.models().into_iter().map(|known| known.spec).collect(),
+        tools: tools.filter(|tool| settings.tools.offers(&tool.name)).collect(),
+        guard: runtime.guard(),
+        server_rules: runtime.server_rules(),
+        workspace,
+        owns,
+    }
+}
+
+/// A client's agent with the models, tools and directories of this server.
+fn known_here(
+    state: &ServerState,
+    caller: &Caller,
+    config: AgentConfig,
+) -> Result<AgentConfig, RuntimeError> {
     let runtime = state.runtime_of(&caller.person);
     let settings = state.settings();
     let model = known_model(settings, &runtime.models(), &config.model)?;
@@ -54,24 +115,20 @@ pub(crate) fn of_server(
     // What it may make is bounded as it is itself; how deep they lie in each other, JSON bounds.
     let agents = config.agents.into_iter();
     let agents: Vec<AgentConfig> = agents
-        .map(|agent| of_server(state, caller, agent))
+        .map(|agent| known_here(state, caller, agent))
         .collect::<Result<_, _>>()?;
-    let config = AgentConfig {
+    Ok(AgentConfig {
         model,
         condensing,
         tools: own_tools(settings, &runtime.tools(), &config.tools, &agents),
-        workspace: workspace(settings, caller, &config.workspace),
+        workspace: workspace(state, caller, &config.workspace)?,
         agents,
         routing: config
             .routing
             .map(|routing| routing_of_server(state, caller, *routing))
             .transpose()?,
         ..config
-    };
-    if caller.operator {
-        return Ok(config);
-    }
-    within(settings, config)
+    })
 }
 
 /// Those whom an agent sends inputs to are bounded as it is itself.
@@ -82,11 +139,11 @@ fn routing_of_server(
 ) -> Result<Box<Routing>, RuntimeError> {
     let route = |route: Route| {
         Ok(Route {
-            agent: of_server(state, caller, route.agent)?,
+            agent: known_here(state, caller, route.agent)?,
             ..route
         })
     };
-    let default = routing.default.map(|agent| of_server(state, caller, *agent));
+    let default = routing.default.map(|agent| known_here(state, caller, *agent));
     Ok(Box::new(Routing {
         routes: routing
             .routes
@@ -109,15 +166,23 @@ pub(crate) fn named_of_server(
 ) -> Result<AgentConfig, RuntimeError> {
     let settings = state.settings();
     let own = wanted.workspace.unwrap_or_default();
-    let mut wanted = NamedAgent {
-        workspace: Some(workspace(settings, caller, &own)),
+    if caller.operator {
+        let wanted = NamedAgent {
+            workspace: Some(workspace(state, caller, &own)?),
+            ..wanted
+        };
+        return state.runtime().resolve_agent(&wanted);
+    }
+    let wanted = NamedAgent {
+        workspace: Some(make_directory(settings, &caller.person)?),
+        limits: within_named(settings, wanted.limits),
         ..wanted
     };
-    if !caller.operator {
-        check_approval(settings, wanted.approval)?;
-        wanted.limits = within_named(settings, wanted.limits);
-    }
-    state.runtime_of(&caller.person).resolve_agent(&wanted)
+    of_member(
+        state,
+        caller,
+        state.runtime_of(&caller.person).resolve_agent(&wanted)?,
+    )
 }
 
 /// A model as the server knows it: what it costs and how it is spoken to is not for clients to say.
@@ -161,45 +226,21 @@ fn own_tools(
     tools.into()
 }
 
-/// Where the agent works: where the operator says, if that is a directory here; else where the server does.
-fn workspace(settings: &Settings, caller: &Caller, wanted: &str) -> String {
-    let own = || settings.workspace.to_string_lossy().into_owned();
-    if !caller.operator || !Path::new(wanted).is_absolute() {
-        return own();
+/// Where the agent works: a member in a directory of their own; the operator where they say, if that is a directory here, and else
+/// where the server does.
+fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<String, RuntimeError> {
+    let settings = state.settings();
+    if !caller.operator {
+        return make_directory(settings, &caller.person);
     }
-    match std::fs::canonicalize(wanted) {
+    let own = || settings.workspace.to_string_lossy().into_owned();
+    if !Path::new(wanted).is_absolute() {
+        return Ok(own());
+    }
+    Ok(match std::fs::canonicalize(wanted) {
         Ok(path) if path.is_dir() => path.to_string_lossy().into_owned(),
         _ => own(),
-    }
-}
-
-/// A member's agent: nobody is spared being asked by its own word, and the server's limits hold. Rules that allow what the
-/// server's do not are left out.
-fn within(settings: &Settings, mut config: AgentConfig) -> Result<AgentConfig, RuntimeError> {
-    check_approval(settings, Some(config.approval))?;
-    config.rules.retain(|rule| !is_new(rule, &settings.rules));
-    config.limits = within_limits(settings, config.limits);
-    Ok(config)
-}
-
-fn check_approval(settings: &Settings, wanted: Option<ApprovalMode>) -> Result<(), RuntimeError> {
-    if wanted == Some(ApprovalMode::Auto) && settings.approval != ApprovalMode::Auto {
-        return Err(RuntimeError::Denied(
-            "this server does not let members approve everything beforehand: leave `approval: auto` out"
-                .into(),
-        ));
-    }
-    Ok(())
-}
-
-fn within_limits(settings: &Settings, limits: Limits) -> Limits {
-    let most = &settings.limits;
-    Limits {
-        max_iterations: least(limits.max_iterations, most.max_iterations),
-        max_tokens: least(limits.max_tokens, most.max_tokens),
-        max_cost: least(limits.max_cost, most.max_cost),
-        max_wall_ms: least(limits.max_wall_ms, most.max_wall_ms),
-    }
+    })
 }
 
 /// What a member names may not go beyond the server's.
@@ -213,61 +254,49 @@ fn within_named(settings: &Settings, limits: NamedLimits) -> NamedLimits {
     }
 }
 
-fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
-}
-
-/// A change of an agent as this server lets it be. It must not let the agent do more on this machine than whoever runs the
-/// server wants.
+/// A change of an agent as this server lets it be: `before` is the agent as it is. It must not let the agent do more than whoever runs
+/// the server wants.
 ///
 /// # Errors
 /// Where it would, or the model is not known here.
 pub(crate) fn change_of_server(
     state: &ServerState,
     (caller, access): (&Caller, &Access),
+    before: &AgentConfig,
     change: ConfigChange,
 ) -> Result<ConfigChange, RuntimeError> {
     let settings = state.settings();
-    let is_free = caller.operator && access.role == SessionRole::Own;
-    let widens = match &change {
+    let change = match change {
         ConfigChange::Tools(_) => {
             return Err(RuntimeError::Denied(
                 "which tools there are is the server's to say".into(),
             ));
         }
+        ConfigChange::ServerRules(_) => {
+            return Err(RuntimeError::Denied(
+                "the rules of a server are those of its settings".into(),
+            ));
+        }
         ConfigChange::Model(model) => {
-            let model = known_model(settings, &access.runtime.models(), model)?;
-            return Ok(ConfigChange::Model(Box::new(model)));
+            let model = known_model(settings, &access.runtime.models(), &model)?;
+            ConfigChange::Model(Box::new(model))
         }
-        ConfigChange::Limits(limits) if !is_free => {
-            return Ok(ConfigChange::Limits(within_limits(settings, *limits)));
-        }
-        ConfigChange::Approval(mode) => {
-            *mode == ApprovalMode::Auto && settings.approval != ApprovalMode::Auto
-        }
-        ConfigChange::RuleAdded(rule) => is_new(rule, &settings.rules),
-        ConfigChange::Rules(rules) => rules.iter().any(|rule| is_new(rule, &settings.rules)),
         ConfigChange::Condensing(condensing) => {
             let known = access.runtime.models();
-            let condensing = condensing_of_server(settings, &known, condensing.clone())?;
-            return Ok(ConfigChange::Condensing(condensing));
+            ConfigChange::Condensing(condensing_of_server(settings, &known, condensing)?)
         }
-        ConfigChange::Params(_) | ConfigChange::Limits(_) | ConfigChange::Instructions(_) => false,
-        // Only the program itself records this, when it resumes an older session.
-        ConfigChange::RulesVersion(_) | ConfigChange::Guard(_) => true,
+        change => change,
     };
-    if widens && !is_free {
-        return Err(RuntimeError::Denied(
-            "only the operator of this server may let an agent do more without asking".into(),
-        ));
+    let owns = access.role == SessionRole::Own;
+    if caller.operator && owns {
+        return Ok(change);
     }
-    Ok(change)
-}
-
-/// Whether a rule lets something happen that the server's own rules do not.
-fn is_new(rule: &Rule, own: &[Rule]) -> bool {
-    rule.effect == RuleEffect::Allow && !own.contains(rule)
+    let bounds = bounds(state, &access.owner, owns, before.workspace.clone());
+    let change = bounds.fit_change(change);
+    let mut after = before.clone();
+    apply(&mut after, &change);
+    match bounds.widened(before, &after) {
+        Some(what) => Err(too_wide(&what)),
+        None => Ok(change),
+    }
 }

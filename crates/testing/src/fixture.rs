@@ -92,6 +92,7 @@ pub fn config() -> AgentConfig {
         condensing: None,
         rules_version: agentx_types::RULES_VERSION,
         guard: None,
+        server_rules: None,
         all_tools: false,
     }
 }

@@ -60,6 +60,7 @@ fn guarded(
         condensing: None,
         rules_version: 0,
         guard,
+        server_rules: None,
         all_tools: false,
     };
     let caller = Caller {

@@ -67,6 +67,10 @@ pub struct AgentConfig {
     /// Files that its calls are kept from by default; none in logs from before there was such a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Arc<Guard>>,
+    /// What the settings of a server say about each call of the session, whatever else stands here; absent where no server has the
+    /// session open, and in logs from before there was such a field. Only the program writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_rules: Option<Arc<ServerRules>>,
     /// Whether its tools are all that the program offers: one that goes on with the session adds those that it offers besides. Where it is
     /// not set, only `tools` are ever on offer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -90,6 +94,21 @@ pub struct Guard {
     /// accepted: a rule with a star allows no command of Git.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git: Vec<String>,
+}
+
+/// What a server requires of each call in a session, from its operator's settings. They are recorded anew when the session is opened
+/// and the settings are other ones by then, so they hold in sessions that are older than a rule, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServerRules {
+    /// The rules of the settings. They come before those of the session: a `deny` or `ask` here holds whatever the session's rules
+    /// say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+    /// Set in the session of a member: the directory, absolute, that they work in. There, rules of the session and the approval mode
+    /// `auto` allow nothing: beside reading in this directory, a call runs where a rule of the server allows it, or the operator does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member_directory: Option<String>,
 }
 
 /// Which rules hold in new sessions, and in those that a program goes on with; older logs are replayed by theirs.
@@ -222,4 +241,6 @@ pub enum ConfigChange {
     RulesVersion(u32),
     /// Other files are guarded from here on, also from the agents that it may make.
     Guard(Option<Arc<Guard>>),
+    /// The server's settings are other ones from here on, also for all agents that there are; `None` where no server has it open.
+    ServerRules(Option<Arc<ServerRules>>),
 }

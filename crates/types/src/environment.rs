@@ -160,6 +160,10 @@ payloads! {
         /// Who decided, where several people may.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
+        /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
+        /// keeps no rule.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        limited: bool,
     }
     /// A person gives the system a command.
     SystemCommand {

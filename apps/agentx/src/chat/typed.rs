@@ -334,6 +334,7 @@ impl Chat<'_> {
             note: answer.note,
             rule: answer.pattern.is_some().then(|| rule.clone()),
             by: None,
+            limited: false,
         };
         let approved = self.wait_for(async { session.approve(decision).await }).await;
         match approved {

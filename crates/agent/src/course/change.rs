@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ConfigChange, Guard, Limits};
+use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, ServerRules};
 
 use super::{Course, Step};
 
@@ -63,7 +63,16 @@ pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     }
 }
 
-fn apply(config: &mut AgentConfig, change: &ConfigChange) {
+/// Gives an agent and the agents that it may make the same rules of a server.
+pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
+    config.server_rules = server.cloned();
+    for child in below(config) {
+        bind_by(child, server);
+    }
+}
+
+/// Puts a change into effect.
+pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => config.model = *model,
         ConfigChange::Params(params) => config.params = params,
@@ -82,5 +91,6 @@ fn apply(config: &mut AgentConfig, change: &ConfigChange) {
         ConfigChange::Condensing(condensing) => config.condensing = condensing,
         ConfigChange::RulesVersion(version) => read_rules_as(config, version),
         ConfigChange::Guard(guard) => keep_from(config, guard.as_ref()),
+        ConfigChange::ServerRules(rules) => bind_by(config, rules.as_ref()),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, ContentPart, Envelope, EnvironmentEvent,
-    Message, MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
-    ToolResultPart, ToolStatus,
+    Message, MessageId, MessageOutput, RequestedCall, Role, RunStatus, ServerRules, StateOutput,
+    StreamOutput, ToolResult, ToolResultPart, ToolStatus,
 };
 
 use super::ReactAgent;
@@ -127,7 +127,14 @@ impl ReactAgent {
         else {
             return;
         };
-        let call = self.ledger.entries()[index].call.clone();
+        let entry = &self.ledger.entries()[index];
+        let is_beyond = |question: &approval::Question| question.by_server && approval.limited;
+        if approval.decision != ApprovalDecision::Deny
+            && matches!(&entry.stage, CallStage::AwaitingApproval(question) if is_beyond(question))
+        {
+            return;
+        }
+        let call = entry.call.clone();
         self.note_decision(&call, approval, step);
         if approval.decision == ApprovalDecision::Deny {
             let note = approval
@@ -142,7 +149,7 @@ impl ReactAgent {
                 step,
             );
         } else {
-            if approval.decision != ApprovalDecision::Once {
+            if approval.decision != ApprovalDecision::Once && !approval.limited {
                 self.keep_rule(index, approval);
             }
             self.release(index, step);
@@ -166,6 +173,21 @@ impl ReactAgent {
                 }
                 Verdict::Ask(_) => {}
             }
+        }
+    }
+
+    /// The rules of the session's server are other ones. What waits for a decision is decided about anew when the next writer takes
+    /// over; until then it is known whose decision it is.
+    pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
+        crate::bind_by(Arc::make_mut(&mut self.config), server);
+        let config = self.config.clone();
+        for entry in self.ledger.entries_mut() {
+            let CallStage::AwaitingApproval(question) = &mut entry.stage else {
+                continue;
+            };
+            let tool = config.tools.iter().find(|tool| tool.name == entry.call.name);
+            question.by_server = config.server_rules.is_some()
+                && tool.is_none_or(|tool| approval::asked_by_server(&config, tool, &entry.call.input));
         }
     }
 

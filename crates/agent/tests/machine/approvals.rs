@@ -88,6 +88,7 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
         note: None,
         rule: Some(Box::new(rule("deny bash: pwd"))),
         by: None,
+        limited: false,
     });
     assert_eq!(session.running_ids(), ["c1"], "the call itself was approved");
     assert!(!session.react().ledger().is_settled() && !session.react().ledger().awaits_approval());
@@ -105,6 +106,7 @@ fn a_refusal_is_told_with_its_note() {
         note: Some("use git".into()),
         rule: None,
         by: None,
+        limited: false,
     });
     assert_eq!(
         session.sent()[2],

@@ -208,6 +208,7 @@ fn goals_pins_and_decisions_stay_word_for_word() {
         note: Some("use the other file".into()),
         rule: None,
         by: None,
+        limited: false,
     });
     session.answer("as you like");
     session.say("remember this");

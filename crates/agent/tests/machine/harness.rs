@@ -202,6 +202,7 @@ impl Session {
             note: None,
             rule: None,
             by: None,
+            limited: false,
         });
     }
 

@@ -235,6 +235,7 @@ impl Place {
             agents: AgentEventBus::new(),
             tools: Arc::from([]),
             guard: None,
+            server_rules: None,
             program: "test".into(),
             serves: false,
         };

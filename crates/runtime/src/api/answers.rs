@@ -92,6 +92,10 @@ pub struct PendingApproval {
     pub reason: String,
     /// The rule that `session` or `always` would keep.
     pub suggested: Rule,
+    /// Whether the settings of the server would ask too: then only its operator allows the call in the session of a member, and
+    /// nobody with the role `drive` does in a session of the operator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_server: bool,
 }
 
 /// The file that a call which waits for a decision would change, as it is now.

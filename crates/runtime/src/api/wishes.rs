@@ -101,4 +101,7 @@ pub struct ApprovalInput {
     pub rule: Option<Rule>,
     /// Who decided, where several people may.
     pub by: Option<OwnerId>,
+    /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
+    /// keeps no rule.
+    pub limited: bool,
 }

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_types::{
-    ActionKind, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, Source, ToolCallId, ToolSpec,
+    ActionKind, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, ServerRules, Source,
+    ToolCallId, ToolSpec,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -58,6 +59,9 @@ pub struct DriverParts {
     pub tools: Arc<[ToolSpec]>,
     /// The files that calls are kept from in every session, whatever a session's own configuration says; `None` leaves it to that.
     pub guard: Option<Arc<Guard>>,
+    /// What the settings of a server say about each call, where this process is one: every session is bound by it, whatever its own
+    /// configuration says. `None` takes what an earlier server left in a session out of it.
+    pub server_rules: Option<Arc<ServerRules>>,
     /// The program and its version, for the log.
     pub program: String,
     /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a kill.

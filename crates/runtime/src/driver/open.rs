@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard, LeftRunning,
-    OwnerId, RULES_VERSION, SessionForked, SessionId, SessionOpened, Source, ToolSpec, WriterAttached,
+    OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId, SessionOpened, Source, ToolSpec,
+    WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -117,6 +118,7 @@ async fn create(
     if let Some(guard) = &parts.guard {
         agentx_agent::keep_from(&mut config, Some(guard));
     }
+    agentx_agent::bind_by(&mut config, parts.server_rules.as_ref());
     parts.log.create(new).await?;
     let writer = parts.log.attach(&ids.session_id).await?;
     let opened = SessionOpened {
@@ -177,11 +179,13 @@ async fn load(
     let tools = changed_tools(&fold, &parts.tools).map(ConfigChange::Tools);
     let rules = older_rules(&fold).then_some(ConfigChange::RulesVersion(RULES_VERSION));
     let guard = other_guard(&fold, parts.guard.as_ref());
+    let server = other_server_rules(&fold, parts.server_rules.as_ref());
     drafts.extend(
         tools
             .into_iter()
             .chain(rules)
             .chain(guard)
+            .chain(server)
             .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
     );
     drafts.extend(
@@ -237,6 +241,12 @@ fn older_rules(fold: &SessionFold) -> bool {
 fn other_guard(fold: &SessionFold, own: Option<&Arc<Guard>>) -> Option<ConfigChange> {
     let kept = fold.root_agent()?.config().guard.as_ref();
     (own.is_some() && kept != own).then(|| ConfigChange::Guard(own.cloned()))
+}
+
+/// What binds the session's calls from now on, where it is not what bound them before.
+fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Option<ConfigChange> {
+    let kept = fold.root_agent()?.config().server_rules.as_ref();
+    (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))
 }
 
 /// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.

@@ -72,7 +72,8 @@ fn part_of(change: &ConfigChange) -> &'static str {
         ConfigChange::RuleAdded(_)
         | ConfigChange::Rules(_)
         | ConfigChange::RulesVersion(_)
-        | ConfigChange::Guard(_) => "rules",
+        | ConfigChange::Guard(_)
+        | ConfigChange::ServerRules(_) => "rules",
         ConfigChange::Tools(_) => "tools",
         ConfigChange::Instructions(_) => "instructions",
         ConfigChange::Condensing(_) => "condensing",

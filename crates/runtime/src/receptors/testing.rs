@@ -76,6 +76,7 @@ pub(super) fn config() -> AgentConfig {
         condensing: None,
         rules_version: 0,
         guard: None,
+        server_rules: None,
         all_tools: false,
     }
 }

@@ -155,8 +155,9 @@ async fn tools_and_trust_are_the_servers() {
     let state = desk.get(&path).by(&desk.ann).send().await.ok().json();
     let kept = &state["config"];
     assert_eq!(
-        kept["workspace"], own["workspace"],
-        "a member works where the server does"
+        kept["workspace"],
+        json!(desk.ann_dir()),
+        "a member works in a directory of their own"
     );
     assert_eq!(kept["model"], own["model"]);
     assert_eq!(kept["tools"].as_array().unwrap().len(), 1);

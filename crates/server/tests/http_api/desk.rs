@@ -6,7 +6,7 @@ use agentx_config::{Places, Request as Load, Settings, load};
 use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
 use agentx_server::{Limits, Server, ServerOptions, ServerState, bind, http};
-use agentx_types::SessionId;
+use agentx_types::{Rule, SessionId};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
@@ -20,6 +20,7 @@ pub(crate) struct Desk {
     pub(crate) operator: String,
     pub(crate) ann: String,
     pub(crate) bob: String,
+    pub(crate) ann_id: String,
     pub(crate) bob_id: String,
     pub(crate) directory: tempfile::TempDir,
     _server: Server,
@@ -115,7 +116,23 @@ fn settings(directory: &std::path::Path) -> Settings {
         lookup: &lookup,
         flags: Vec::new(),
     };
-    load(request).unwrap().settings
+    Settings {
+        members_dir: directory.join("members"),
+        ..load(request).unwrap().settings
+    }
+}
+
+/// A rule of a tool and a pattern of its arguments.
+fn rule_of(words: &str) -> Rule {
+    let (head, argument) = words.split_once(": ").unwrap();
+    let (effect, tool) = head.split_once(' ').unwrap();
+    Rule {
+        effect: serde_json::from_value(json!(effect)).unwrap(),
+        tool: tool.to_owned(),
+        argument: Some(argument.to_owned()),
+        path: None,
+        workspace: None,
+    }
 }
 
 /// Bounds that no test meets by accident.
@@ -137,8 +154,14 @@ impl Desk {
     }
 
     pub(crate) async fn with(options: ServerOptions) -> Self {
+        Self::ruled(options, &[]).await
+    }
+
+    /// A server whose settings have these rules, each as in `deny bash: git push *`.
+    pub(crate) async fn ruled(options: ServerOptions, rules: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let settings = settings(directory.path());
+        let mut settings = settings(directory.path());
+        settings.rules = rules.iter().map(|rule| rule_of(rule)).collect();
         let keyring = Keyring::open(&settings.data_dir).unwrap();
         let operator = keyring.identity_or_new().unwrap();
         let people = [SecretKey::generate().unwrap(), SecretKey::generate().unwrap()];
@@ -159,6 +182,7 @@ impl Desk {
             operator: String::new(),
             ann: String::new(),
             bob: String::new(),
+            ann_id: owner_of(people[0].public_key()).to_string(),
             bob_id: owner_of(people[1].public_key()).to_string(),
             directory,
             _server: server,
@@ -179,6 +203,14 @@ impl Desk {
 
     pub(crate) fn get(&self, path: &str) -> Ask<'_> {
         self.ask(Method::GET, path)
+    }
+
+    /// The directory that Ann's sessions work in.
+    pub(crate) fn ann_dir(&self) -> std::path::PathBuf {
+        let real = std::fs::canonicalize(self.directory.path()).unwrap();
+        let directory = real.join("members").join(&self.ann_id);
+        std::fs::create_dir_all(&directory).unwrap();
+        directory
     }
 
     /// What Ann sees there.

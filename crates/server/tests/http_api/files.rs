@@ -25,12 +25,13 @@ async fn asked(desk: &Desk, token: &str, session: &str, content: &str) -> String
     panic!("the session ended first");
 }
 
-/// Says something and allows what it leads to; the input's event.
+/// Says something, and the operator allows what it leads to; the input's event.
 async fn done(desk: &Desk, token: &str, session: &str, content: &str) -> u64 {
     let call = asked(desk, token, session, content).await;
     let path = format!("/v1/sessions/{session}/approvals");
     let yes = json!({"tool_call_id": call, "decision": "once"});
-    let seq = desk.post(&path, &yes).by(token).send().await.ok().json()["seq"].as_u64();
+    let yes = desk.post(&path, &yes).by(&desk.operator);
+    let seq = yes.send().await.ok().json()["seq"].as_u64();
     desk.until_finished(session, seq.unwrap()).await;
     let open = desk.state.open(&SessionId::new(session)).await.unwrap();
     let run = open.state().await.unwrap().run.unwrap().run_id.to_string();
@@ -45,7 +46,7 @@ async fn file(desk: &Desk, token: &str, session: &str, call: &str) -> Value {
 #[tokio::test]
 async fn who_decides_sees_what_would_change() {
     let desk = Desk::new().await;
-    std::fs::write(desk.directory.path().join("notes.txt"), "one\nhello\n").unwrap();
+    std::fs::write(desk.ann_dir().join("notes.txt"), "one\nhello\n").unwrap();
     let session = desk.session(&desk.ann).await;
     let call = asked(&desk, &desk.ann, &session, "replace hello with bye in notes.txt").await;
     let shown = file(&desk, &desk.ann, &session, &call).await;
@@ -71,7 +72,7 @@ async fn a_question_shows_nothing_that_the_agent_could_not_simply_read() {
     let outside = tempfile::tempdir().unwrap();
     let secret = outside.path().join("secret.txt");
     std::fs::write(&secret, "the key\n").unwrap();
-    let inside = desk.directory.path();
+    let inside = desk.ann_dir();
     std::os::unix::fs::symlink(&secret, inside.join("link.txt")).unwrap();
     std::fs::write(inside.join("private.txt"), "mine\n").unwrap();
     let mut config = desk.agent().await;
@@ -101,7 +102,7 @@ async fn a_question_shows_nothing_that_the_agent_could_not_simply_read() {
 #[tokio::test]
 async fn files_go_back_over_http() {
     let desk = Desk::new().await;
-    let notes = desk.directory.path().join("notes.txt");
+    let notes = desk.ann_dir().join("notes.txt");
     std::fs::write(&notes, "one\nhello\n").unwrap();
     let session = desk.session(&desk.ann).await;
     let at = format!("/v1/sessions/{session}");

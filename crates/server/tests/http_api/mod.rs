@@ -11,6 +11,7 @@ mod described;
 mod desk;
 mod files;
 mod lists;
+mod members;
 mod parts;
 mod streams;
 mod walk;

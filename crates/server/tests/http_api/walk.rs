@@ -48,9 +48,9 @@ fn refused(needs: Needs, who: Who) -> Option<(StatusCode, &'static str)> {
         (Needs::Operator, _) => denied,
         (Needs::Role(_), Who::Owner) => None,
         (Needs::Role(needed), Who::Other(Some(role))) => (role < needed).then_some(denied).flatten(),
-        (Needs::Role(_), Who::Other(None) | Who::Operator | Who::Visitor) => {
-            Some((StatusCode::NOT_FOUND, "no_session"))
-        }
+        // Who runs the server decides about calls of members, so they see them.
+        (Needs::Role(needed), Who::Operator) => (SessionRole::Approve < needed).then_some(denied).flatten(),
+        (Needs::Role(_), Who::Other(None) | Who::Visitor) => Some((StatusCode::NOT_FOUND, "no_session")),
     }
 }
 

@@ -60,7 +60,10 @@ pub fn settings(data: &std::path::Path) -> Settings {
         lookup: &lookup,
         flags: Vec::<Flag>::new(),
     };
-    load(request).unwrap().settings
+    Settings {
+        members_dir: data.join("members"),
+        ..load(request).unwrap().settings
+    }
 }
 
 impl World {

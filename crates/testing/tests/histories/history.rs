@@ -308,6 +308,7 @@ impl History {
             note: None,
             rule: None,
             by: None,
+            limited: false,
         });
     }
 

@@ -36,6 +36,7 @@ fn people() -> Vec<EnvironmentEvent> {
         note: Some("carefully".into()),
         rule: Some(Box::new(rule())),
         by: Some("own_2".into()),
+        limited: true,
     };
     vec![
         said.into(),
@@ -387,6 +388,9 @@ fn every_change() -> Vec<EnvironmentEvent> {
             .into(),
         )),
         ConfigChange::Guard(None),
+        ConfigChange::ServerRules(Some(server_rules().into())),
+        ConfigChange::ServerRules(Some(ServerRules::default().into())),
+        ConfigChange::ServerRules(None),
         ConfigChange::Rules(vec![rule(), small_rule()]),
         ConfigChange::Tools([tool()].into()),
         ConfigChange::Instructions(instructions()),
@@ -403,6 +407,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
             | ConfigChange::Rules(_)
             | ConfigChange::RulesVersion(_)
             | ConfigChange::Guard(_)
+            | ConfigChange::ServerRules(_)
             | ConfigChange::Tools(_)
             | ConfigChange::Instructions(_)
             | ConfigChange::Condensing(_) => {}
@@ -424,6 +429,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         note: None,
         rule: None,
         by: None,
+        limited: false,
     };
     let call = ToolCall {
         tool_call_id: "call_1".into(),

@@ -295,6 +295,13 @@ pub(crate) fn guard() -> Guard {
     }
 }
 
+pub(crate) fn server_rules() -> ServerRules {
+    ServerRules {
+        rules: vec![rule()],
+        member_directory: Some("/srv/members/own_ann".into()),
+    }
+}
+
 fn childless() -> AgentConfig {
     AgentConfig {
         kind: AgentKind::React,
@@ -313,6 +320,7 @@ fn childless() -> AgentConfig {
         condensing: None,
         rules_version: 1,
         guard: Some(Arc::new(guard())),
+        server_rules: Some(Arc::new(server_rules())),
         all_tools: true,
     }
 }
@@ -328,6 +336,7 @@ pub(crate) fn small_config() -> AgentConfig {
         routing: None,
         rules_version: 0,
         guard: None,
+        server_rules: None,
         all_tools: false,
         ..childless()
     }

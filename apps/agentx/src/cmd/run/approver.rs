@@ -174,6 +174,7 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
         note,
         rule: None,
         by: None,
+        limited: false,
     }
 }
 

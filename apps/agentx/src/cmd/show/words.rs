@@ -147,6 +147,10 @@ fn config(change: &ConfigChange) -> String {
         ConfigChange::Approval(mode) => format!("who decides: {mode:?}").to_lowercase(),
         ConfigChange::RuleAdded(rule) => format!("one rule more, for {}", visible(&rule.tool)),
         ConfigChange::Condensing(_) => "another way to condense from here on".into(),
+        ConfigChange::ServerRules(Some(_)) => "the rules of the server hold from here on".into(),
+        ConfigChange::ServerRules(None) => {
+            "no server's rules hold any more: it goes on without a server".into()
+        }
         ConfigChange::Guard(_) => "files with secrets and AgentX's own files are guarded from here on".into(),
         ConfigChange::Tools(tools) => format!("other tools from here on: {}", tools.len()),
         _ => "the configuration changes".into(),

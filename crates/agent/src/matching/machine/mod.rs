@@ -31,7 +31,7 @@ use plan::{Active, Task};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchAgent {
     id: AgentStateId,
-    config: Arc<AgentConfig>,
+    pub(crate) config: Arc<AgentConfig>,
     course: Course,
     /// The input that a model is asked about.
     matching: Option<Matching>,

@@ -1,0 +1,83 @@
+//! Members of a server: what binds the sessions of each owner, and the directory that each member works in.
+
+use std::path::{Path, PathBuf};
+
+use agentx_config::Settings;
+use agentx_runtime::RuntimeError;
+use agentx_types::{OwnerId, ServerRules, ToolSpec};
+
+/// What the settings of the server say about each call in sessions of this owner.
+pub(crate) fn server_rules(
+    settings: &Settings,
+    operator: &OwnerId,
+    owner: &OwnerId,
+    tools: &[ToolSpec],
+) -> ServerRules {
+    let directory = (owner != operator).then(|| directory(settings, owner).to_string_lossy().into_owned());
+    ServerRules {
+        rules: settings.rules_for(tools),
+        member_directory: directory,
+    }
+}
+
+/// The directory of a member, whether it is there yet or not.
+pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
+    // What is not there yet has no links in it.
+    let wanted = &settings.members_dir;
+    let known = wanted.ancestors().find_map(|above| {
+        let real = std::fs::canonicalize(above).ok()?;
+        Some(real.join(wanted.strip_prefix(above).ok()?))
+    });
+    known.unwrap_or_else(|| wanted.clone()).join(name_of(member))
+}
+
+/// The directory of a member, made for nobody else to look into.
+///
+/// # Errors
+/// Where it cannot be made, or lies where no tool may work.
+pub(crate) fn make_directory(settings: &Settings, member: &OwnerId) -> Result<String, RuntimeError> {
+    let directory = directory(settings, member);
+    let helps = "the operator sets `members.directory` to a place for it";
+    if settings.is_guarded(&directory.join("file")) {
+        let what = format!(
+            "{} belongs to AgentX itself, and no tool works there; {helps}",
+            directory.display()
+        );
+        tracing::error!("{what}");
+        return Err(RuntimeError::Refused(
+            "this server has no directory for its members; its operator's log says why".into(),
+        ));
+    }
+    private(&directory).map_err(|error| {
+        tracing::error!(directory = %directory.display(), %error, "a member's directory cannot be made; {helps}");
+        RuntimeError::Refused("the server cannot make a directory for you; its operator's log says why".into())
+    })?;
+    Ok(directory.to_string_lossy().into_owned())
+}
+
+fn private(directory: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)?;
+    // One that somebody put there as a link leads elsewhere.
+    if std::fs::symlink_metadata(directory)?.is_symlink() {
+        return Err(std::io::Error::other("it is a symbolic link"));
+    }
+    #[cfg(unix)]
+    std::fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
+}
+
+/// The name of a person as one of a file: ids have letters, digits and `_`.
+fn name_of(member: &OwnerId) -> String {
+    let plain = |char: char| {
+        if char.is_ascii_alphanumeric() || char == '_' || char == '-' {
+            char
+        } else {
+            '_'
+        }
+    };
+    member.as_str().chars().map(plain).collect()
+}
