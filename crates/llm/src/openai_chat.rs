@@ -18,3 +18,5 @@ pub use stream::{Decoder, decode_body};
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "openai-chat";
+/// What Gemini attaches to a tool call and wants back with it (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+const EXTRA: &str = "extra_content";

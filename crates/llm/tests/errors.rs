@@ -147,7 +147,7 @@ const CASES: [(u16, &str, C, &str); 24] = [
 /// Who says so, status, body, how much fits, how much was asked with.
 type Overflown = (u16, &'static str, Option<u64>, Option<u64>);
 
-const OVERFLOWS: [Overflown; 20] = [
+const OVERFLOWS: [Overflown; 24] = [
     // Anthropic.
     (
         400,
@@ -273,6 +273,31 @@ const OVERFLOWS: [Overflown; 20] = [
         400,
         r#"{"message":"The model returned the following errors: Input Tokens Exceeded: the prompt exceeds maximum length"}"#,
         None,
+        None,
+    ),
+    // DashScope, text-generation-inference, Poolside.
+    (
+        400,
+        r#"{"error":{"message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]","code":"invalid_parameter_error"}}"#,
+        Some(129_024),
+        None,
+    ),
+    (
+        422,
+        r#"{"error":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 16000. Given: 15500 `inputs` tokens and 1024 `max_new_tokens`","error_type":"validation"}"#,
+        Some(16_000),
+        None,
+    ),
+    (
+        422,
+        r#"{"error":"Input validation error: `inputs` must have less than 16000 tokens. Given: 18200","error_type":"validation"}"#,
+        Some(16_000),
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"The request exceeds the maximum allowed input length of 16000 tokens"}}"#,
+        Some(16_000),
         None,
     ),
 ];

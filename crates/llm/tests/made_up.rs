@@ -12,10 +12,12 @@
 )]
 
 use crate::common::{accumulate, context, decode};
-use agentx_llm::{ErrorCode, StreamContext, StreamDecoder, StreamError, decode_body};
+use agentx_llm::{
+    Catalog, ErrorCode, NoBlobs, StreamContext, StreamDecoder, StreamError, WireOptions, build, decode_body,
+};
 use agentx_types::{
-    Api, ContentPart, EnvironmentEvent, Message, ModelParams, ModelRequest, Role, StopReason, ToolCallPart,
-    Usage, Vocabulary as _,
+    Api, Assembler, ContentPart, EnvironmentEvent, Message, ModelParams, ModelRequest, Role, StopReason,
+    ToolCallPart, ToolResultPart, Usage, Vocabulary as _,
 };
 use serde_json::{Value, json};
 
@@ -262,9 +264,7 @@ fn ids_that_the_conversation_already_has_are_replaced() {
         role: Role::Assistant,
         content: vec![ContentPart::ToolCall(call)],
     };
-    let model = agentx_llm::Catalog::builtin()
-        .resolve("ollama/m")
-        .expect("any model goes");
+    let model = Catalog::builtin().resolve("ollama/m").expect("any model goes");
     let request = ModelRequest {
         model,
         params: ModelParams::default(),
@@ -391,11 +391,7 @@ fn refusals_and_reasons() {
         (json!({"content": "x"}), "length", StopReason::MaxTokens),
         (json!({"content": "x"}), "model_length", StopReason::ContextWindow),
         (json!({"content": "x"}), "stop", StopReason::EndTurn),
-        (
-            json!({"content": "x"}),
-            "insufficient_system_resource",
-            StopReason::Other,
-        ),
+        (json!({"content": "x"}), "novel_reason", StopReason::Other),
     ];
     for (delta, word, reason) in cases {
         let (events, result) = decode(Api::OpenaiChat, [sse(&[chat(delta), chat_end(word)]).as_bytes()]);
@@ -754,4 +750,85 @@ fn empty_arguments_before_the_real_ones_are_not_part_of_them() {
         };
         assert_eq!(call.input, json!({"path": "a"}), "{id:?} {name:?}");
     }
+}
+
+#[test]
+fn an_answer_in_which_the_server_failed_is_none() {
+    let call = json!({"tool_calls": [{"index": 0, "id": "call_1", "function": {"name": "look", "arguments": "{}"}}]});
+    for (word, code) in [
+        ("insufficient_system_resource", ErrorCode::Overloaded),
+        ("network_error", ErrorCode::ServerError),
+        ("error", ErrorCode::ServerError),
+        ("abort", ErrorCode::ServerError),
+    ] {
+        let chunks = [
+            chat(json!({"content": "Half of"})),
+            chat(call.clone()),
+            chat_end(word),
+        ];
+        for stream in [sse(&chunks), format!("{}data: [DONE]\n\n", sse(&chunks))] {
+            let (events, result) = decode(Api::OpenaiChat, [stream.as_bytes()]);
+            let Err(StreamError::Provider(error)) = result else {
+                panic!("{word}: {result:?}")
+            };
+            assert_eq!((error.code, error.retryable), (code, true), "{word}");
+            assert!(error.message.contains(word), "{error}");
+            let said = |event: &EnvironmentEvent| {
+                matches!(
+                    event,
+                    EnvironmentEvent::ToolCall(_) | EnvironmentEvent::StreamEnd(_)
+                )
+            };
+            assert!(!events.iter().any(said), "{word}");
+        }
+    }
+}
+
+/// Shapes of <https://ai.google.dev/gemini-api/docs/thought-signatures>.
+#[test]
+fn what_gemini_wants_back_with_a_call_is_sent_back_to_it_alone() {
+    let extra = json!({"google": {"thought_signature": "c2lnbmVk"}});
+    let call = json!({"tool_calls": [{"index": 0, "id": "call_1", "extra_content": extra,
+        "function": {"name": "look", "arguments": "{}"}}]});
+    let stream = sse(&[chat(call), chat_end("tool_calls")]);
+    let (events, result) = decode(Api::OpenaiChat, [stream.as_bytes()]);
+    result.expect("the stream is whole");
+    let mut assembler = Assembler::default();
+    assembler.asks("gemini-3-pro");
+    events.iter().for_each(|event| assembler.feed(event));
+    let said = assembler.finish().message.expect("a message");
+    let result = ToolResultPart {
+        tool_call_id: "call_1".into(),
+        name: "look".into(),
+        content: vec![ContentPart::text("ok")],
+        is_error: false,
+    };
+    let result = Message {
+        message_id: "msg_result".into(),
+        role: Role::Tool,
+        content: vec![ContentPart::ToolResult(result)],
+    };
+    let sent = |model: &str| {
+        let request = ModelRequest {
+            model: Catalog::builtin()
+                .resolve(&format!("ollama/{model}"))
+                .expect("a model"),
+            params: ModelParams::default(),
+            system: Vec::new(),
+            messages: vec![said.clone().into(), result.clone().into()],
+            tools: [].into(),
+            plain: false,
+            turns: false,
+        };
+        let body = build(&request, &WireOptions::default(), &NoBlobs);
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        let messages = body["messages"].as_array().expect("messages");
+        let answer = messages
+            .iter()
+            .find(|message| message["role"] == "assistant")
+            .expect("an answer");
+        answer["tool_calls"][0]["extra_content"].clone()
+    };
+    assert_eq!(sent("gemini-3-pro"), extra);
+    assert_eq!(sent("other"), Value::Null);
 }

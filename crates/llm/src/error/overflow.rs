@@ -7,7 +7,10 @@
 //! length of the messages"), Mistral ("too large for model with M maximum context length"), Moonshot ("exceeded model token limit: M"),
 //! Volcano ("Input length N exceeds the maximum length M"), llama.cpp (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`,
 //! tools/server/server-context.cpp), Ollama ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio
-//! ("greater than the context length"), vLLM ("maximum context length", "maximum model length of M").
+//! ("greater than the context length"), vLLM ("maximum context length", "maximum model length of M"), DashScope ("Range of input length
+//! should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>), text-generation-inference ("`inputs` tokens + `max_new_tokens`
+//! must be <= M", <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds the maximum
+//! allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`).
 
 use agentx_types::Overflow;
 use serde_json::{Map, Value};
@@ -45,6 +48,12 @@ const PHRASES: &[&str] = &[
     "request is too long",
     "exceeds maximum length",
     "exceeds the maximum length",
+    "exceeds the maximum allowed input length",
+    "range of input length should be",
+    "`inputs` tokens + `max_new_tokens` must be",
+    "`inputs` must have less than",
+    "max_num_tokens",
+    "max_seq_len",
     "exceeds max length",
     "exceeds the maximum number of tokens",
     "reduce the length of the messages",
@@ -114,6 +123,10 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "tokens allowed (",
         "tokens > ",
         "exceeds the limit of ",
+        "range of input length should be [1, ",
+        "maximum allowed input length of ",
+        "`max_new_tokens` must be <= ",
+        "`inputs` must have less than ",
         "limit of ",
         "limit ",
     ]);

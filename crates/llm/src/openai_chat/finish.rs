@@ -3,7 +3,23 @@
 use agentx_types::{StopReason, Usage};
 
 use super::wire::UsageWire;
+use crate::error;
 use crate::lenient::Count;
+use crate::stream::StreamError;
+
+/// The error that an answer ended with, where its server says that it failed in the middle: DeepSeek
+/// (<https://api-docs.deepseek.com/api/create-chat-completion>: `insufficient_system_resource`), Z.AI (`network_error`), OpenRouter
+/// (`error`), SGLang and vLLM (`abort`).
+pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
+    let code = match word? {
+        "insufficient_system_resource" => "overloaded",
+        "error" | "network_error" | "server_error" | "abort" => "server_error",
+        _ => return None,
+    };
+    let message = format!("the server gave up in the middle of its answer ({})", word?);
+    let error = serde_json::json!({"error": {"code": code, "message": message}});
+    Some(StreamError::Provider(error::from_stream(&error.to_string())))
+}
 
 /// The reason, and the provider's word where it says more. An answer with tool calls wants tools, whatever word the
 /// server has for it, and an answer that refuses is a refusal.

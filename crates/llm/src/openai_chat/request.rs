@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec};
 
-use super::API;
 use super::media::{Shown, shown};
 use super::options::{EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
+use super::{API, EXTRA};
 use super::{cache, turns};
 use crate::anthropic::effort;
 use crate::emit::fnv1a;
@@ -206,7 +206,7 @@ fn assistant<'a>(message: &'a Message, model: &str, options: &Options) -> Option
         .content
         .iter()
         .filter_map(|part| match part {
-            ContentPart::ToolCall(call) => Some(tool_call(call, options)),
+            ContentPart::ToolCall(call) => Some(tool_call(call, model, options)),
             _ => None,
         })
         .collect();
@@ -249,7 +249,7 @@ pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
 }
 
-fn tool_call<'a>(call: &'a ToolCallPart, options: &Options) -> Json<'a> {
+fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &Options) -> Json<'a> {
     let arguments = if call.input.is_object() {
         call.input.to_string()
     } else {
@@ -258,7 +258,13 @@ fn tool_call<'a>(call: &'a ToolCallPart, options: &Options) -> Json<'a> {
     let id = call_id(call.tool_call_id.as_str(), options);
     let name = tool_name(&call.name, LONGEST_NAME);
     let function = object! {"name": name, "arguments": arguments};
-    object! {"id": id, "type": "function", "function": function}
+    let mut out = object! {"id": id, "type": "function", "function": function};
+    let own = call.provider.as_ref();
+    let own = own.filter(|data| data.api == API && !data.is_of_another(model));
+    if let Some(extra) = own.and_then(|data| data.data.get(EXTRA)) {
+        out.set(EXTRA, Json::from(extra));
+    }
+    out
 }
 
 /// The words of the reasoning, where they are not another API's.

@@ -73,9 +73,10 @@ impl Decoder {
                 result => result,
             }
         });
-        if result.is_ok() && self.answer.finish_reason.is_some() {
-            self.answer.end(out);
-        }
+        let result = match result {
+            Ok(()) if self.answer.finish_reason.is_some() => self.answer.close(out),
+            result => result,
+        };
         if self.answer.emitter.ended() {
             return result;
         }
@@ -119,8 +120,8 @@ pub fn decode_body(
     answer.begin(&chunk, out);
     answer.delta(message, out);
     answer.note(&chunk);
-    answer.end(out);
-    answer.emitter.check()
+    let closed = answer.close(out);
+    closed.inspect_err(|_| answer.give_up(out))
 }
 
 /// The state of the answer that is being read.
@@ -156,8 +157,7 @@ impl Answer {
                     detail: "[DONE] before any chunk".into(),
                 });
             }
-            self.end(out);
-            return self.emitter.check();
+            return self.close(out);
         }
         if name == "error" {
             return Err(StreamError::Provider(error::from_stream(data)));
@@ -270,6 +270,15 @@ impl Answer {
         if !text.is_empty() {
             self.emitter.chunk(kind, text.into_string(), out);
         }
+    }
+
+    /// Ends the answer, unless its server failed in the middle of it.
+    fn close(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if let Some(failure) = finish::failure(self.finish_reason.as_deref()) {
+            return Err(failure);
+        }
+        self.end(out);
+        self.emitter.check()
     }
 
     fn end(&mut self, out: &mut Vec<EnvironmentEvent>) {

@@ -2,8 +2,10 @@
 //! id, repeat id and name in every piece, or give all calls the index 0.
 
 use agentx_types::{EnvironmentEvent, ToolCallId};
+use serde_json::{Value, json};
 
 use super::wire::ToolDelta;
+use super::{API, EXTRA};
 use crate::emit::{Emitter, parse_input};
 use crate::lenient::raw_text;
 
@@ -18,6 +20,8 @@ struct Call {
     given_id: String,
     name: String,
     json: String,
+    /// What the server wants back with the call, as it came.
+    extra: Option<Value>,
     /// Set once `tool_call_start` was said: from then on the id stays.
     id: Option<ToolCallId>,
 }
@@ -47,6 +51,10 @@ impl Calls {
         if !name.is_empty() {
             name.clone_into(&mut call.name);
         }
+        let extra = delta.extra_content.map(|extra| serde_json::from_str(extra.get()));
+        if let Some(Ok(extra @ Value::Object(_))) = extra {
+            call.extra = Some(extra);
+        }
         emitter.count_arguments(arguments.len());
         if call.is_empty_so_far() && arguments.trim_start().starts_with('{') {
             call.json.clear();
@@ -72,6 +80,9 @@ impl Calls {
                 None => emitter.call_id(&call.given_id),
             };
             emitter.tool_call(id, call.name, parse_input(&call.json, cut), out);
+            if let Some(extra) = call.extra {
+                emitter.attach(API, json!({EXTRA: extra}), out);
+            }
         }
     }
 
@@ -93,6 +104,7 @@ impl Calls {
                     given_id: String::new(),
                     name: String::new(),
                     json: String::new(),
+                    extra: None,
                     id: None,
                 };
                 self.0.push(call);

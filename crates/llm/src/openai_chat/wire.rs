@@ -67,6 +67,9 @@ pub(super) struct ToolDelta<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) function: Option<Function<'a>>,
+    /// Gemini: `{"google": {"thought_signature": …}}`, which it wants back with the call.
+    #[serde(borrow)]
+    pub(super) extra_content: Option<&'a RawValue>,
 }
 
 /// Its name and arguments.
