@@ -5,7 +5,7 @@
 //! A request that holds all of the one before, and more, is counted as more by any server that reads it whole. One that is counted as no
 //! more was cut.
 
-use agentx_types::{AgentConfig, Api, ContentPart};
+use agentx_types::{AgentConfig, Api, ContentPart, Prices};
 use serde::{Deserialize, Serialize};
 
 use super::Conversation;
@@ -13,6 +13,10 @@ use super::estimate::estimate_part;
 
 /// The rules of agents of this version and later look at it.
 const SINCE_RULES: u32 = 4;
+/// From this version on, a count of what was new alone is no sign, and a model that costs something cuts nothing.
+const SINCE_DOUBTS: u32 = 6;
+/// Servers that count only what they had not cached count in blocks: up to so many tokens more than what was new.
+const CACHE_BLOCK: u64 = 256;
 /// A request has grown when it is estimated as so many tokens more.
 const GROWN: u64 = 100;
 /// A smaller number is not taken for a window.
@@ -38,6 +42,11 @@ impl Conversation {
         if config.rules_version < SINCE_RULES || config.model.api != Api::OpenaiChat {
             return None;
         }
+        // A vendor that wants money for its tokens refuses what is too long.
+        let has_doubts = config.rules_version >= SINCE_DOUBTS;
+        if has_doubts && config.model.prices != Prices::default() {
+            return None;
+        }
         let asked = self.asked_tokens;
         let first = Counts {
             most: counted,
@@ -48,8 +57,15 @@ impl Conversation {
         let before = self.counts.filter(|_| self.counted.is_some());
         let counts = match before {
             Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {
-                // There are servers that count only what they had not cached: that is far less.
+                // There are servers that count only what they had not cached: that is far less, or about as much as is new
+                // (<https://github.com/ollama/ollama/issues/5370>).
+                let new = self.corrected(asked.saturating_sub(before.asked));
                 let signs = match counted {
+                    new_alone
+                        if has_doubts && new_alone <= new.saturating_mul(2).saturating_add(CACHE_BLOCK) =>
+                    {
+                        0
+                    }
                     same if same == before.most => PROOF,
                     less if less.saturating_mul(2) >= before.most => before.signs + 1,
                     _ => 0,

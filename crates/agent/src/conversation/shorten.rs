@@ -1,10 +1,11 @@
 //! Shortens results of tools before a request that would not fit into the window is sent. The latest exchange is always sent, so nothing
-//! else would make room for it: a server refuses the request, or drops its beginning without a word.
+//! else would make room for it: a server refuses the request, or drops its beginning without a word. An input that never fits is left
+//! out of later requests.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, Role};
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role};
 
 use super::Conversation;
 use super::estimate::{estimate_message, estimate_part, estimate_text, room};
@@ -55,6 +56,32 @@ impl Conversation {
         let others = in_window - results.map(|entry| entry.tokens).sum::<u64>();
         let room = budget.saturating_sub(self.corrected(others));
         self.shorten_together(window, room)
+    }
+
+    /// Moves the window past an earlier input that is larger than `budget` by itself, where nothing else is left to leave out: its own
+    /// run failed, and each later one would. Returns whether there was one.
+    pub(super) fn leaves_out_what_never_fits(
+        &mut self,
+        budget: u64,
+        config: &AgentConfig,
+        input: &MessageId,
+    ) -> bool {
+        let in_window = self.tokens_in_window();
+        if config.rules_version < 6 || self.corrected(in_window) <= budget {
+            return false;
+        }
+        let [.., (start, end), _] = self.units(self.window_start)[..] else {
+            return false;
+        };
+        let message = &self.entries[start].message;
+        let never_fits = self.corrected(self.tokens(start, end)) > budget;
+        if message.role != Role::User || message.message_id == *input || !never_fits {
+            return false;
+        }
+        self.window_start = end;
+        self.window_tokens.clear();
+        self.counted = None;
+        true
     }
 
     /// How many tokens there are for messages, as the provider counts.

@@ -2,7 +2,7 @@
 
 use agentx_types::{
     ActionBody, Answer, AnswerCall, ContentPart, InvalidInput, Message, RequestedCall, RunStatus, StopReason,
-    ToolCallId, ToolStatus,
+    ToolCallId, ToolStatus, Usage,
 };
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ impl ReactAgent {
         let Answer {
             mut message,
             mut calls,
-            ..
+            usage,
         } = answer;
         let said_something = message.is_some();
         if reason != StopReason::ContextWindow {
@@ -46,27 +46,19 @@ impl ReactAgent {
         } else if !calls.is_empty() {
             self.take_up(calls, step);
         } else {
-            self.go_on_or_end(reason, said_something, step);
+            self.go_on_or_end(reason, said_something, usage, step);
         }
     }
 
     /// After an answer without calls.
-    fn go_on_or_end(&mut self, reason: StopReason, said_something: bool, step: &mut Step<'_>) {
+    fn go_on_or_end(&mut self, reason: StopReason, said_something: bool, usage: Usage, step: &mut Step<'_>) {
         let why = match reason {
             StopReason::PauseTurn if said_something => return self.go_on_after_pause(step),
             StopReason::PauseTurn => {
                 let message = "the model paused without a word";
                 return self.fail("empty_pause", message, step);
             }
-            StopReason::ContextWindow => {
-                self.conversation.overflowed();
-                let message = "the context window of the model is full";
-                let cause = StopCause::error(RunStatus::Failed, "context_window", message);
-                if said_something || !self.condenses_after_overflow(&cause, step) {
-                    self.begin_stop(cause, step);
-                }
-                return;
-            }
+            StopReason::ContextWindow => return self.on_full_window(said_something, usage, step),
             StopReason::MaxTokens => Some("the answer reached its longest length"),
             StopReason::Refusal => Some("the model declined to answer"),
             _ => None,

@@ -2,12 +2,10 @@
 //! model has said that its window is full. While a summary is awaited the run waits for it as for a model's answer. Whatever
 //! becomes of it the run goes on; a conversation that could not be condensed stays whole, and its window moves on.
 
-use std::sync::Arc;
-
 use agentx_types::{
     ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
-    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, ModelSpec, Overflow,
-    RequestedCall, RunStatus, StateOutput, ToolSpec, ToolStatus,
+    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, RequestedCall, StateOutput,
+    ToolSpec, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,34 +26,34 @@ const DECISION_CHARS: usize = 300;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Condenser {
     /// The summary that is awaited.
-    under_way: Option<UnderWay>,
+    pub(super) under_way: Option<UnderWay>,
     /// A person wants it, and nothing could be asked yet.
     wanted: Option<Wanted>,
     /// It was done because a model said that its window is full, and none has answered since.
-    after_overflow: bool,
+    pub(super) after_overflow: bool,
     /// What the last model call that did not fit has taught, and whether that was a smaller window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    learned: Option<bool>,
+    pub(super) learned: Option<bool>,
     /// What persons decided about calls: it holds whatever is condensed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<(u64, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct UnderWay {
+pub(super) struct UnderWay {
     action_id: ActionId,
     why: Why,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Wanted {
+pub(super) struct Wanted {
     instructions: Option<String>,
 }
 
 /// Why a summary was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Why {
+pub(super) enum Why {
     /// The window is nearly full.
     Full,
     /// A person wants it.
@@ -131,7 +129,7 @@ impl ReactAgent {
         }
     }
 
-    fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut Step<'_>) {
+    pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut Step<'_>) {
         let instructions = match &why {
             Why::Wanted(wanted) => wanted.instructions.as_deref(),
             Why::Full | Why::Overflow(_) => None,
@@ -201,7 +199,10 @@ impl ReactAgent {
         failed(&failure.code, &failure.message, step);
         match under_way.why {
             Why::Overflow(cause) if self.course.active().is_some_and(|run| run.pending.stop.is_none()) => {
-                self.begin_stop(cause, step);
+                // Without a summary less can be sent all the same.
+                if self.config.rules_version < 6 || !self.sends_less(step) {
+                    self.begin_stop(cause, step);
+                }
             }
             _ => self.go_on_after_condensing(step),
         }
@@ -240,93 +241,6 @@ impl ReactAgent {
     /// How full the window is changes without a model call.
     fn note_context(&mut self) {
         self.course.totals.context_tokens = self.conversation.in_use(&self.config);
-    }
-
-    /// A summary may help after an overflow, once. `false` where none is asked for.
-    pub(super) fn condenses_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
-        let Some(run) = self.course.active() else {
-            return false;
-        };
-        let input = run.input_id.clone();
-        if run.pending.stop.is_some()
-            || self.condenser.after_overflow
-            || self.condenser.under_way.is_some()
-            || !self.ledger.is_empty()
-        {
-            return false;
-        }
-        let Some(part) = self.conversation.worth_it(&self.config, Some(&input)) else {
-            return false;
-        };
-        self.condenser.after_overflow = true;
-        self.course.set_status(RunStatus::BuildingContext, step);
-        self.ask_for_summary(&part, Why::Overflow(cause.clone()), step);
-        true
-    }
-
-    /// What the server counted shows that it cut the beginning of the last request.
-    pub(super) fn on_cut(&mut self, window: u64, step: &mut Step<'_>) {
-        let assumed = self.config.model.context_window;
-        self.assume_window(window);
-        let change = ContextChange::Cut { window, assumed };
-        step.state(StateOutput::Context { change });
-    }
-
-    /// The server says that the conversation does not fit into the model. If its window is smaller than assumed, the configuration gets
-    /// the smaller one until somebody chooses a model again, and condensing is tried again even if it was tried before.
-    pub(super) fn learn_of_overflow(&mut self, overflow: &Overflow) {
-        let window = self.conversation.learn_window(overflow, &self.config);
-        let learned = window.map(|window| self.assume_window(window)).is_some();
-        self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
-    }
-
-    fn assume_window(&mut self, window: u64) {
-        self.conversation.beginning_changed(&self.config);
-        let model = &mut Arc::make_mut(&mut self.config).model;
-        model.context_window = window;
-        model.max_output_tokens = model.max_output_tokens.min(window / 2).max(1);
-        self.condenser.after_overflow = false;
-    }
-
-    /// This model with the window that was learned of it, where it is the one that is asked and nobody has said since that its window
-    /// is another: whoever names the model again when a session is opened does not mean to forget what its server said.
-    pub fn as_learned(&self, mut model: ModelSpec) -> ModelSpec {
-        let known = &self.config.model;
-        let is_same = (&model.id, &model.provider, model.api) == (&known.id, &known.provider, known.api);
-        if is_same && self.conversation.assumed_window() == Some(model.context_window) {
-            model.context_window = known.context_window;
-            model.max_output_tokens = model.max_output_tokens.min(known.max_output_tokens);
-        }
-        model
-    }
-
-    /// The model said that its window is full: goes on with less, if that may help. Returns `false` if the run has to end with `cause`.
-    pub(super) fn goes_on_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
-        let learned = self.condenser.learned.take();
-        if learned.is_none() {
-            self.conversation.overflowed();
-        }
-        self.condenses_after_overflow(cause, step) || (learned == Some(true) && self.sends_less(step))
-    }
-
-    /// A smaller window was learned and a summary would not help: sends fewer exchanges and shorter tool results.
-    fn sends_less(&mut self, step: &mut Step<'_>) -> bool {
-        let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
-        if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
-            return false;
-        }
-        if self.config.rules_version >= 5 {
-            let window = self.config.model.context_window;
-            let change = ContextChange::Shortened { window };
-            step.state(StateOutput::Context { change });
-        }
-        self.call_model(step);
-        true
-    }
-
-    /// A model has answered: what it read did fit.
-    pub(super) fn note_that_it_fits(&mut self) {
-        self.condenser.after_overflow = false;
     }
 
     /// Whoever wrote the summary is gone: it is asked for again when it is next needed.

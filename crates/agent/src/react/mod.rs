@@ -8,6 +8,7 @@ mod calls;
 mod children;
 mod condense;
 mod effects;
+mod overflow;
 mod recover;
 mod repair;
 mod stop;

@@ -44,6 +44,7 @@ fn local(config: &mut AgentConfig) {
     config.model.context_window = 32_768;
     config.model.max_output_tokens = 8_192;
     config.condensing = Some(Box::default());
+    config.model.prices = Prices::default();
     config.rules_version = RULES_VERSION;
 }
 
@@ -139,6 +140,48 @@ fn a_server_that_counts_only_what_it_had_not_cached_does_not_cut() {
     let mut session = Session::with(local);
     let cached: Reads = |sent| if sent < 2_000 { sent } else { 400 - sent % 7 };
     work(&mut session, 40, cached);
+    assert_eq!(cuts(&session), []);
+}
+
+/// Counts what is new since the last request, as Ollama did (<https://github.com/ollama/ollama/issues/5370>): each round is as long
+/// as the one before, so the counts are alike.
+#[test]
+fn a_server_that_counts_what_is_new_does_not_cut() {
+    for (version, noticed) in [(RULES_VERSION, 0), (5, 1)] {
+        let mut session = Session::with(|config| {
+            local(config);
+            config.rules_version = version;
+        });
+        let mut before = 0;
+        session.say("go");
+        for round in 0..12 {
+            let size = sent(&session.request());
+            let id = format!("c{round}");
+            let counted = usage(
+                size.checked_sub(before).filter(|new| *new > 0).unwrap_or(size),
+                20,
+            );
+            before = size;
+            session.model(stream(
+                [call(&id, "look", json!({})), counted],
+                StopReason::ToolUse,
+            ));
+            session.result(&id, &"made up ".repeat(1_000));
+            while session.condense().is_some() {
+                session.summary("In short.");
+            }
+        }
+        assert_eq!(cuts(&session).len(), noticed, "{version}");
+    }
+}
+
+#[test]
+fn a_model_that_costs_something_cuts_nothing() {
+    let mut session = Session::with(|config| {
+        local(config);
+        config.model.prices.input = 1;
+    });
+    work(&mut session, 40, the_last);
     assert_eq!(cuts(&session), []);
 }
 

@@ -17,6 +17,8 @@ mod decisions;
 #[cfg(test)]
 mod facts;
 #[cfg(test)]
+mod full_window;
+#[cfg(test)]
 mod git;
 #[cfg(test)]
 mod harness;

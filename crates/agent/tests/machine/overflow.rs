@@ -245,7 +245,7 @@ fn naming_the_model_again_does_not_forget_what_was_learned_of_it() {
 }
 
 /// The server refuses a request of `asked` tokens and names its window.
-fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
+pub(crate) fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
     let failed = AttemptFailed {
         attempt: 1,
         code: "context_window".into(),

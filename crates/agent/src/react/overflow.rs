@@ -1,0 +1,123 @@
+//! What follows when a conversation does not fit into the model: the window is learned, less is sent, or the run ends.
+
+use std::sync::Arc;
+
+use agentx_types::{ContextChange, ModelSpec, Overflow, RunStatus, StateOutput, Usage};
+
+use super::ReactAgent;
+use super::condense::Why;
+use crate::course::{Step, StopCause};
+
+impl ReactAgent {
+    /// The window was full before the answer was whole: what was read and written is all that fits. Where half an answer
+    /// came, later requests are shorter; else this one is asked again.
+    pub(super) fn on_full_window(&mut self, said_something: bool, usage: Usage, step: &mut Step<'_>) {
+        let message = "the context window of the model is full";
+        let cause = StopCause::error(RunStatus::Failed, "context_window", message);
+        let counted = usage.read_tokens().saturating_add(usage.output_tokens);
+        let learns = self.config.rules_version >= 6 && usage.read_tokens() > 0 && !usage.is_estimated();
+        let goes_on = if learns {
+            self.learn_of_overflow(&Overflow {
+                window: Some(counted),
+                asked: Some(usage.read_tokens()),
+            });
+            if said_something {
+                self.condenser.learned = None;
+            }
+            !said_something && self.goes_on_after_overflow(&cause, step)
+        } else {
+            self.conversation.overflowed();
+            !said_something && self.condenses_after_overflow(&cause, step)
+        };
+        if !goes_on {
+            self.begin_stop(cause, step);
+        }
+    }
+
+    /// A summary may help after an overflow, once. `false` where none is asked for.
+    pub(super) fn condenses_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+        let Some(run) = self.course.active() else {
+            return false;
+        };
+        let input = run.input_id.clone();
+        if run.pending.stop.is_some()
+            || self.condenser.after_overflow
+            || self.condenser.under_way.is_some()
+            || !self.ledger.is_empty()
+        {
+            return false;
+        }
+        let Some(part) = self.conversation.worth_it(&self.config, Some(&input)) else {
+            return false;
+        };
+        self.condenser.after_overflow = true;
+        self.course.set_status(RunStatus::BuildingContext, step);
+        self.ask_for_summary(&part, Why::Overflow(cause.clone()), step);
+        true
+    }
+
+    /// What the server counted shows that it cut the beginning of the last request.
+    pub(super) fn on_cut(&mut self, window: u64, step: &mut Step<'_>) {
+        let assumed = self.config.model.context_window;
+        self.assume_window(window);
+        let change = ContextChange::Cut { window, assumed };
+        step.state(StateOutput::Context { change });
+    }
+
+    /// The server says that the conversation does not fit into the model. If its window is smaller than assumed, the configuration gets
+    /// the smaller one until somebody chooses a model again, and condensing is tried again even if it was tried before.
+    pub(super) fn learn_of_overflow(&mut self, overflow: &Overflow) {
+        let window = self.conversation.learn_window(overflow, &self.config);
+        let learned = window.map(|window| self.assume_window(window)).is_some();
+        self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
+    }
+
+    fn assume_window(&mut self, window: u64) {
+        self.conversation.beginning_changed(&self.config);
+        let model = &mut Arc::make_mut(&mut self.config).model;
+        model.context_window = window;
+        model.max_output_tokens = model.max_output_tokens.min(window / 2).max(1);
+        self.condenser.after_overflow = false;
+    }
+
+    /// This model with the window that was learned of it, where it is the one that is asked and nobody has said since that its window
+    /// is another: whoever names the model again when a session is opened does not mean to forget what its server said.
+    pub fn as_learned(&self, mut model: ModelSpec) -> ModelSpec {
+        let known = &self.config.model;
+        let is_same = (&model.id, &model.provider, model.api) == (&known.id, &known.provider, known.api);
+        if is_same && self.conversation.assumed_window() == Some(model.context_window) {
+            model.context_window = known.context_window;
+            model.max_output_tokens = model.max_output_tokens.min(known.max_output_tokens);
+        }
+        model
+    }
+
+    /// The model said that its window is full: goes on with less, if that may help. Returns `false` if the run has to end with `cause`.
+    pub(super) fn goes_on_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+        let learned = self.condenser.learned.take();
+        if learned.is_none() {
+            self.conversation.overflowed();
+        }
+        self.condenses_after_overflow(cause, step) || (learned == Some(true) && self.sends_less(step))
+    }
+
+    /// A smaller window was learned and a summary would not help: sends fewer exchanges and shorter tool results.
+    pub(super) fn sends_less(&mut self, step: &mut Step<'_>) -> bool {
+        let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
+        if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
+            return false;
+        }
+        if self.config.rules_version >= 5 {
+            let window = self.config.model.context_window;
+            let change = ContextChange::Shortened { window };
+            step.state(StateOutput::Context { change });
+        }
+        self.call_model(step);
+        true
+    }
+
+    /// A model has answered: what it read did fit.
+    pub(super) fn note_that_it_fits(&mut self) {
+        self.condenser.after_overflow = false;
+    }
+}
