@@ -67,7 +67,7 @@ use serde::{Deserialize, Serialize};
 pub use above::{Above, Census};
 pub use conversation::{estimate_request, estimate_text};
 use course::InputQueue;
-pub use course::{Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, keep_from};
+pub use course::{Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, hold_to, keep_from};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use nearest::nearest;

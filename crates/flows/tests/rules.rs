@@ -311,3 +311,81 @@ async fn what_an_old_log_has_on_record_is_not_judged_again() {
     assert_eq!(second.result("call_1"), (ToolStatus::Success, "ran".to_owned()));
     assert_eq!(bash.count(), 1);
 }
+
+/// A script makes an agent from a file and lets it call `bash`: how often that ran.
+async fn by_a_made_agent(mode: ApprovalMode, rules: &[Rule]) -> usize {
+    let text = "function invoke(ctx, args)
+        return ctx.create_agent('free', {tools = {'bash'}}):input('go'):collect({raw = true})
+    end";
+    let bash = Recorder::bash();
+    let place = Place::with(
+        MemoryLog::new(),
+        [
+            Answer::call("call_1", "outer", json!({})),
+            Answer::call("call_2", "bash", json!({"command": "rm -r x"})),
+            Answer::text("It tried."),
+            Answer::text("Done."),
+        ],
+        |mut parts| {
+            parts.tools = vec![Arc::new(bash.clone())];
+            parts
+        },
+    );
+    place.tool(luau(
+        "outer",
+        text,
+        json!({"tools": ["bash"], "agents": ["free"]}),
+    ));
+    place.made_agents_call(Arc::new(bash.clone()));
+    let own = rule(RuleEffect::Allow, "outer", None, None);
+    let rules = rules.iter().cloned().chain([own]).collect();
+    let session = place
+        .open_as(|config| AgentConfig {
+            approval: mode,
+            rules,
+            ..config
+        })
+        .await;
+    place.ask(&session, "go").await;
+    session.close().await;
+    let (status, text) = place.result("call_1");
+    assert_eq!((status, text.as_str()), (ToolStatus::Success, "It tried."));
+    bash.count()
+}
+
+#[tokio::test]
+async fn an_agent_that_a_script_makes_is_held_to_what_its_session_says() {
+    assert_eq!(
+        by_a_made_agent(ApprovalMode::Auto, &[]).await,
+        1,
+        "nothing is said"
+    );
+    assert_eq!(
+        by_a_made_agent(ApprovalMode::Deny, &[]).await,
+        0,
+        "nobody is asked"
+    );
+    let deny = rule(RuleEffect::Deny, "bash", Some("rm *"), None);
+    assert_eq!(
+        by_a_made_agent(ApprovalMode::Auto, &[deny]).await,
+        0,
+        "a rule denies it"
+    );
+}
+
+#[tokio::test]
+async fn the_older_api_calls_tools_by_the_same_rules() {
+    let text = "local stream = rt:transformer('shout', {})
+        stream:send('hello')
+        stream:close_send()
+        local chunk, problem = stream:recv()
+        rt:output(problem or chunk)";
+    let deny = [rule(RuleEffect::Deny, "shout", None, None)];
+    for (rules, count) in [(&deny[..], 0), (&[], 1)] {
+        let shout = Recorder::new("shout", Access::Run, "text");
+        let outer = luau("outer", text, json!({"tools": ["shout"]}));
+        let (_, said) = called(outer, &shout, json!({}), ApprovalMode::Ask, rules).await;
+        assert_eq!(shout.count(), count, "{said}");
+        assert_eq!(said.contains("deny shout"), count == 0, "{said}");
+    }
+}

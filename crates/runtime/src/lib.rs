@@ -47,7 +47,7 @@ mod values;
 
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
 pub use agentx_agent::places::PlaceRules;
-pub use agentx_agent::{AGENTS, DELEGATE, apply, arguments, delegation_tools, grade, nearest};
+pub use agentx_agent::{AGENTS, DELEGATE, apply, arguments, delegation_tools, grade, hold_to, nearest};
 pub use api::*;
 pub use blob_store::BlobStore;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};

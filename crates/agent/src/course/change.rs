@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, ServerRules};
+use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, RuleEffect, ServerRules};
 
 use super::{Course, Step};
 
@@ -71,6 +71,37 @@ pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     }
 }
 
+/// Holds an agent, and the agents that it may make, to what holds for the one that makes it: rules that deny or ask, the guard, the rules of
+/// the server, and the approval mode where that of the maker is stricter. What allows is not handed on.
+pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
+    let strict = maker.rules.iter().filter(|rule| rule.effect != RuleEffect::Allow);
+    for rule in strict {
+        if !config.rules.contains(rule) {
+            config.rules.push(rule.clone());
+        }
+    }
+    if maker.guard.is_some() {
+        config.guard.clone_from(&maker.guard);
+    }
+    if maker.server_rules.is_some() {
+        config.server_rules.clone_from(&maker.server_rules);
+    }
+    if strictness(maker.approval) > strictness(config.approval) {
+        config.approval = maker.approval;
+    }
+    for child in below(config) {
+        hold_to(child, maker);
+    }
+}
+
+const fn strictness(mode: ApprovalMode) -> u8 {
+    match mode {
+        ApprovalMode::Auto => 0,
+        ApprovalMode::Ask => 1,
+        ApprovalMode::Deny => 2,
+    }
+}
+
 /// Puts a change into effect.
 pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
@@ -92,5 +123,52 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
         ConfigChange::RulesVersion(version) => read_rules_as(config, version),
         ConfigChange::Guard(guard) => keep_from(config, guard.as_ref()),
         ConfigChange::ServerRules(rules) => bind_by(config, rules.as_ref()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::Rule;
+
+    use super::*;
+    use crate::fixtures;
+
+    fn rule(effect: RuleEffect, tool: &str) -> Rule {
+        Rule {
+            effect,
+            tool: tool.to_owned(),
+            argument: None,
+            path: None,
+            workspace: None,
+        }
+    }
+
+    #[test]
+    fn an_agent_is_held_to_what_is_strict_of_its_maker() {
+        let with = |approval, rules: &[Rule]| AgentConfig {
+            approval,
+            rules: rules.to_vec(),
+            ..fixtures::config()
+        };
+        let (deny, ask, allow) = (
+            rule(RuleEffect::Deny, "bash"),
+            rule(RuleEffect::Ask, "write"),
+            rule(RuleEffect::Allow, "edit"),
+        );
+        let mut maker = with(ApprovalMode::Ask, &[allow.clone(), deny.clone(), ask.clone()]);
+        maker.guard = Some(Arc::default());
+        let mut child = with(ApprovalMode::Auto, &[deny.clone()]);
+        child.agents = vec![with(ApprovalMode::Deny, &[allow.clone()])];
+        hold_to(&mut child, &maker);
+        assert_eq!(
+            (child.approval, &child.rules),
+            (ApprovalMode::Ask, &vec![deny.clone(), ask.clone()])
+        );
+        assert!(child.guard.is_some());
+        let below = &child.agents[0];
+        assert_eq!(
+            (below.approval, &below.rules),
+            (ApprovalMode::Deny, &vec![allow, deny, ask])
+        );
     }
 }

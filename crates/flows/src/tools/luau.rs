@@ -62,19 +62,30 @@ pub(super) fn tool(
     Ok(Arc::new(Luau {
         spec: spec(definition),
         script,
-        limits: limits(luau.limits),
+        limits: limits(luau.limits, definition.of_folder),
         before,
         ground: Arc::new(ground),
     }))
 }
 
-fn limits(set: ToolLimits) -> Limits {
+/// What a file of a folder may set at most: what is larger keeps other scripts waiting longer, and a folder's file says so itself.
+const FOLDER_MEMORY: usize = 64 << 20;
+const FOLDER_CPU: Duration = Duration::from_secs(10);
+
+fn limits(set: ToolLimits, of_folder: bool) -> Limits {
     let usual = Limits::default();
+    let (most_memory, most_cpu) = match of_folder {
+        true => (FOLDER_MEMORY, FOLDER_CPU),
+        false => (usize::MAX, Duration::MAX),
+    };
     let size =
         |set: Option<u64>, usual: usize| set.map_or(usual, |set| usize::try_from(set).unwrap_or(usize::MAX));
     Limits {
-        memory: size(set.memory, usual.memory),
-        cpu: set.cpu_time.map_or(usual.cpu, |time| time.duration()),
+        memory: size(set.memory, usual.memory).min(most_memory),
+        cpu: set
+            .cpu_time
+            .map_or(usual.cpu, |time| time.duration())
+            .min(most_cpu),
         wall: set.wall_time.map_or(usual.wall, |time| time.duration()),
         output: size(set.output, usual.output),
         requests: set.requests.unwrap_or(usual.requests),
@@ -134,4 +145,25 @@ fn failed(error: &ScriptError) -> ToolOutcome {
     };
     let details = json!({"code": error.code(), "script": error.script, "line": error.line});
     ToolOutcome::failed(status, error.to_string()).with_details(details)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_agent_files::definition::Millis;
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_a_folder_sets_no_limit_as_high_as_it_likes() {
+        let set = ToolLimits {
+            memory: Some(1 << 40),
+            cpu_time: Some(Millis(3_600_000)),
+            ..ToolLimits::default()
+        };
+        let own = limits(set, false);
+        assert_eq!((own.memory, own.cpu), (1 << 40, Duration::from_secs(3_600)));
+        let folder = limits(set, true);
+        assert_eq!((folder.memory, folder.cpu), (FOLDER_MEMORY, FOLDER_CPU));
+        assert_eq!(limits(ToolLimits::default(), true), Limits::default());
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
+use agentx_runtime::hold_to;
 use agentx_types::{AgentConfig, AgentSpawned, AgentStateId, MAX_AGENT_DEPTH, ToolSpec};
 use serde_json::{Value, json};
 
@@ -55,6 +56,8 @@ fn config(call: &Call, name: &str, asked: &Value) -> Result<AgentConfig, EffectE
         ..caller.clone()
     });
     config.workspace.clone_from(&caller.workspace);
+    // An agent from a file was made of settings alone: what the session says besides holds for it too.
+    hold_to(&mut config, caller);
     if let Some(prompt) = asked.get("prompt").and_then(Value::as_str) {
         config.system_prompt = prompt.into();
     }

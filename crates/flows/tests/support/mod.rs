@@ -64,6 +64,16 @@ impl Known for Everything {
         })
     }
 
+    /// An agent from a file that asks nobody and has no rules.
+    fn agent(&self, name: &str) -> Option<AgentConfig> {
+        (name == "free").then(|| AgentConfig {
+            name: name.to_owned(),
+            approval: ApprovalMode::Auto,
+            rules: Vec::new(),
+            ..fixture::config()
+        })
+    }
+
     fn env(&self, name: &str) -> Option<String> {
         match name {
             "KEY" => Some("s3cret-v@lue".to_owned()),
@@ -259,6 +269,12 @@ impl Place {
         let tools = self.tools.tools.lock().unwrap();
         self.parts.lock().unwrap().tools = tools.values().map(|tool| tool.spec()).collect();
         tool
+    }
+
+    /// A tool that agents which scripts make can call; the session's own agent does not have it.
+    pub fn made_agents_call(&self, tool: Arc<dyn Tool>) {
+        let name = tool.spec().name;
+        self.tools.tools.lock().unwrap().insert(name, tool);
     }
 
     pub async fn open(&self) -> Arc<dyn Session> {
