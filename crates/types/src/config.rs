@@ -130,7 +130,8 @@ pub struct ServerRules {
 ///   asked about whatever rules say.
 /// - From 5 on, a star of a rule stands for no words that make a command graver: `git *` does not allow `git push --force`.
 /// - From 6 on, a model that stops because its window is full teaches how much fits, less is sent where a summary comes to nothing, an
-///   input that never fits is left out of later requests, and a count of what a server had not cached is not taken for a window.
+///   input that never fits is left out of later requests, and a count of what a server had not cached is not taken for a window. Of
+///   several pictures that a server refuses, the newest is left out first.
 /// - From 6 on, an agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for its maker then.
 pub const RULES_VERSION: u32 = 6;
 

@@ -62,7 +62,21 @@ fn an_answer_that_is_cut_off_or_declined_says_so_to_people_and_programs() {
         assert!(ran.result()["cost_usd"].as_f64() > Some(0.0), "{ran}");
         assert_eq!(ran.result()["stop_reason"], why, "{ran}");
         assert!(ran.stderr.contains(told), "{ran}");
+        let ran = sandbox.run(&["run", "--quiet", "--model", "opus", "hello"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "half of\n"), "{ran}");
+        assert!(ran.stderr.contains(told), "{ran}");
     }
+}
+
+#[test]
+fn an_answer_without_a_word_is_said_to_be_none() {
+    let body = r#"{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}"#;
+    let sandbox = Sandbox::new()
+        .env("ANTHROPIC_API_KEY", "sk-test")
+        .env("ANTHROPIC_BASE_URL", &answering("200 OK", body));
+    let ran = sandbox.run(&["run", "--quiet", "--model", "opus", "hello"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
+    assert!(ran.stderr.contains("without a word"), "{ran}");
 }
 
 #[test]

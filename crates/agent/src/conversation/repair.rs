@@ -22,13 +22,16 @@ const SIGNS_THINKING: &str = "anthropic";
 const INPUT_CHARS: usize = 2_000;
 
 /// The event up to which a part is left out of requests; 0 if nothing is left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Repairs {
     /// Thinking.
     pub(super) thinking: u64,
     /// Pictures and other media.
     media: u64,
+    /// The events of single messages whose pictures and other media are left out: those that came last when something was refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    media_of: Vec<u64>,
     /// Calls and results as such.
     tool_calls: u64,
     /// Whether settings are left out that a server may not know.
@@ -57,11 +60,15 @@ impl Repairs {
         }
     }
 
+    fn leaves_out_media(&self, seq: u64) -> bool {
+        seq <= self.media || self.media_of.contains(&seq)
+    }
+
     /// A message as it is sent; `None` where nothing of it is left.
     pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
         let changes = |part: &ContentPart| {
             (seq <= self.thinking && is_signed_thinking(part))
-                || (seq <= self.media && has_media(part))
+                || (has_media(part) && self.leaves_out_media(seq))
                 || (seq <= self.tool_calls && is_exchange(part))
         };
         if !message.content.iter().any(changes) {
@@ -71,7 +78,7 @@ impl Repairs {
         if seq <= self.thinking {
             content.retain(|part| !is_signed_thinking(part));
         }
-        if seq <= self.media {
+        if self.leaves_out_media(seq) {
             content = content.into_iter().map(without_media).collect();
         }
         let mut role = message.role;
@@ -136,11 +143,18 @@ impl Conversation {
             RequestPart::LongestAnswer => self.can_shorten_answer(answer, config),
             part => self.can_leave_out(*part, refused, config),
         });
-        let before = self.before_repairs.get_or_insert(self.repairs);
+        let newest = self.newest_media(config);
+        let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         match part {
             Some(RequestPart::Thinking) => self.repairs.thinking = latest,
             Some(RequestPart::Extras) => self.repairs.plain = true,
-            Some(RequestPart::Media) => self.repairs.media = latest,
+            Some(RequestPart::Media) => match newest {
+                Some(seq) if before.media_of == self.repairs.media_of => self.repairs.media_of.push(seq),
+                _ => {
+                    self.repairs.media = latest;
+                    self.repairs.media_of.clear();
+                }
+            },
             Some(RequestPart::Roles) => self.repairs.roles = true,
             Some(RequestPart::LongestAnswer) => self.repairs.answer = Some(answer.unwrap_or_default()),
             // A template without a role for tools refuses the next result too.
@@ -148,8 +162,8 @@ impl Conversation {
             Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
             Some(RequestPart::Unknown) | None => {
                 let thinking = self.repairs.thinking;
-                self.repairs = Repairs { thinking, ..*before };
-                self.before_repairs = None;
+                let before = self.before_repairs.take().unwrap_or_default();
+                self.repairs = Repairs { thinking, ..before };
             }
         }
         self.counted = None;
@@ -191,6 +205,7 @@ impl Conversation {
         let asked = self.limited(&config.params).max_output_tokens;
         let is_first = self
             .before_repairs
+            .as_ref()
             .is_none_or(|before| before.answer == self.repairs.answer);
         let helps = match most {
             Some(most) => {
@@ -204,7 +219,26 @@ impl Conversation {
 
     /// Whether pictures or other media are among what is sent.
     pub(crate) fn sends_media(&self) -> bool {
-        self.has(self.repairs.media, has_media)
+        self.has_media()
+    }
+
+    fn has_media(&self) -> bool {
+        let repairs = &self.repairs;
+        self.has_where(repairs.media, |seq, part| {
+            has_media(part) && !repairs.media_of.contains(&seq)
+        })
+    }
+
+    /// The event of the message with pictures or other media that came last, where one before it has some too: what was refused is
+    /// most likely what is new.
+    fn newest_media(&self, config: &AgentConfig) -> Option<u64> {
+        let sent = |entry: &&Entry| {
+            !self.repairs.leaves_out_media(entry.seq) && entry.message.content.iter().any(has_media)
+        };
+        let entries = self.entries[self.window_start..].iter().rev();
+        let mut with_media = entries.filter(sent).map(Entry::seq);
+        let newest = with_media.next().filter(|_| config.rules_version >= 6)?;
+        with_media.any(|seq| seq != newest).then_some(newest)
     }
 
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
@@ -217,7 +251,7 @@ impl Conversation {
                         && !config.tools.is_empty());
                 !self.repairs.plain && knows_extras
             }
-            RequestPart::Media => self.has(self.repairs.media, has_media),
+            RequestPart::Media => self.has_media(),
             RequestPart::ToolCalls => self.has(self.repairs.tool_calls, is_exchange),
             RequestPart::Roles => {
                 let is_named = refused == RequestPart::Roles || config.rules_version >= 2;
@@ -229,16 +263,22 @@ impl Conversation {
 
     /// Whether a part of this kind is among what is sent and newer than the event `from`.
     fn has(&self, from: u64, kind: fn(&ContentPart) -> bool) -> bool {
+        self.has_where(from, |_, part| kind(part))
+    }
+
+    /// The same of a part in the message of an event.
+    fn has_where(&self, from: u64, kind: impl Fn(u64, &ContentPart) -> bool) -> bool {
         let entries = self.entries[self.window_start..].iter();
         let later = entries
             .filter(|entry| entry.seq > from)
-            .map(|entry| &entry.message);
+            .map(|entry| (entry.seq, &entry.message));
         let stays = self
             .stays
             .iter()
             .filter(|_| from == 0)
-            .map(|(message, _)| message);
-        later.chain(stays).any(|message| message.content.iter().any(kind))
+            .map(|(message, _)| (1, message));
+        let mut all = later.chain(stays);
+        all.any(|(seq, message)| message.content.iter().any(|part| kind(seq, part)))
     }
 
     fn latest(&self) -> u64 {

@@ -237,6 +237,45 @@ fn a_refused_picture_is_replaced_by_words_for_good() {
     session.check_replay();
 }
 
+/// Which of the pictures that were sent one by one are left out of the next request.
+fn left_out(session: &Session) -> Vec<bool> {
+    let sent = session.sent();
+    let pictures = sent.iter().filter(|message| message.contains("look"));
+    pictures.map(|message| message.contains("is left out")).collect()
+}
+
+#[test]
+fn of_several_pictures_the_newest_is_left_out_first_and_then_all() {
+    for (version, first) in [(RULES_VERSION, false), (5, true)] {
+        let mut session = Session::with(|config| {
+            config.model.context_window = 200_000;
+            config.rules_version = version;
+        });
+        for number in 0..3 {
+            session.happens(UserMessage {
+                message_id: MessageId::with_suffix(format_args!("picture_{number}")),
+                content: vec![ContentPart::text("look"), picture()],
+                mode: InputMode::Queue,
+                idempotency_key: None,
+            });
+            if number < 2 {
+                session.answer("I see");
+            }
+        }
+        session.refused(RequestPart::Media);
+        assert_eq!(left_out(&session), [first, first, true], "{version}");
+        session.answer("I cannot see the last");
+        session.say("and now");
+        assert_eq!(left_out(&session), [first, first, true], "{version}");
+        if version == RULES_VERSION {
+            session.refused(RequestPart::Media);
+            session.refused(RequestPart::Media);
+            assert_eq!(left_out(&session), [true; 3]);
+        }
+        session.check_replay();
+    }
+}
+
 #[test]
 fn what_nobody_names_is_left_out_part_by_part_and_comes_back_where_that_was_in_vain() {
     let mut session = Session::started(keeping);

@@ -212,6 +212,19 @@ const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Prints the answer. One that broke off is none: it is said beside it.
 pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), CliError> {
+    let lacks = match result.stop_reason {
+        _ if !quiet || result.status != Some(RunStatus::Completed) => None,
+        Some(StopReason::MaxTokens) => Some("the answer is cut off: it reached its longest length"),
+        Some(StopReason::Refusal) => Some("the model declined to answer"),
+        _ => result
+            .text
+            .trim()
+            .is_empty()
+            .then_some("the model answered without a word"),
+    };
+    if let Some(lacks) = lacks {
+        console.say(&format!("note: {lacks}\n"));
+    }
     if result.text.is_empty() {
         return Ok(());
     }
