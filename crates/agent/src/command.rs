@@ -11,6 +11,8 @@ pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 pub struct CommandLine {
     /// The single commands, in order, with one blank where a shell sees blanks.
     pub commands: Vec<String>,
+    /// Which of them, by their place, read what the one before writes.
+    pub fed: Vec<usize>,
     /// Whether nothing else can run or be written than these say: no substitution, redirection into a file, grouping or
     /// unbalanced quote.
     pub certain: bool,
@@ -24,6 +26,7 @@ pub struct CommandLine {
 /// assert_eq!(line.commands, ["git status", "rm -rf 'a;b'"]);
 /// assert!(line.certain);
 /// assert!(!take_apart("echo $(reboot)").certain);
+/// assert_eq!(take_apart("a || b | c").fed, [2]);
 /// ```
 pub fn take_apart(line: &str) -> CommandLine {
     let mut taken = Taken::default();
@@ -41,7 +44,8 @@ pub fn take_apart(line: &str) -> CommandLine {
             (None, '(' | ')' | '{' | '}') => taken.split(false),
             (None, '>') if harmless_redirection(rest) > 0 => width = harmless_redirection(rest),
             (None, '<' | '>' | '#' | '!') => taken.uncertain = true,
-            (None, ';' | '&' | '|' | '\n' | '\r') => taken.split(true),
+            (None, '|') => taken.split_at_pipe(rest),
+            (None, ';' | '&' | '\n' | '\r') => taken.split(true),
             _ => {}
         }
         let (piece, after) = rest.split_at(width);
@@ -51,6 +55,7 @@ pub fn take_apart(line: &str) -> CommandLine {
     taken.split(quote.is_none());
     CommandLine {
         commands: taken.commands,
+        fed: taken.fed,
         certain: !taken.uncertain,
     }
 }
@@ -60,7 +65,12 @@ pub fn take_apart(line: &str) -> CommandLine {
 struct Taken {
     commands: Vec<String>,
     command: String,
+    fed: Vec<usize>,
+    /// Whether the next command reads from a pipe.
+    is_fed: bool,
     uncertain: bool,
+    /// Whether the next character is the second half of `||`.
+    at_pipe_of_two: bool,
     /// Whether the next piece is the border itself.
     at_border: bool,
 }
@@ -73,8 +83,19 @@ impl Taken {
         let command = std::mem::take(&mut self.command);
         let command = command.trim_matches(BLANKS);
         if !command.is_empty() {
+            if std::mem::take(&mut self.is_fed) {
+                self.fed.push(self.commands.len());
+            }
             self.commands.push(command.to_owned());
         }
+    }
+
+    /// The same at the `|` that `rest` begins with, which may be the first or second half of `||`.
+    fn split_at_pipe(&mut self, rest: &str) {
+        let is_second = self.at_pipe_of_two;
+        self.split(true);
+        self.at_pipe_of_two = !is_second && rest.starts_with("||");
+        self.is_fed = !is_second && !self.at_pipe_of_two;
     }
 
     fn push(&mut self, piece: &str, unquoted: bool) {

@@ -62,6 +62,9 @@ const OPTIONS: &[(&str, &str, &[&str])] = &[
     ("diff", "", &["--output", "--ext-diff"]),
 ];
 
+/// The same from version 6 of the rules on: with these, `git status` shows what is in the files.
+const OPTIONS_OF_SIX: &[(&str, &str, &[&str])] = &[("status", "v", &["--v"])];
+
 /// Options of Git itself, in front of a subcommand, that say what it runs or where its settings are.
 const IN_FRONT: &[&str] = &[
     "-C",
@@ -95,13 +98,13 @@ fn grave(line: &str, version: u32) -> Vec<String> {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         });
         found.extend(starts.map(|start| (*start).to_owned()));
-        found.extend(of_git(&command));
+        found.extend(of_git(&command, version));
     }
     found
 }
 
 /// The grave options of a command of Git.
-fn of_git(command: &str) -> Vec<String> {
+fn of_git(command: &str, version: u32) -> Vec<String> {
     let mut words = command.split(' ').filter(|word| !word.is_empty());
     if words.next() != Some("git") {
         return Vec::new();
@@ -120,7 +123,9 @@ fn of_git(command: &str) -> Vec<String> {
     };
     let refspec = |word: &&&str| *subcommand == "push" && (word.starts_with('+') || word.starts_with(':'));
     found.extend(rest.iter().filter(refspec).map(|_| "git push refspec".to_owned()));
-    for (_, letters, long) in OPTIONS.iter().filter(|(name, ..)| name == subcommand) {
+    let more = OPTIONS_OF_SIX.iter().filter(|_| version >= 6);
+    let options = OPTIONS.iter().chain(more);
+    for (_, letters, long) in options.filter(|(name, ..)| name == subcommand) {
         for word in rest {
             let short = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
             let letter = short.and_then(|short| short.chars().find(|c| letters.contains(*c)));

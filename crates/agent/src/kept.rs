@@ -4,7 +4,8 @@
 use crate::command::take_apart;
 use crate::pattern::literal;
 
-/// Commands that write nothing, send nothing, run nothing else and show no file's content, whatever words they are given.
+/// Commands that write nothing, send nothing, run nothing else and show no file's content, whatever words they are given (but those that
+/// make them graver: `git status -v`).
 const ANY_WORDS: &[&str] = &[
     "arch",
     "basename",

@@ -11,8 +11,86 @@ const CHANGES: &[(&str, &[&str])] = &[
     ("approvals", &["add", "remove"]),
 ];
 
+/// Commands that only show what a file or a person says: what has to stand in front. All others change something, run something, show
+/// what was said in sessions or keys, and are asked about from version 6 of the rules on.
+const SHOWS: &[(&str, &[&str])] = &[
+    ("help", &[]),
+    ("completions", &[]),
+    ("models", &[]),
+    ("config", &["show", "path", "check"]),
+    ("approvals", &["list", "test"]),
+    ("agents", &["list", "show", "check"]),
+    ("tools", &["list", "show", "check"]),
+    ("identity", &["show", "list"]),
+];
+
+/// What else may stand in a command that only shows.
+const PLAIN_OPTIONS: &[&str] = &["--help", "-h", "--json", "--quiet", "-q", "--no-color"];
+
+/// Commands of which a text that another program may run is not to have any.
+const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identity export"];
+
 /// Why a command line is asked about each time; `None` where it does not run this program so.
-pub(crate) fn why_asked(line: &str, reading: &Reading) -> Option<&'static str> {
+pub(crate) fn why_asked(line: &str, reading: &Reading, version: u32) -> Option<&'static str> {
+    before(line, reading).or_else(|| (version >= 6).then(|| of_any_other(line, reading)).flatten())
+}
+
+/// From version 6 of the rules on: everything but what only shows.
+fn of_any_other(line: &str, reading: &Reading) -> Option<&'static str> {
+    const OTHERS: &str = "it runs AgentX, or opens its sessions or keys, which no tool does without a person; no rule allows it";
+    let is_other = |command: &String| {
+        let words: Vec<&str> = command
+            .split([' ', '\t', '\n'])
+            .filter(|word| !word.is_empty())
+            .collect();
+        let at = words
+            .iter()
+            .position(|word| !is_assignment(word))
+            .unwrap_or(words.len());
+        let (set, rest) = words.split_at(at);
+        let Some((program, arguments)) = rest.split_first() else {
+            return false;
+        };
+        is_own(program) && (!only_shows(arguments) || set.iter().any(|word| word.starts_with("AGENTX_")))
+    };
+    let hidden = reading.hides && line.contains(NAME) && RUNS.iter().any(|name| line.contains(name));
+    let mentioned = || {
+        RUNS.iter()
+            .any(|name| reading.mentions_in_text_of_another(&format!("{NAME} {name}")))
+    };
+    (hidden || reading.commands.iter().chain(&reading.open).any(is_other) || mentioned()).then_some(OTHERS)
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+/// Whether these arguments have the program show something and do nothing else.
+fn only_shows(arguments: &[&str]) -> bool {
+    if let [only] = arguments {
+        return matches!(*only, "--version" | "-V" | "--help" | "-h") || shows(only, None);
+    }
+    let (options, words): (Vec<&str>, Vec<&str>) = arguments.iter().partition(|word| word.starts_with('-'));
+    let asks_for_help = matches!(options[..], ["--help" | "-h"]) && words.len() <= 2;
+    let is_plain = |word: &&str| !word.contains(ANYTHING);
+    words.iter().all(is_plain)
+        && options.iter().all(|option| PLAIN_OPTIONS.contains(option))
+        && words.first().is_some_and(|group| {
+            let is_run = *group == "run" && words.len() > 1;
+            (asks_for_help && !is_run) || shows(group, words.get(1).copied())
+        })
+}
+
+fn shows(group: &str, verb: Option<&str>) -> bool {
+    SHOWS.iter().any(|(name, verbs)| {
+        *name == group && (verbs.is_empty() || verb.is_some_and(|verb| verbs.contains(&verb)))
+    })
+}
+
+/// Before version 6 of the rules: what changes settings, and what says that nobody is to be asked.
+fn before(line: &str, reading: &Reading) -> Option<&'static str> {
     const SETTINGS: &str =
         "it changes the settings of AgentX, which no tool does without a person; no rule allows it";
     const UNASKED: &str =

@@ -122,7 +122,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn always_asked(&self) -> Option<&'static str> {
         let counts = self.version >= 5 && self.runs_commands();
         counts
-            .then(|| own_program::why_asked(&self.argument, self.reading()))
+            .then(|| own_program::why_asked(&self.argument, self.reading(), self.version))
             .flatten()
     }
 
@@ -257,11 +257,13 @@ impl<'a> Subject<'a> {
             return None;
         }
         let mut used = Vec::new();
-        for command in &line.commands {
+        for (at, command) in line.commands.iter().enumerate() {
+            // What "always" kept word for word was seen without what a pipe gives it, which may be commands for an interpreter.
+            let is_fed = self.version >= 6 && line.fed.contains(&at);
             let (index, _) = rules.iter().find(|(_, rule)| {
-                rule.argument
-                    .as_ref()
-                    .is_some_and(|pattern| self.covers_command(pattern, command))
+                rule.argument.as_ref().is_some_and(|pattern| {
+                    !(is_fed && is_exact(pattern)) && self.covers_command(pattern, command)
+                })
             })?;
             if !used.contains(index) {
                 used.push(*index);
@@ -379,7 +381,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Whether a pattern of paths is one path.
+/// Whether a pattern is one path, or one command line.
 fn is_exact(pattern: &str) -> bool {
     !pattern.replace("\\*", "").contains('*')
 }

@@ -92,6 +92,21 @@ impl Reading {
         let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
         !fixed.is_empty() && self.texts.iter().any(|text| in_order(&fixed, text))
     }
+
+    /// The same, where the text is not itself a command that begins with the first word of the pattern.
+    pub(crate) fn mentions_in_text_of_another(&self, pattern: &str) -> bool {
+        let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
+        let of_another = |text: &&String| {
+            let program = text.split(' ').next().unwrap_or_default();
+            program.rsplit('/').next() != fixed.first().copied()
+        };
+        !fixed.is_empty()
+            && self
+                .texts
+                .iter()
+                .filter(of_another)
+                .any(|text| in_order(&fixed, text))
+    }
 }
 
 /// The words of a pattern before its first star.

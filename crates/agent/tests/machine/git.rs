@@ -134,3 +134,75 @@ fn no_star_allows_git_where_a_repository_names_programs_that_nobody_accepted() {
     config.rules.push(kept);
     assert!(judged(&config, "git status").0 && !judged(&config, "git status -s").0);
 }
+
+#[test]
+fn a_kept_status_shows_no_files() {
+    let kept = now(&["allow bash: git status *"]);
+    for line in ["git status", "git status -s src", "git status --short --branch"] {
+        assert!(judged(&kept, line).0, "{line}");
+    }
+    for line in [
+        "git status -v",
+        "git status -vv",
+        "git status -sv",
+        "git status --verbose",
+        "git status --verb",
+        "git status '-v'",
+        "git status && git status -\\v",
+    ] {
+        assert!(!judged(&kept, line).0, "{line}");
+        let older = AgentConfig {
+            rules_version: 5,
+            ..kept.clone()
+        };
+        assert!(
+            judged(&older, line).0,
+            "older logs are judged as they were: {line}"
+        );
+    }
+    assert!(judged(&now(&["allow bash: git status -v *"]), "git status -v x").0);
+}
+
+#[test]
+fn what_was_kept_word_for_word_is_not_fed_by_a_pipe() {
+    let kept = now(&[
+        "allow bash: echo *",
+        "allow bash: sqlite3 app.db",
+        "allow bash: sort *",
+        "allow bash: cat a | psql",
+    ]);
+    for line in [
+        "sqlite3 app.db",
+        "echo x; sqlite3 app.db",
+        "echo x && sqlite3 app.db",
+        "echo x || sqlite3 app.db",
+        "echo x | sort -u; sqlite3 app.db",
+        "echo x | sort -u",
+        "cat a | psql",
+    ] {
+        assert!(judged(&kept, line).0, "{line}");
+    }
+    for line in [
+        "echo '.shell touch x' | sqlite3 app.db",
+        "echo '.shell touch x' |& sqlite3 app.db",
+        "echo '.shell touch x' |\nsqlite3 app.db",
+        "echo '.shell touch x' | sort -u | sqlite3 app.db && echo y",
+    ] {
+        assert!(!judged(&kept, line).0, "{line}");
+        let older = AgentConfig {
+            rules_version: 5,
+            ..kept.clone()
+        };
+        assert!(
+            judged(&older, line).0,
+            "older logs are judged as they were: {line}"
+        );
+    }
+    for line in [
+        "sqlite3 app.db < x",
+        "sqlite3 app.db <<< .shell",
+        "sqlite3 app.db << E\nx\nE",
+    ] {
+        assert!(!judged(&kept, line).0, "{line}");
+    }
+}

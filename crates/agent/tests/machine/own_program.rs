@@ -36,6 +36,44 @@ const CHANGING: &[&str] = &[
     "AGENTX_TRUST_FOLDER=yes agentx run x",
 ];
 
+/// From version 6 of the rules on.
+const RUNNING: &[&str] = &[
+    "agentx",
+    "agentx run 'explain x'",
+    "agentx run -qy x",
+    "agentx run -- x --help",
+    "agentx -h run x",
+    "AGENTX_CONFIG=./evil.yaml agentx run x",
+    "AGENTX_CONFIG=./evil.yaml agentx config show",
+    "env AGENTX_CONFIG=./evil.yaml agentx run x",
+    "timeout 5 ./target/debug/agentx run x",
+    "agentx identity export --secret",
+    "agentx identity trust x",
+    "agentx sessions search password",
+    "agentx sessions list",
+    "agentx --data x sessions export y",
+    "agentx tools run bash command=ls",
+    "agentx serve",
+    "agentx chat",
+    "agentx mirror x",
+    "python3 -c 'import os; os.system(\"agentx run x\")'",
+];
+
+#[test]
+fn from_version_6_on_only_what_shows_is_left_to_rules() {
+    for line in RUNNING {
+        let mut config = config(ApprovalMode::Auto, &["allow *"]);
+        config.rules_version = 6;
+        let input = json!({ "command": line });
+        assert_eq!(word(&config, "bash", input.clone()), "deny", "{line}");
+        config.approval = ApprovalMode::Ask;
+        assert_eq!(word(&config, "bash", input.clone()), "ask", "{line}");
+        config.rules_version = 5;
+        let before = word(&config, "bash", input);
+        assert_eq!(before, "allow", "older logs are judged as they were: {line}");
+    }
+}
+
 #[test]
 fn no_rule_and_no_mode_lets_a_command_change_the_settings() {
     let rules = ["allow bash", "allow bash: agentx *", "allow *"];
@@ -58,8 +96,10 @@ fn no_rule_and_no_mode_lets_a_command_change_the_settings() {
             "agentx config show",
             "agentx config path",
             "agentx approvals list",
-            "agentx sessions list",
-            "agentx run 'explain x'",
+            "agentx run --help",
+            "agentx help sessions",
+            "agentx identity show",
+            "AGENTX_TEST_DATA=x cargo test",
             "grep -rn 'agentx config set' docs",
             "git commit -m 'agentx config trust'",
             "cargo run -p x -- config show",
