@@ -80,7 +80,8 @@ impl Catalogue {
     /// What an agent's instructions may take in: any variable but the keys that this program runs on, which no model needs to see.
     fn variable(&self, name: &str) -> Option<String> {
         let is_key = self.settings.key_variables().contains(name);
-        (!is_key).then(|| (self.variables)(name)).flatten()
+        let value = (!is_key).then(|| (self.variables)(name)).flatten();
+        value.filter(|value| !self.settings.holds_key(value))
     }
 
     /// The model that is wanted, else that of the settings.

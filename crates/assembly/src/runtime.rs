@@ -104,7 +104,7 @@ pub fn runtime_with_files(
         settings.clone(),
         parts.models.clone(),
         library.clone(),
-        variables,
+        variables.clone(),
     ));
     let mut mistakes = library.check().to_vec();
     if !described.is_empty() {
@@ -122,7 +122,7 @@ pub fn runtime_with_files(
             if !settings.tools.offers(&name) {
                 continue;
             }
-            let made = not_our_keys(settings, &tool)
+            let made = not_our_keys(settings, &tool, &*variables)
                 .and_then(|()| flows.tool(&tool.definition).map_err(|why| why.problem));
             let added = made.and_then(|made| {
                 parts
@@ -145,11 +145,18 @@ pub fn runtime_with_files(
     })
 }
 
-/// A folder's file never gets the keys that this program runs on.
-fn not_our_keys(settings: &Settings, tool: &FileTool) -> Result<(), String> {
+/// A folder's file never gets the keys that this program runs on, under whatever name.
+fn not_our_keys(
+    settings: &Settings,
+    tool: &FileTool,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), String> {
     let keys = settings.key_variables();
+    let holds_key = |name: &str| lookup(name).is_some_and(|value| settings.holds_key(&value));
     let wanted = tool.definition.variables();
-    let wanted = wanted.into_iter().find(|name| keys.contains(name));
+    let wanted = wanted
+        .into_iter()
+        .find(|name| keys.contains(name) || holds_key(name));
     match wanted.filter(|_| tool.origin == Origin::Workspace) {
         Some(name) => Err(format!(
             "it asks for {name}, a key that this program runs on; only a file of your own folder may have that"

@@ -8,6 +8,7 @@ use agentx_types::{
 };
 
 use crate::{FolderTrust, Origin, Settings, Sourced, nearest};
+use agentx_agent::guarded::is_instructions;
 
 /// The name of the model that is no model: the offline demo.
 pub const SCRIPTED_MODEL: &str = "scripted";
@@ -16,6 +17,8 @@ pub const SCRIPTED_MODEL: &str = "scripted";
 pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 
 const INSTRUCTIONS_FILE: &str = "AGENTS.md";
+/// How files end to which a link of that name may lead.
+const TEXT_ENDINGS: [&str; 3] = [".md", ".mdc", ".mdx"];
 /// The largest file of instructions that is read.
 const MAX_INSTRUCTIONS_BYTES: u64 = 256 << 10;
 
@@ -145,8 +148,9 @@ impl Settings {
             .collect()
     }
 
-    /// The files of instructions that the folder has, whether they count or not: absolute paths and texts. A file that leads
-    /// out of the project by a symbolic link is not read, nor is one that is too large.
+    /// The files of instructions that the folder has, whether they count or not: absolute paths and texts. A file that is too large is
+    /// not read, nor is a link that leads out of its directory or to anything but instructions: what it leads to, such as a `.env`, would
+    /// be sent to the model.
     pub fn instruction_files(&self) -> Vec<(PathBuf, String)> {
         let root = &self.workspace_root;
         let mut directories: Vec<&Path> = self
@@ -157,9 +161,29 @@ impl Settings {
         directories.reverse();
         let files = directories.into_iter().map(|dir| dir.join(INSTRUCTIONS_FILE));
         files
-            .filter_map(|path| Some((read_bounded(root, &path)?, path)))
+            .filter_map(|path| Some((self.read_instructions(&path)?, path)))
             .map(|(text, path)| (path, text))
             .collect()
+    }
+
+    fn read_instructions(&self, path: &Path) -> Option<String> {
+        let real = std::fs::canonicalize(path).ok()?;
+        let directory = std::fs::canonicalize(path.parent()?).ok()?;
+        let name = real.file_name()?.to_string_lossy().to_lowercase();
+        let is_text = is_instructions(&name) || TEXT_ENDINGS.iter().any(|ending| name.ends_with(ending));
+        if !real.starts_with(&directory)
+            || !real.starts_with(&self.workspace_root)
+            || !is_text
+            || self.is_guarded(&real)
+        {
+            return None;
+        }
+        let found = std::fs::metadata(&real).ok()?;
+        if !found.is_file() || found.len() > MAX_INSTRUCTIONS_BYTES {
+            return None;
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(&real).ok()?).into_owned();
+        (!text.trim().is_empty()).then_some(text)
     }
 }
 
@@ -173,17 +197,4 @@ fn only_reading(tools: &[ToolSpec]) -> impl Iterator<Item = Rule> {
         argument: None,
         path: None,
     })
-}
-
-fn read_bounded(root: &Path, path: &Path) -> Option<String> {
-    let real = std::fs::canonicalize(path).ok()?;
-    let size = std::fs::metadata(&real)
-        .ok()
-        .filter(|found| found.is_file())?
-        .len();
-    if !real.starts_with(root) || size > MAX_INSTRUCTIONS_BYTES {
-        return None;
-    }
-    let text = String::from_utf8_lossy(&std::fs::read(&real).ok()?).into_owned();
-    (!text.trim().is_empty()).then_some(text)
 }

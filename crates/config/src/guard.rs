@@ -18,7 +18,14 @@ use crate::{Ignored, Settings};
 const NAMES: &[&str] = &[
     ".env",
     ".env.*",
+    ".env-*",
+    ".env_*",
+    ".env~",
+    "..env.sw*",
     "*.env",
+    "*.env~",
+    "*.env.bak",
+    "*.env.local",
     ".envrc",
     "*.pem",
     "*.key",
@@ -34,7 +41,22 @@ const NAMES: &[&str] = &[
     "id_ed25519*",
     ".netrc",
     "_netrc",
+    ".npmrc",
+    ".yarnrc.yml",
     ".pypirc",
+    ".htpasswd",
+    "kubeconfig",
+    "*.kubeconfig",
+    "terraform.tfstate*",
+    "*.tfstate",
+    "*.tfvars",
+    "*.tfvars.json",
+    "credentials.json",
+    "client_secret*.json",
+    "service-account*.json",
+    "service_account*.json",
+    "secrets.yml",
+    "secrets.yaml",
     ".pgpass",
     ".my.cnf",
     ".git-credentials",
@@ -56,8 +78,6 @@ const AT_HOME: &[&str] = &[
     ".config/gh/**",
     ".config/op/**",
     ".config/rclone/**",
-    ".npmrc",
-    ".yarnrc.yml",
     ".s3cfg",
     ".boto",
     ".gem/credentials",
@@ -93,6 +113,8 @@ const EXCEPT: &[&str] = &[
     ".env.sample",
     ".env.template",
     ".env.dist",
+    ".env-example",
+    ".env-sample",
     "example.env",
     "sample.env",
     "template.env",
@@ -128,11 +150,16 @@ impl Settings {
             true => Vec::new(),
             false => self.git.names(),
         };
-        Arc::new(Guard {
+        let mut guard = Guard {
             own,
             git,
             ..secrets()
-        })
+        };
+        let with_passwords = self.git.with_passwords().iter();
+        guard
+            .secrets
+            .extend(with_passwords.flat_map(|file| ways_to_write(file, home.as_deref())));
+        Arc::new(guard)
     }
 }
 

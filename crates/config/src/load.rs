@@ -38,6 +38,8 @@ pub struct Loaded {
     pub ignored: Vec<Ignored>,
     /// What the workspace's settings lead to where it is trusted, in sentences: where prompts and keys go, what is run.
     pub effects: Vec<String>,
+    /// Every setting of the workspace's file as it is understood, a line each, whether it counts or not.
+    pub says: Vec<String>,
     /// The files that count, whether they exist or not.
     pub files: Vec<FileStatus>,
     /// Where was looked.
@@ -122,6 +124,7 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
         warnings: found.warnings,
         ignored: admitted.ignored,
         effects: admitted.effects,
+        says: admitted.says,
         files,
         places,
         trust_dir,

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// What is shorter is not looked for within other texts.
+const SHORTEST_PART: usize = 16;
+
 /// A key or the like. Only [`Secret::expose`] gives it away, so every place that does can be found.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -15,6 +18,13 @@ impl Secret {
     /// The value, for the one place that sends it.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// Whether a text is this value, or has it within. A value of less than 16 bytes is not looked for within others: it may be an
+    /// ordinary word.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        !self.0.is_empty()
+            && (text.trim() == self.0 || (self.0.len() >= SHORTEST_PART && text.contains(&self.0)))
     }
 }
 

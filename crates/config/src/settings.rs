@@ -219,6 +219,12 @@ impl Settings {
         variables.collect()
     }
 
+    /// Whether what a variable holds is a key that this program pays with, or has one within it, whatever the variable is called.
+    pub fn holds_key(&self, value: &str) -> bool {
+        let mut keys = self.keys.iter().filter_map(ProviderKey::value);
+        keys.any(|key| key.is_in(value))
+    }
+
     /// A provider by name.
     pub fn provider(&self, name: &str) -> Option<&ProviderSettings> {
         self.providers.iter().find(|provider| provider.name == name)

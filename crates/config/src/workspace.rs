@@ -4,11 +4,13 @@
 //! exceptions: it never decides where a key of the person's is sent, it changes nothing of a provider or a model that the person or
 //! the program defines, and a file that it names counts only where it lies in the workspace and was trusted with it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentx_agent::approval::describe;
 use agentx_agent::secrets::guarded;
 use agentx_llm::Catalog;
-use agentx_types::Guard;
+use agentx_types::{Guard, Rule, RuleEffect};
 
 use crate::agent::SCRIPTED_MODEL;
 use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
@@ -19,7 +21,7 @@ use crate::models;
 use crate::read::Layer;
 use crate::trust::{self, Ignored};
 use crate::value::{KeyReference, Value};
-use crate::{Folder, FolderTrust, Places, ProviderKey, Standing, guard};
+use crate::{Folder, FolderTrust, Places, ProviderKey, Secret, Standing, guard};
 
 /// Other names of the offline demo.
 const DEMO: &str = "demo";
@@ -32,6 +34,15 @@ const KEY: &str = "a folder's provider never gets a key of yours";
 const CHANGED: &str = "a file that it names is new or has changed since you trusted this folder";
 const OUTSIDE: &str = "it names a file that is not in this folder";
 const GUARDED: &str = "it names a file that may hold secrets";
+const PROGRAM: &str = "of a folder, only a command counts that names its program by a plain path in the folder, such as `./status.sh` or \
+                       `sh status.sh`: what another one runs could change without your knowing";
+
+/// Programs that run the file that is named right behind them.
+const INTERPRETERS: &[&str] = &[
+    "bash", "dash", "lua", "node", "perl", "python", "python3", "ruby", "sh", "zsh",
+];
+/// Programs that only say something.
+const HARMLESS: &[&str] = &["date", "echo", "printf", "pwd"];
 
 /// What the person's own layers say.
 pub(crate) struct Own<'a> {
@@ -63,6 +74,8 @@ pub(crate) struct Admitted {
     pub(crate) files: Vec<NamedFile>,
     /// What the settings would lead to, in sentences.
     pub(crate) effects: Vec<String>,
+    /// Every setting of the file as it is understood.
+    pub(crate) says: Vec<String>,
 }
 
 /// What of the workspace's file counts: where the person trusts it as it is, nearly all of it.
@@ -79,6 +92,7 @@ pub(crate) fn admitted(
     never.extend(of_rules);
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
     let effects = effects(&layer, &never);
+    let says = says(&file.layer);
     let (layer, ignored) = match accepted {
         true => (layer, [never, of_files].concat()),
         false => trust::restrict(file.layer, below),
@@ -88,7 +102,29 @@ pub(crate) fn admitted(
         ignored,
         files,
         effects,
+        says,
     }
+}
+
+/// Each setting as it is understood, however it is written: `model: opus`, `rules: "allow bash: ls *"`.
+fn says(layer: &Layer) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (path, sourced) in &layer.entries {
+        match &sourced.value {
+            Value::Rules(rules) => lines.extend(
+                rules
+                    .iter()
+                    .map(|rule| format!("{path}: {}", describe(&rule.value))),
+            ),
+            value => {
+                let value = value.to_string();
+                let mut rows = value.split(['\n', '\r']);
+                lines.push(format!("{path}: {}", rows.next().unwrap_or_default()));
+                lines.extend(rows.map(|row| format!("  {row}")));
+            }
+        }
+    }
+    lines
 }
 
 /// Whether the workspace's file counts as it is. Older programs kept that for the file alone.
@@ -160,10 +196,8 @@ fn is_persons(reference: &KeyReference, own: &Own<'_>) -> bool {
     let value = (own.lookup)(variable);
     own.keys.iter().any(|key| {
         let same_name = matches!(key, ProviderKey::Env { name, .. } if name == variable);
-        let same_value = key
-            .value()
-            .is_some_and(|key| value.as_deref().map(str::trim) == Some(key.expose()));
-        same_name || same_value
+        let holds_it = |key: &Secret| value.as_deref().is_some_and(|value| key.is_in(value));
+        same_name || key.value().is_some_and(holds_it)
     })
 }
 
@@ -179,7 +213,7 @@ fn with_its_files(layer: Layer, folder: &Folder, places: &Places) -> (Layer, Vec
                 named(&resolved(&sourced.origin, written, places), &guard, places)
             }
             ([chat, key], Value::Text(line)) if chat == "chat" && key == "status_command" => {
-                Ok(programs(line, &guard, places))
+                programs(line, &guard, places)
             }
             _ => Ok(Vec::new()),
         };
@@ -223,14 +257,33 @@ fn named(path: &Path, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, Ve
     Ok(bytes.map(|bytes| (below.to_owned(), bytes)).into_iter().collect())
 }
 
-/// The files of the workspace that a command line names.
-fn programs(line: &str, guard: &Guard, places: &Places) -> Vec<(PathBuf, Vec<u8>)> {
-    let words = line.split(|c: char| c.is_whitespace() || "'\"`;|&()<>=".contains(c));
-    let words = words.filter(|word| !word.is_empty());
-    words
-        .filter_map(|word| named(&places.cwd.join(word), guard, places).ok())
+/// The files of the workspace that a command line names: its program, and what else of it is a file. Only a line counts whose program is
+/// plain to see and one of these files, so that it is another line for a person when it changes.
+fn programs(line: &str, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
+    let is_plain = |c: char| c.is_alphanumeric() || " -_./,:@%+".contains(c);
+    let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+    let program = match words.split_first() {
+        Some((program, _)) if HARMLESS.contains(program) => None,
+        Some((program, rest)) if INTERPRETERS.contains(program) => {
+            Some(rest.first().copied().unwrap_or_default())
+        }
+        Some((program, _)) if program.contains('/') => Some(*program),
+        _ => return Err(PROGRAM),
+    };
+    let file = |word: &str| named(&places.cwd.join(word), guard, places);
+    let runs_a_file = match program {
+        Some(program) if program.starts_with('-') => false,
+        Some(program) => !file(program)?.is_empty(),
+        None => true,
+    };
+    if !runs_a_file || !line.chars().all(is_plain) {
+        return Err(PROGRAM);
+    }
+    Ok(words
+        .into_iter()
+        .filter_map(|word| file(word).ok())
         .flatten()
-        .collect()
+        .collect())
 }
 
 /// What these settings lead to, for somebody who is about to trust them: where prompts and keys go, and what is run.
@@ -276,10 +329,43 @@ fn effects(layer: &Layer, never: &[Ignored]) -> Vec<String> {
     if let Some(line) = text(&KeyPath::dotted("chat.status_command")) {
         effects.push(format!("a chat runs by itself: {line}"));
     }
+    if let Some(names) = text(&KeyPath::dotted("tools.environment")) {
+        effects.push(format!("programs get what these variables hold: {names}"));
+    }
+    effects.extend(allowed(layer));
+    if text(&KeyPath::dotted("approval")).as_deref() == Some("auto") {
+        effects.push("calls run without asking".to_owned());
+    }
     effects.extend(
         never
             .iter()
             .map(|left_out| format!("`{}` never counts: {}", left_out.key, left_out.why)),
     );
     effects
+}
+
+/// Which tools its rules allow, one line for each.
+fn allowed(layer: &Layer) -> Vec<String> {
+    let rules = layer
+        .entries
+        .iter()
+        .filter_map(|(_, sourced)| match &sourced.value {
+            Value::Rules(rules) => Some(rules),
+            _ => None,
+        });
+    let mut tools: BTreeMap<&str, Vec<&Rule>> = BTreeMap::new();
+    for rule in rules.flatten().map(|rule| &rule.value) {
+        if rule.effect == RuleEffect::Allow {
+            tools.entry(&rule.tool).or_default().push(rule);
+        }
+    }
+    let told = |(tool, rules): (&str, Vec<&Rule>)| {
+        let is_whole = |rule: &&Rule| rule.argument.is_none() && rule.path.is_none();
+        match &rules[..] {
+            _ if rules.iter().any(is_whole) => format!("allows without asking: {tool}"),
+            [rule] => format!("allows without asking: {}", describe(rule)),
+            _ => format!("allows without asking: {tool}, as {} rules say", rules.len()),
+        }
+    };
+    tools.into_iter().map(told).collect()
 }

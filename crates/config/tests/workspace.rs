@@ -1,6 +1,9 @@
 //! A folder that a person trusts: where their keys and prompts go, and which files are read, is still not the folder's to say.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
+#[path = "workspace/hidden.rs"]
+mod hidden;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

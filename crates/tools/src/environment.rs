@@ -19,13 +19,28 @@ const SECRET_WORDS: &[&str] = &[
     "PWD",
     "CREDENTIALS",
     "COOKIE",
+    "AUTH",
+    "DSN",
+];
+
+/// Words that say so wherever they stand in a name: `TOKEN_FOR_CI`, `SLACK_WEBHOOK_URL`.
+const SECRET_ANYWHERE: &[&str] = &[
+    "AUTHORIZATION",
+    "JWT",
+    "PASSPHRASE",
+    "PASSWD",
+    "PASSWORD",
+    "SECRET",
+    "SECRETS",
+    "TOKEN",
+    "WEBHOOK",
 ];
 
 /// Ends of a last word that has something in front: `PGPASSWORD`, `MYAPIKEY`.
 const SECRET_ENDINGS: &[&str] = &["PASSWORD", "PASSWD", "APIKEY", "TOKEN"];
 
 /// Whole names that the words do not tell.
-const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID", "SECRET_KEY_BASE"];
+const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID"];
 
 /// Whole names that only look like a secret: directories.
 const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD"];
@@ -154,12 +169,22 @@ fn is_secret_name(name: &str) -> bool {
     }
     let last = name.rsplit('_').next().unwrap_or_default();
     SECRET_NAMES.contains(&&*name)
+        || name.contains("PRIVATE_KEY")
+        || name.split('_').any(|word| SECRET_ANYWHERE.contains(&word))
         || SECRET_WORDS.contains(&last)
         || SECRET_ENDINGS.iter().any(|ending| last.ends_with(ending))
 }
 
-/// Whether an address in the text has a password: `postgres://me:secret@host/db`.
+/// Whether an address in the text has a password (`postgres://me:secret@host/db`), or settings of a connection do
+/// (`host=db;password=secret`).
 fn has_password(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    if ["password=", "passwd=", "pwd="]
+        .iter()
+        .any(|name| has_value(&lower, name))
+    {
+        return true;
+    }
     value.match_indices("://").any(|(at, sign)| {
         let rest = &value[at + sign.len()..];
         let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
@@ -167,6 +192,14 @@ fn has_password(value: &str) -> bool {
             .rsplit_once('@')
             .and_then(|(who, _)| who.split_once(':'))
             .is_some_and(|(_, password)| !password.is_empty())
+    })
+}
+
+/// Whether a name stands in the text as a word of its own, with a value behind it.
+fn has_value(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, name)| {
+        let begins = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '/');
+        begins && text[at + name.len()..].starts_with(|c: char| !c.is_whitespace() && !";&".contains(c))
     })
 }
 
@@ -202,6 +235,16 @@ mod tests {
             "SMTP_PASS",
             "MyApiKey",
             "TOKEN",
+            "TOKEN_FOR_CI",
+            "SLACK_WEBHOOK_URL",
+            "JWT_SIGNING",
+            "NPM_CONFIG__AUTH",
+            "npm_config__authToken",
+            "BASIC_AUTH",
+            "AUTHORIZATION",
+            "APP_PRIVATE_KEY_PEM",
+            "DB_PASSWORD_FILE",
+            "SENTRY_DSN",
         ] {
             assert!(is_secret_name(secret), "{secret}");
         }
@@ -212,6 +255,9 @@ mod tests {
             ("KEYBOARD", "de"),
             ("X_BYPASS", "1"),
             ("MAX_TOKENS", "9"),
+            ("TOKENIZERS_PARALLELISM", "false"),
+            ("JOB", "cd x; pwd=; echo"),
+            ("XAUTHORITY", "/home/me/.Xauthority"),
             ("LANG", "C"),
             ("SSH_AUTH_SOCK", "/run/agent"),
             ("ORIGIN", "https://me@example.com/x:y@z"),
@@ -223,6 +269,9 @@ mod tests {
         for (name, value) in [
             ("DATABASE_URL", "postgres://me:hunter2@db/x"),
             ("REMOTES", "a https://x:y@h b"),
+            ("CONNECTION", "Server=db;User Id=me;Password=hunter2;"),
+            ("LIBPQ", "host=db password=hunter2"),
+            ("JDBC", "jdbc:postgresql://db/x?user=me&password=hunter2"),
             ("KEPT_TOKEN", "x"),
         ] {
             let nothing: [String; 0] = [];

@@ -70,7 +70,16 @@ pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings) -> String {
     if others > brings.tools.len() + brings.agents.len() {
         rows.push(format!("{} below .agentx in all", counted(others, "file")));
     }
+    // Last, so that no number of other rows moves it out of sight.
+    if shows_settings(loaded) {
+        rows.extend(loaded.effects.iter().map(|effect| format!("→ {effect}")));
+    }
     rows.iter().map(|row| format!("  {}\n", visible(row))).collect()
+}
+
+/// Whether the settings do more than make things stricter.
+fn shows_settings(loaded: &Loaded) -> bool {
+    !loaded.ignored.is_empty() || loaded.settings.folder.trust == FolderTrust::Trusted
 }
 
 fn files(brings: &Brings, role: Role) -> impl Iterator<Item = &Brought> {
@@ -86,21 +95,15 @@ fn instructions(file: &Brought) -> String {
     )
 }
 
-/// Settings that only make things stricter are one row. Others are shown line by line, because what they say matters: an address, a
-/// command, a rule.
+/// Settings that only make things stricter are one row. Others are shown one by one, because what they say matters: an address, a
+/// command, a rule. They are shown as they are understood: an escape or a lone carriage return could hide one of them as it is written.
 fn settings(loaded: &Loaded, file: &Brought) -> Vec<String> {
     let name = file.path.display();
-    if loaded.ignored.is_empty() && loaded.settings.folder.trust != FolderTrust::Trusted {
+    if !shows_settings(loaded) {
         return vec![format!("{name}: settings that make things stricter")];
     }
-    let text = String::from_utf8_lossy(&file.bytes);
-    let says = text.lines().filter(|line| {
-        let line = line.trim_start();
-        !line.is_empty() && !line.starts_with('#')
-    });
     std::iter::once(format!("{name} sets:"))
-        .chain(says.map(|line| format!("  {line}")))
-        .chain(loaded.effects.iter().map(|effect| format!("  → {effect}")))
+        .chain(loaded.says.iter().map(|line| format!("  {line}")))
         .collect()
 }
 
@@ -158,13 +161,18 @@ pub(crate) fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String 
         for line in difference(loaded, &file.path, &file.bytes, style) {
             text.push_str(&format!("  {line}\n"));
         }
-        let leads_to: &[String] = match file.role {
-            Role::Settings => &loaded.effects,
-            Role::Instructions | Role::Definition | Role::Named | Role::Git => &[],
-        };
-        for effect in leads_to {
-            text.push_str(&format!("  → {}\n", visible(effect)));
+        if file.role == Role::Settings {
+            text.push_str("  which sets:\n");
+            text.extend(loaded.says.iter().map(|line| format!("    {}\n", visible(line))));
         }
+    }
+    if brings.not_accepted().any(|file| file.role == Role::Settings) {
+        text.extend(
+            loaded
+                .effects
+                .iter()
+                .map(|effect| format!("→ {}\n", visible(effect))),
+        );
     }
     text
 }

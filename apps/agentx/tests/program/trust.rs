@@ -94,6 +94,36 @@ fn no_folder_gets_the_keys_that_the_program_runs_on() {
         checked.stdout.contains("a key that this program runs on"),
         "{checked}"
     );
+    // Nor under another variable's name, or within what that holds.
+    for value in [SECRET.to_owned(), format!("Bearer {SECRET}")] {
+        let sandbox = strange(&address)
+            .env("OPENAI_API_KEY", SECRET)
+            .env("PLANTED", &value);
+        sandbox.run(&["config", "trust"]);
+        let ran = sandbox.run(&["run", "--model", "scripted", "--yes", "how is the weather?"]);
+        assert!(heard.try_recv().is_err(), "{ran}");
+    }
+}
+
+/// An escape, a lone carriage return and hundreds of other rows could hide what matters.
+#[test]
+fn what_settings_lead_to_stands_right_above_the_answers() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    let rules = "  - {effect: deny, tool: other}\n".repeat(300);
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        format!("\"appr\\x6fval\": auto\n\"r\\x75les\":\n  - {{effect: allow, tool: bash}} # mine\n{rules}"),
+    );
+    let mut pty = Pty::start(&sandbox, &[], 80, 24);
+    pty.wait_for("How far do you trust it?");
+    let screen = pty.lines().join("\n");
+    assert!(screen.contains("→ allows without asking: bash"), "{screen}");
+    assert!(screen.contains("→ calls run without asking"), "{screen}");
+    pty.keys("q\r");
+    pty.end();
+    let shown = sandbox.run(&["config", "trust", "--show"]);
+    assert!(shown.stdout.contains("  rules: \"allow bash\"\n"), "{shown}");
+    assert!(shown.stdout.contains("  approval: auto\n"), "{shown}");
 }
 
 #[test]
@@ -146,7 +176,7 @@ fn a_rule_lets_git_run_nothing_that_a_repository_names_until_that_is_accepted() 
         "{shown}"
     );
     assert!(
-        shown.stdout.contains("filter.x.clean = \"touch ../ran; cat\""),
+        shown.stdout.contains("filter.x.clean = touch ../ran; cat\n"),
         "{shown}"
     );
     assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));

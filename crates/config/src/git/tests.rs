@@ -1,0 +1,182 @@
+use std::process::Command;
+
+use super::*;
+
+fn write(path: &Path, text: impl AsRef<[u8]>) {
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is made");
+    std::fs::write(path, text).expect("it is written");
+}
+
+/// Runs Git without anybody's settings.
+fn git(folder: &Path, arguments: &[&str]) {
+    let done = Command::new("git")
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .args(["-c", "user.email=a@example.com", "-c", "user.name=a"])
+        .args(arguments)
+        .output()
+        .expect("Git runs");
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{arguments:?}: {said}");
+}
+
+fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    git(folder.path(), &["init", "-q"]);
+    folder
+}
+
+fn names(folder: &tempfile::TempDir) -> Vec<String> {
+    GitPrograms::of(folder.path()).names()
+}
+
+#[test]
+fn what_a_repository_has_git_run_is_found_and_the_rest_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let git = folder.path().join(".git");
+    let sub = folder.path().join("a/b");
+    std::fs::create_dir_all(&sub).expect("it is made");
+    write(&git.join("hooks/pre-commit.sample"), "exit 1");
+    write(
+        &git.join("config"),
+        "[core]\n\tbare = false\n\tfsmonitor = true\n[remote \"origin\"]\n\turl = https://example.com/x\n\
+         [branch \"main\"]\n\tmerge = refs/heads/main\n[alias]\n\tst = status\n",
+    );
+    assert!(GitPrograms::of(&sub).is_empty());
+    write(
+        &git.join("config"),
+        "[Filter \"x\"] clean = touch a\n[diff \"y\"]\n textconv=\\\nsh\n[core]\n hooksPath = .husky\n\
+         [include]\npath=../more\n[alias]\nst = !sh\n[remote \"o\"]\nurl = ext::sh\n[credential \"https://h\"]\nhelper = x\n\
+         [extensions]\npartialClone = o\n[gc]\nrecentObjectsHook = x\n",
+    );
+    write(&git.join("hooks/post-checkout"), "not run: core.hooksPath is set");
+    write(&folder.path().join(".husky/pre-commit"), "x");
+    let found = GitPrograms::of(&sub);
+    assert_eq!(
+        found.names(),
+        [
+            "alias.st",
+            "core.hookspath",
+            "credential.https://h.helper",
+            "diff.y.textconv",
+            "extensions.partialclone",
+            "filter.x.clean",
+            "gc.recentobjectshook",
+            "hook pre-commit",
+            "include.path",
+            "remote.o.url",
+        ]
+    );
+    let before = found.text();
+    write(&folder.path().join(".husky/pre-commit"), "y");
+    assert_ne!(
+        GitPrograms::of(&sub).text(),
+        before,
+        "another hook is another text"
+    );
+    let before = GitPrograms::of(&sub).text();
+    write(&folder.path().join("more"), "[diff \"z\"]\ncommand = x\n");
+    assert_ne!(
+        GitPrograms::of(&sub).text(),
+        before,
+        "so is what an included file says"
+    );
+}
+
+#[test]
+fn a_worktree_has_the_hooks_of_its_repository() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (git, tree) = (folder.path().join("main/.git"), folder.path().join("tree"));
+    write(&git.join("hooks/post-checkout"), "x");
+    write(&git.join("worktrees/tree/commondir"), "../..\n");
+    write(&tree.join(".git"), "gitdir: ../main/.git/worktrees/tree\n");
+    assert_eq!(GitPrograms::of(&tree).names(), ["hook post-checkout"]);
+}
+
+#[test]
+fn what_cannot_be_read_counts() {
+    let folder = repository();
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
+    let config = folder.path().join(".git/config");
+    let before = std::fs::read(&config).expect("it is read");
+    for text in [b"[core\n".to_vec(), vec![b' '; 2 << 20], b"[a]b=\0".to_vec()] {
+        write(&config, text);
+        assert_eq!(names(&folder), [UNREADABLE]);
+    }
+    write(&config, before);
+    write(&folder.path().join(".git/index"), "DIRC and no more");
+    assert_eq!(names(&folder), ["index that cannot be read"]);
+    std::fs::remove_dir_all(folder.path().join(".git")).expect("it is removed");
+    write(&folder.path().join(".git"), "gitdir elsewhere");
+    assert_eq!(names(&folder), [UNREADABLE]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repository_behind_a_name_that_is_no_text_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let real = folder.path().join(path_of(b"r\xff "));
+    write(&real.join("hooks/post-checkout"), "x");
+    write(&folder.path().join(".git"), b"gitdir: r\xff \n");
+    assert_eq!(names(&folder), ["hook post-checkout"]);
+}
+
+#[test]
+fn samples_do_not_hide_a_hook_and_too_many_hooks_are_said() {
+    let folder = repository();
+    let hooks = folder.path().join(".git/hooks");
+    for number in 0..=MAX_HOOKS {
+        write(&hooks.join(format!("{number}.sample")), "x");
+    }
+    assert!(names(&folder).is_empty());
+    write(&hooks.join("pre-commit"), "x");
+    assert_eq!(names(&folder), ["hook pre-commit"]);
+    for number in 0..MAX_HOOKS {
+        write(&hooks.join(number.to_string()), "x");
+    }
+    assert!(names(&folder).contains(&"more hooks than are looked at".to_owned()));
+}
+
+#[test]
+fn a_folder_that_only_looks_like_a_repository_does_not_hide_the_one_around_it() {
+    let folder = repository();
+    write(&folder.path().join(".git/hooks/post-checkout"), "x");
+    let inner = folder.path().join("inner");
+    std::fs::create_dir_all(inner.join(".git")).expect("it is made");
+    assert_eq!(GitPrograms::of(&inner).names(), ["hook post-checkout"]);
+}
+
+#[test]
+fn repositories_in_the_index_are_looked_at() {
+    for version in ["2", "4"] {
+        let folder = repository();
+        let top = folder.path();
+        for inner in ["a/sub", "b/other"] {
+            std::fs::create_dir_all(top.join(inner)).expect("it is made");
+            git(&top.join(inner), &["init", "-q"]);
+            git(&top.join(inner), &["commit", "-q", "--allow-empty", "-m", "x"]);
+        }
+        write(&top.join("a/file"), "x");
+        git(top, &["add", "-A"]);
+        git(top, &["update-index", "--index-version", version]);
+        assert!(names(&folder).is_empty(), "{:?}", names(&folder));
+        write(
+            &top.join("b/other/.git/config"),
+            "[filter \"x\"]\nclean = touch a\n",
+        );
+        assert_eq!(names(&folder), ["b/other: filter.x.clean"]);
+        git(top, &["update-index", "--split-index"]);
+        assert_eq!(names(&folder), ["index that cannot be read"]);
+    }
+}
+
+#[test]
+fn a_working_tree_elsewhere_counts_and_that_of_a_submodule_does_not() {
+    let folder = repository();
+    let top = folder.path();
+    git(top, &["config", "core.worktree", "../.."]);
+    assert_eq!(names(&folder), ["core.worktree"]);
+    git(top, &["config", "core.worktree", ".."]);
+    assert!(names(&folder).is_empty());
+}

@@ -1,0 +1,194 @@
+//! What a folder hides in its settings and files, and names under which keys and secrets lie.
+
+use std::collections::BTreeMap;
+
+use super::{Desk, ignored};
+
+#[test]
+fn what_settings_lead_to_is_said_however_they_are_written() {
+    let desk = Desk::new(
+        "{\"appr\\x6fval\": auto, \"r\\u0075les\": [{effect: allow, tool: bash}, {effect: allow, tool: edit, path: src/*}, {effect: deny, tool: read, path: x}]}\n",
+    );
+    for loaded in [desk.load(), desk.trusted()] {
+        for effect in [
+            "calls run without asking",
+            "allows without asking: bash",
+            "allows without asking: \"allow edit in src/*\"",
+        ] {
+            assert!(
+                loaded.effects.iter().any(|said| said == effect),
+                "{:?}",
+                loaded.effects
+            );
+        }
+        for line in [
+            "approval: auto",
+            "rules: \"allow bash\"",
+            "rules: \"deny read in x\"",
+        ] {
+            assert!(loaded.says.iter().any(|said| said == line), "{:?}", loaded.says);
+        }
+    }
+    let hidden = Desk::new("# nothing to see\rrules: [{effect: allow, tool: bash}]\n").load();
+    assert_eq!(hidden.says, ["rules: \"allow bash\""]);
+}
+
+#[test]
+fn a_folders_status_command_names_its_program_plainly() {
+    for (line, counts) in [
+        ("./status.sh", true),
+        ("sh status.sh -v", true),
+        ("python3 tools/status.py a.txt", true),
+        ("echo hello", true),
+        ("cd tools && ./status.py", false),
+        ("make -s status", false),
+        ("python3 -m tools.status", false),
+        ("python3 tools", false),
+        ("sh tools/*.py", false),
+        ("sh $HOME/x", false),
+        ("sh -c ./status.sh", false),
+        ("status.sh", false),
+        ("./missing.sh", false),
+        ("./status.sh | sh", false),
+        ("./status.sh\nmake", false),
+        ("../home/private.sh", false),
+        ("echo $(make)", false),
+    ] {
+        let desk = Desk::new(&format!("chat: {{status_command: {line:?}}}\n"));
+        std::fs::create_dir_all(desk.root().join("tools")).unwrap();
+        for file in ["ws/status.sh", "ws/tools/status.py", "home/private.sh"] {
+            desk.write(file, "one");
+        }
+        let loaded = desk.trusted();
+        assert_eq!(loaded.settings.chat.status_command.is_some(), counts, "{line}");
+        if !counts {
+            assert!(
+                loaded.ignored[0]
+                    .why
+                    .starts_with("of a folder, only a command counts")
+                    || line.starts_with("..")
+            );
+        }
+    }
+}
+
+#[test]
+fn a_key_within_another_variable_is_a_key() {
+    let desk = Desk::new(
+        "providers:\n  theirs: {base_url: 'https://t.example/v1', headers: {A: '${COPY}', B: '${OTHER}'}}\n",
+    );
+    let desk = Desk {
+        env: BTreeMap::from([
+            ("OPENAI_API_KEY", "made-up-openai-key"),
+            ("COPY", "Bearer made-up-openai-key"),
+            ("OTHER", "made-up-openai"),
+        ]),
+        ..desk
+    };
+    let loaded = desk.trusted();
+    assert_eq!(ignored(&loaded), ["providers.theirs.headers.A"]);
+    assert!(loaded.settings.holds_key("Bearer made-up-openai-key"));
+    assert!(!loaded.settings.holds_key("Bearer"));
+}
+
+#[cfg(unix)]
+#[test]
+fn instructions_that_are_links_lead_to_instructions_beside_them() {
+    use std::os::unix::fs::symlink;
+
+    let desk = Desk::new("");
+    desk.write("home/notes.md", "private");
+    for (target, text, wanted) in [
+        ("CLAUDE.md", "Be kind.", true),
+        ("docs/agents.md", "Be kind.", true),
+        (".env", "KEY=x", false),
+        ("docs/notes.txt", "private", false),
+        ("docs/secrets.yaml", "private", false),
+        ("../home/notes.md", "private", false),
+    ] {
+        let root = desk.root();
+        std::fs::create_dir_all(root.join("docs")).unwrap();
+        let link = root.join("AGENTS.md");
+        drop(std::fs::remove_file(&link));
+        symlink(target, &link).unwrap();
+        // It leads nowhere while the folder is trusted.
+        let settings = desk.trusted().settings;
+        assert!(
+            settings
+                .instruction_files()
+                .iter()
+                .all(|(_, text)| text == "private"),
+            "{target}"
+        );
+        std::fs::write(root.join(target), text).unwrap();
+        let read: Vec<String> = settings
+            .instruction_files()
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect();
+        assert_eq!(read.iter().any(|read| read == text), wanted, "{target}");
+        std::fs::remove_file(root.join(target)).unwrap();
+    }
+    // A directory below has none of those of the folder around it.
+    let settings = desk.load().settings;
+    assert!(settings.instruction_files().is_empty());
+}
+
+#[test]
+fn files_with_secrets_under_other_names_are_guarded() {
+    let settings = Desk::new("").load().settings;
+    let guards = |name: &str| settings.is_guarded(&settings.workspace.join(name));
+    for name in [
+        ".env~",
+        ".env.bak",
+        ".env-old",
+        "prod.env.bak",
+        "sub/.npmrc",
+        ".yarnrc.yml",
+        "terraform.tfstate.backup",
+        "prod.tfvars",
+        "credentials.json",
+        "service-account-prod.json",
+        "config/secrets.yml",
+        ".htpasswd",
+        "kubeconfig",
+        ".netrc",
+    ] {
+        assert!(guards(name), "{name}");
+    }
+    for name in [
+        ".env.example",
+        ".env-example",
+        "environment.ts",
+        "env.rs",
+        "secrets.rs",
+        ".git/config",
+    ] {
+        assert!(!guards(name), "{name}");
+    }
+}
+
+#[test]
+fn settings_of_git_with_a_password_are_guarded() {
+    for (text, wanted) in [
+        ("[remote \"o\"]\nurl = https://me:made-up@example.com/x\n", true),
+        (
+            "[url \"https://made-up@example.com/\"]\ninsteadOf = https://example.com/\n",
+            true,
+        ),
+        ("[http]\nextraHeader = Authorization: made-up\n", true),
+        ("[remote \"o\"]\nurl = https://example.com/x@y\n", false),
+        ("[remote \"o\"]\nurl = ssh://git@example.com/x\n", false),
+        ("[remote \"o\"]\nurl = git@example.com:x\n", false),
+    ] {
+        let desk = Desk::new("");
+        std::fs::create_dir_all(desk.root().join(".git")).unwrap();
+        desk.write("ws/.git/config", text);
+        let settings = desk.load().settings;
+        assert_eq!(
+            settings.is_guarded(&settings.workspace.join(".git/config")),
+            wanted,
+            "{text}"
+        );
+    }
+}
