@@ -69,6 +69,7 @@ impl NodeRuntime {
                 Err(why) => (None, Some(why)),
             };
             FileInQuestion {
+                leads_to: leads_to(&config.workspace, &path, shown),
                 path: Some(path),
                 text,
                 withheld,
@@ -92,6 +93,35 @@ fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
         .as_ref()
         .filter(|_| spec.access == Access::Change)?;
     Some(asked.input.get(argument)?.as_str()?.to_owned())
+}
+
+/// Where a file really is, or will be, if a link on the way leads elsewhere than its name says. Somebody elsewhere is not told what lies
+/// outside of the workspace.
+fn leads_to(workspace: &str, path: &str, shown: Shown) -> Option<String> {
+    let root = std::fs::canonicalize(workspace).ok()?;
+    let written = PathBuf::from(agentx_agent::pattern::normalize(&root.to_string_lossy(), path));
+    // What is not there yet comes to be below what is.
+    let there = written
+        .ancestors()
+        .find(|place| place.symlink_metadata().is_ok())?;
+    let Ok(real) = std::fs::canonicalize(there) else {
+        let target = std::fs::read_link(there).ok()?;
+        return (shown == Shown::All).then(|| target.to_string_lossy().into_owned());
+    };
+    // Nothing stands behind what is there itself: joining that would add a slash.
+    let real = match written.strip_prefix(there).ok()? {
+        rest if rest.as_os_str().is_empty() => real,
+        rest => real.join(rest),
+    };
+    let below = |place: &Path| place.strip_prefix(workspace).map(Path::to_owned);
+    if real == written || real.strip_prefix(&root).ok() == below(&written).ok().as_deref() {
+        return None;
+    }
+    match real.strip_prefix(&root) {
+        Ok(below) => Some(below.to_string_lossy().into_owned()),
+        Err(_) if shown == Shown::All => Some(real.to_string_lossy().into_owned()),
+        Err(_) => Some("outside of the workspace".to_owned()),
+    }
 }
 
 /// Where this really is, if the agent could read it without anybody being asked and it lies inside of its workspace wherever
@@ -136,5 +166,51 @@ fn text_at(path: &Path) -> Result<Option<String>, String> {
         Ok(_) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err("it is no text".into()),
         Err(error) => Err(format!("it cannot be read: {error}")),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_on_the_way_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = std::fs::canonicalize(folder.path())
+            .expect("it is there")
+            .join("ws");
+        std::fs::create_dir_all(root.join("src")).expect("it is made");
+        std::fs::write(root.join("src/a"), "x").expect("it is written");
+        symlink("..", root.join("src/up")).expect("a link");
+        symlink("../..", root.join("src/out")).expect("a link");
+        symlink("nowhere", root.join("gone")).expect("a link");
+        let outside = root.with_file_name("x").to_string_lossy().into_owned();
+        let workspace = root.to_string_lossy();
+        for (path, all, to_the_agent) in [
+            ("src/a", None, None),
+            ("src/new/b", None, None),
+            ("src/up/evil.sh", Some("evil.sh"), Some("evil.sh")),
+            ("src/up/src/a", Some("src/a"), Some("src/a")),
+            (
+                "src/out/x",
+                Some(outside.as_str()),
+                Some("outside of the workspace"),
+            ),
+            ("gone", Some("nowhere"), None),
+        ] {
+            assert_eq!(leads_to(&workspace, path, Shown::All).as_deref(), all, "{path}");
+            assert_eq!(
+                leads_to(&workspace, path, Shown::ToTheAgent).as_deref(),
+                to_the_agent,
+                "{path}"
+            );
+        }
+        let absolute = root.join("src/a");
+        assert_eq!(
+            leads_to(&workspace, &absolute.to_string_lossy(), Shown::All),
+            None
+        );
     }
 }

@@ -30,11 +30,18 @@ pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> 
         })
     });
     let mut text = String::new();
-    for (word, about) in words.unwrap_or_default() {
-        text.push_str(&format!("{}\t{}\n", visible(&word), cut(&visible(&about), ABOUT)));
+    let words = words.unwrap_or_default().into_iter();
+    for (word, about) in words.filter(|(word, _)| is_safe(word)) {
+        text.push_str(&format!("{word}\t{}\n", cut(&visible(&about), ABOUT)));
     }
     console.out(&text)?;
     Ok(Exit::Ok)
+}
+
+/// Whether no shell takes a part of this word for anything but text: names come from files of folders, too.
+fn is_safe(word: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/@+".contains(c);
+    !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain)
 }
 
 async fn words(what: CompleteArg, place: &Place) -> Result<Vec<(String, String)>, CliError> {

@@ -216,7 +216,13 @@ _agentx_known() {{
     fi
     if [[ -n "$kind" && "$cur" != -* ]]; then
         compopt +o default +o bashdefault 2>/dev/null
-        COMPREPLY=($(compgen -W "$(agentx complete "$kind" 2>/dev/null | cut -f1)" -- "$cur"))
+        # Words are taken as they are: `compgen -W` would expand what stands in them.
+        COMPREPLY=()
+        while IFS=$'\t' read -r word _; do
+            [[ "$word" == "$cur"* ]] || continue
+            printf -v word %q "$word"
+            COMPREPLY+=("$word")
+        done < <(agentx complete "$kind" 2>/dev/null)
         return 0
     fi
     _agentx "$@"

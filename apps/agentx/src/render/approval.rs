@@ -170,6 +170,12 @@ fn told(
     for line in diff.into_iter().flatten() {
         text.push_str(&format!("    {line}\n"));
     }
+    if let Some(place) = &file.leads_to {
+        text.push_str(&format!(
+            "{}\n",
+            style.warn(&format!("  by a link it leads to {}", visible(place)))
+        ));
+    }
     let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     if let Some(why) = &file.withheld {
         say(&format!("  the file as it is now is not shown: {}", visible(why)));

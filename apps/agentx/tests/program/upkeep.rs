@@ -223,6 +223,22 @@ fn a_shell_completes_ids_and_agents() {
     );
 }
 
+/// Names of a folder's models are not its owner's to run.
+#[test]
+fn completion_runs_nothing_that_a_name_says() {
+    let sandbox = Sandbox::new();
+    let provider = "providers: {there: {api: openai-chat, base_url: 'http://127.0.0.1:9/v1'}}\n";
+    sandbox.config(&format!(
+        "{provider}models:\n  'mine-$(touch ran)': {{provider: there}}\n  'mine-`touch ran`': {{provider: there}}\n  \
+         'mine-*': {{provider: there}}\n  mine-plain: {{provider: there}}\n"
+    ));
+    let found = completed(&sandbox, &["--model", "mine-"]);
+    assert_eq!(found, "mine-plain\n");
+    assert!(!sandbox.path("ws/ran").exists());
+    let known = sandbox.run(&["complete", "models"]);
+    assert!(!known.stdout.contains("touch"), "{known}");
+}
+
 #[test]
 fn other_shells_are_told_the_same() {
     let sandbox = Sandbox::new();

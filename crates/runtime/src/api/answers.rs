@@ -105,6 +105,9 @@ pub struct FileInQuestion {
     /// Where it is, as the call names it; absent where the call changes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Where it really is, if a link on the way leads elsewhere: below the workspace, else from the root on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leads_to: Option<String>,
     /// What is in it; absent where there is no file, or it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,

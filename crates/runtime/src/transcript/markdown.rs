@@ -6,7 +6,8 @@ use agentx_types::{ContentPart, MediaPart, Role};
 use super::page::{arguments, heading, kinds, name_of, summary};
 use super::{Entry, Transcript};
 
-/// Writes a session down as Markdown.
+/// Writes a session down as Markdown, without signs that would drive a terminal: control characters and those that turn the direction
+/// of text are shown as `␛` or `<U+202E>`.
 pub fn markdown(transcript: &Transcript) -> String {
     let mut text = format!("# {}\n\n", one_line(&heading(transcript)));
     for (name, value) in summary(transcript) {
@@ -16,7 +17,22 @@ pub fn markdown(transcript: &Transcript) -> String {
         text.push_str(&format!("\n## {}\n\n", one_line(&name_of(entry))));
         text.push_str(&body(transcript, entry));
     }
-    text
+    visible(&text)
+}
+
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if u32::from(c) < 0x20 => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
+            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+                out.push_str(&format!("<U+{:04X}>", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn body(transcript: &Transcript, entry: &Entry) -> String {
@@ -106,6 +122,13 @@ fn longest_run(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_drives_a_terminal() {
+        assert_eq!(visible("a\tb\n你好"), "a\tb\n你好");
+        assert_eq!(visible("\u{1b}]52;c;x\u{7}\r"), "␛]52;c;x␇␍");
+        assert_eq!(visible("\u{9b}2J\u{202e}x\u{7f}"), "<U+009B>2J<U+202E>x<U+007F>");
+    }
 
     #[test]
     fn nothing_gets_out_of_its_fence() {
