@@ -28,6 +28,8 @@ struct Hatch {
     passes: Cell<u32>,
     /// When a safepoint has something to do again; at once where there is no time.
     due: Cell<Option<Instant>>,
+    /// The turn is over: the next safepoint at which the script can give it away has to.
+    over: Cell<bool>,
 }
 
 thread_local! {
@@ -39,6 +41,7 @@ thread_local! {
             run: RefCell::new(Weak::new()),
             passes: Cell::new(0),
             due: Cell::new(None),
+            over: Cell::new(false),
         }
     };
 }
@@ -49,6 +52,7 @@ pub(crate) fn enter(run: &Rc<Run>) {
     HATCH.with(|hatch| {
         hatch.largest.set((limits.json_depth, limits.json));
         *hatch.run.borrow_mut() = Rc::downgrade(run);
+        hatch.over.set(false);
     });
 }
 
@@ -56,6 +60,16 @@ pub(crate) fn enter(run: &Rc<Run>) {
 pub(crate) fn may_go_on() -> bool {
     let run = HATCH.with(|hatch| hatch.run.borrow().upgrade());
     run.is_none_or(|run| run.check().is_ok())
+}
+
+/// The turn of the run is over.
+pub(crate) fn turn_is_over() {
+    HATCH.with(|hatch| hatch.over.set(true));
+}
+
+/// Whether the script has to give its turn away as soon as it can.
+pub(crate) fn is_over() -> bool {
+    HATCH.with(|hatch| hatch.over.get())
 }
 
 /// The next safepoint reads the clock, because a function was called that may have taken long.

@@ -135,6 +135,7 @@ impl Run {
         hatch::pass(now);
         self.wakes.if_due();
         Ok(if self.watch.is_over(now) {
+            hatch::turn_is_over();
             mlua::VmState::Yield
         } else {
             mlua::VmState::Continue

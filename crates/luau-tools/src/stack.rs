@@ -340,11 +340,17 @@ const GLOBALS: c_int = 4;
 /// mlua's way to the function that `Lua::set_interrupt` was given.
 static INTERRUPT: OnceLock<unsafe extern "C-unwind" fn(*mut State, c_int)> = OnceLock::new();
 
-/// Lets only those safepoints come to the function of `Lua::set_interrupt` that [`crate::hatch::is_due`] says have something to do.
+/// Lets only those safepoints come to the function of `Lua::set_interrupt` that have something to do: the clock is to be read, or the turn
+/// is over and can be given away here.
 pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
     unsafe extern "C-unwind" fn safepoint(state: *mut State, gc: c_int) {
+        // Between two calls that cannot give the turn away, such as metamethods, there may be no other moment to do it.
+        let may_yield = || {
+            // SAFETY: it is asked only.
+            crate::hatch::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
+        };
         if gc < 0
-            && crate::hatch::is_due()
+            && (crate::hatch::is_due() || may_yield())
             && let Some(interrupt) = INTERRUPT.get()
         {
             // SAFETY: it is called as the VM would call it.

@@ -106,7 +106,7 @@ async fn bystander(lanes: Arc<Lanes>, stop: CancellationToken) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_attack_ends_and_says_why_while_another_script_goes_on() {
-    assert!(ATTACKS.len() >= 80, "{} attacks", ATTACKS.len());
+    assert!(ATTACKS.len() >= 200, "{} attacks", ATTACKS.len());
     let lanes = Lanes::new(2);
     let mut wrong = Vec::new();
     for attack in ATTACKS {
@@ -121,7 +121,10 @@ async fn every_attack_ends_and_says_why_while_another_script_goes_on() {
         if took > PATIENCE {
             wrong.push(format!("{}: took {took:?}: {said}", attack.name));
         }
-        if took > CPU / 2 && rounds < 3 {
+        let lasted = ["limit_cpu", "limit_wall"]
+            .iter()
+            .any(|code| said.starts_with(code));
+        if lasted && rounds < 3 {
             wrong.push(format!("{}: nothing else ran", attack.name));
         }
     }

@@ -83,6 +83,7 @@ const GENERATED: &[(&str, Make)] = &[
 const CPU: Ends = Code("limit_cpu");
 /// Cannot give its turn away; on a busy machine its time is over first.
 const STUCK: Ends = OneOf(&["limit_turn", "limit_cpu"]);
+const STUCK_OR_BIG: Ends = OneOf(&["limit_turn", "limit_cpu", "script_error", "result"]);
 const MEMORY: Ends = Code("limit_memory");
 /// Grows little by little: on a busy machine its time is over first.
 const GROWS: Ends = OneOf(&["limit_memory", "limit_cpu"]);
@@ -679,6 +680,378 @@ pub(crate) const ATTACKS: &[Attack] = &[
         "error in a task",
         "ctx.async(function() error('inner') end):await()",
         Says("script_error", "inner"),
+    ),
+    // Ways to what is not handed out
+    a(
+        "write to a promise",
+        "local p = ctx.async(function() ctx.sleep(0) return 1 end) return {(pcall(function() p.task = 1 end)), (pcall(rawset, p, 'co', 1)), (pcall(table.insert, p, 1)), p:await()}",
+        With("[false,false,false,1]"),
+    ),
+    a(
+        "read a promise",
+        "local p = ctx.async(function() ctx.sleep(0) end) return {rawget(p, 'task') == nil, rawlen(p), next(p) == nil, p.waiters == nil}",
+        With("[true,0,true,true]"),
+    ),
+    a(
+        "await of what looks like a promise",
+        "local p = ctx.async(function() return 1 end) return {(pcall(p.await, {})), (pcall(p.await, setmetatable({}, {__index = p}))), (pcall(ctx.await_all, {p, {}}))}",
+        With("[false,false,false]"),
+    ),
+    a(
+        "resume of the main coroutine by a task",
+        "local main = coroutine.running() local ok, why = nil, nil ctx.async(function() ok, why = coroutine.resume(main, 'evil') end):await() return {ok, why}",
+        With("[false,\"cannot resume the script's own coroutine, nor one of `async`\"]"),
+    ),
+    a(
+        "close of the main coroutine by a task",
+        "local main = coroutine.running() return (ctx.async(function() return (pcall(coroutine.close, main)) end):await())",
+        With("false"),
+    ),
+    a(
+        "close of a task's coroutine",
+        "local co ctx.async(function() co = coroutine.running() ctx.sleep(0.01) end) ctx.sleep(0.001) return {(pcall(coroutine.close, co)), (coroutine.resume(co))}",
+        With("[false,false]"),
+    ),
+    a(
+        "yield of what the scheduler waits for",
+        "local co = coroutine.wrap(function() coroutine.yield('wait', 'turn') return 2 end) return {(co())}",
+        With("[\"wait\"]"),
+    ),
+    a(
+        "a coroutine that outlives its resumer",
+        "local co = coroutine.create(function() coroutine.yield(1) return 2 end) ctx.async(function() coroutine.resume(co) end):await() return select(2, coroutine.resume(co))",
+        With("2"),
+    ),
+    a(
+        "metatable of an agent",
+        "local g = ctx.create_agent('a', {}) return {getmetatable(g), (pcall(setmetatable, g, {})), (pcall(function() g.id = 'other' end))}",
+        With("[\"agent\",false,false]"),
+    ),
+    a(
+        "an agent that is made by hand",
+        "local g = ctx.create_agent('a', {}) return {(pcall(g.input, {id = g.id}, 'x')), (pcall(g.collect, setmetatable({id = 1}, {__index = g})))}",
+        With("[false,false]"),
+    ),
+    a(
+        "clone of a handle",
+        "local g = ctx.create_agent('a', {}) local ok, copy = pcall(table.clone, g) return ok and (pcall(copy.input, copy, 'x'))",
+        With("false"),
+    ),
+    a(
+        "thaw of the library",
+        "return {(pcall(table.freeze, string)), table.isfrozen(string), table.isfrozen(ctx), table.isfrozen(math)}",
+        With("[false,true,true,true]"),
+    ),
+    a(
+        "metatable of globals",
+        "return {getmetatable(_G), (pcall(setmetatable, _G, {}))}",
+        With("[\"globals\",false]"),
+    ),
+    a(
+        "index of globals through a number",
+        "return {(1).x == nil}",
+        Code("script_error"),
+    ),
+    a(
+        "a global named as one of ours",
+        "native = {caught = error} shared = {} return {type(native), ctx.now() ~= nil}",
+        With("[\"table\",true]"),
+    ),
+    a(
+        "pcall of the library's insides",
+        "return {(pcall(string.gsub, 'x', 'x', function() error({}) end)), (pcall(table.sort, {2, 1}, error))}",
+        With("[false,false]"),
+    ),
+    a(
+        "a comparator that changes the list",
+        "local t = {5, 4, 3, 2, 1} table.sort(t, function(a, b) t[1] = nil table.clear(t) return a < b end) return true",
+        OneOf(&["ok", "script_error"]),
+    ),
+    a(
+        "a comparator that freezes the list",
+        "local t = {5, 4, 3, 2, 1} return (pcall(table.sort, t, function(a, b) if not table.isfrozen(t) then table.freeze(t) end return a < b end))",
+        With("false"),
+    ),
+    a(
+        "a comparator that sorts the same list",
+        "local t, depth = {3, 2, 1}, 0 table.sort(t, function(a, b) depth += 1 if depth < 9 then table.sort(t) end return (a or 0) < (b or 0) end) return true",
+        OneOf(&["ok", "script_error"]),
+    ),
+    a(
+        "a comparator with a list that grows",
+        "local t = {3, 2, 1} table.sort(t, function(a, b) if #t < 1000 then table.insert(t, 0) end return a < b end) return #t >= 3",
+        With("true"),
+    ),
+    a(
+        "a list with __newindex",
+        "local t = setmetatable({3, 2, 1}, {__newindex = error, __index = error}) table.sort(t) return t[1]",
+        With("1"),
+    ),
+    a(
+        "a gsub function that fails",
+        "return (pcall(string.gsub, 'abc', '.', function() error('x') end))",
+        With("false"),
+    ),
+    a(
+        "a gsub function that replaces the pattern",
+        "string = nil return (('abc'):gsub('.', function(c) return c .. c end))",
+        With("\"aabbcc\""),
+    ),
+    a(
+        "tables as replacements that loop",
+        "return (('x'):gsub('x', setmetatable({}, {__index = function() while true do end end})))",
+        STUCK,
+    ),
+    a(
+        "walk through nothing",
+        "return ctx.json.encode(table.create(1e5, (table.create(500000))))",
+        STUCK,
+    ),
+    a(
+        "walk through nothing, as the result",
+        "return table.create(1e5, (table.create(500000)))",
+        STUCK_OR_BIG,
+    ),
+    a(
+        "walk through nothing, as a request",
+        "ctx.emit(table.create(1e5, (table.create(500000))))",
+        STUCK_OR_BIG,
+    ),
+    a(
+        "walk through nothing, as an error",
+        "error(table.create(1e5, (table.create(500000))))",
+        STUCK_OR_BIG,
+    ),
+    a(
+        "walk through nothing, as state",
+        "ctx.state.x = table.create(1e5, (table.create(500000)))",
+        STUCK_OR_BIG,
+    ),
+    a(
+        "walk through nothing, logged",
+        "ctx.log(table.create(1e5, (table.create(500000))))",
+        STUCK_OR_BIG,
+    ),
+    a(
+        "walk through keys that are gone",
+        "local t = {} for i = 1, 1e5 do t['k' .. i] = 1 end for k in t do t[k] = nil end return ctx.json.encode(table.create(1e5, t))",
+        OneOf(&["limit_turn", "limit_cpu", "limit_memory", "script_error"]),
+    ),
+    a(
+        "sort behind a length that lies",
+        "local s = ('a'):rep(1e6) local x, y = s .. 'b', s .. 'c' local t = {} for i = 1, 1e5 do t[i] = i % 2 == 0 and x or y end setmetatable(t, {__len = function() return 0 end}) table.sort(t)",
+        CPU,
+    ),
+    a(
+        "sort of values that compare for ever",
+        "local m = {__lt = function() while true do end end} table.sort({setmetatable({}, m), setmetatable({}, m)})",
+        STUCK,
+    ),
+    a(
+        "a comparator that waits for ever",
+        "table.sort({2, 1}, function() ctx.sleep(1e6) end)",
+        Code("limit_wall"),
+    ),
+    a(
+        "a gsub function that waits for ever",
+        "('x'):gsub('x', function() ctx.sleep(1e6) end)",
+        Code("limit_wall"),
+    ),
+    a(
+        "patterns behind pcall in a metamethod",
+        "return setmetatable({}, {__index = function() while true do pcall(string.find, ('a'):rep(3e4), '.-.-.-.-b') end end}).x",
+        STUCK,
+    ),
+    a(
+        "metamethods one after the other",
+        "local t = setmetatable({}, {__index = function() for i = 1, 1e5 do end return 1 end}) while true do local _ = t.x end",
+        CPU,
+    ),
+    a(
+        "coroutines in a metamethod",
+        "return setmetatable({}, {__index = function() while true do coroutine.wrap(function() for i = 1, 1e3 do end end)() end end}).x",
+        STUCK,
+    ),
+    a(
+        "balanced brackets that are not",
+        "return (('('):rep(1e5)):find('%b()')",
+        OneOf(&["ok", "limit_turn", "limit_cpu"]),
+    ),
+    a(
+        "a back reference that repeats",
+        "return (('a'):rep(2e4)):find('(.+)(.+)%1%2b')",
+        STUCK,
+    ),
+    a(
+        "frontiers everywhere",
+        "return (('ab'):rep(5e4)):find('%f[b].-%f[a].-%f[b].-c')",
+        OneOf(&["limit_turn", "limit_cpu"]),
+    ),
+    a(
+        "a format of many numbers",
+        "return string.format(('%99.99f'):rep(2e3), table.unpack(table.create(2e3, 1e308)))",
+        Says("script_error", "more than 1024 values"),
+    ),
+    a(
+        "numbers joined",
+        "return #table.concat(table.create(4e5, 1.2345)) > 0",
+        OneOf(&["ok", "limit_cpu", "limit_memory"]),
+    ),
+    a(
+        "a text too long for a pattern",
+        "return (('a'):rep(5e6)):find('b$')",
+        Says("script_error", "too long for each other"),
+    ),
+    a(
+        "inserts in front",
+        "local t = table.create(4e5, 1) while true do table.insert(t, 1, 1) end",
+        GROWS,
+    ),
+    a(
+        "removes in front",
+        "local t = table.create(4e5, 1) while true do table.remove(t, 1) table.insert(t, 1) end",
+        GROWS,
+    ),
+    a(
+        "memory in a comparator",
+        "local s = 'x' table.sort({2, 1}, function() while true do s = s .. s end end)",
+        MEMORY,
+    ),
+    a(
+        "memory in a gsub function, caught",
+        "pcall(string.gsub, 'x', 'x', function() return ('x'):rep(1e9) end) return 'free'",
+        MEMORY,
+    ),
+    a(
+        "memory in a metamethod",
+        "return setmetatable({}, {__index = function() return ('x'):rep(1e9) end}).x",
+        MEMORY,
+    ),
+    a(
+        "a gsub that grows, of a long text",
+        "return #(('a'):rep(1e5):gsub('a', ('y'):rep(1e4)))",
+        OneOf(&["limit_memory", "limit_cpu"]),
+    ),
+    a(
+        "a gsub that grows, with a function",
+        "local y = ('y'):rep(1e4) return #(('a'):rep(1e5):gsub('a', function() return y end))",
+        OneOf(&["limit_memory", "limit_cpu"]),
+    ),
+    a(
+        "tasks that hold much",
+        "local held = {} for i = 1, 60 do ctx.async(function() held[i] = ('x'):rep(1e6) .. i ctx.sleep(9) end) end ctx.sleep(0.1)",
+        MEMORY,
+    ),
+    a(
+        "libraries that hold much",
+        "local t = {} for i = 1, 1e6 do t[i] = ('x'):rep(100) .. i end",
+        GROWS,
+    ),
+    a(
+        "buffers without end",
+        "local t = {} while true do table.insert(t, buffer.create(1e5)) end",
+        GROWS,
+    ),
+    a(
+        "a key of another space",
+        "return ctx.kv.get('../other/x') == nil",
+        OneOf(&["ok", "script_error"]),
+    ),
+    a(
+        "an environment by another name",
+        "return {(pcall(ctx.env, '')), (pcall(ctx.env, 'PATH')), (pcall(ctx.env, 'A\\0B'))}",
+        With("[false,false,false]"),
+    ),
+    a(
+        "a tool that is no name",
+        "return {(pcall(ctx.invoke, nil)), (pcall(ctx.invoke, {})), (pcall(ctx.invoke, 7))}",
+        With("[false,false,false]"),
+    ),
+    a(
+        "requests by all ways count together",
+        "while true do pcall(ctx.http.get, 'https://a') pcall(ctx.invoke, 'x') pcall(ctx.generate, 'm', 'p') end",
+        Code("limit_requests"),
+    ),
+    a(
+        "requests in tasks count",
+        "for i = 1, 60 do ctx.async(ctx.http.get, 'https://a') end ctx.sleep(0.2)",
+        OneOf(&["limit_requests", "limit_pending"]),
+    ),
+    a(
+        "requests in comparators count",
+        "table.sort(table.create(500, 1), function() ctx.http.get('https://a') return false end)",
+        Code("limit_requests"),
+    ),
+    a(
+        "a limit caught in a comparator",
+        "pcall(table.sort, {2, 1}, function() while true do end end) return 'free'",
+        CPU,
+    ),
+    a(
+        "a limit caught in a gsub function",
+        "pcall(string.gsub, 'x', 'x', function() while true do end end) return 'free'",
+        CPU,
+    ),
+    a(
+        "a limit caught in a metamethod",
+        "pcall(function() return setmetatable({}, {__index = function() while true do end end}).x end) return 'free'",
+        STUCK,
+    ),
+    a(
+        "a result with a metatable",
+        "return setmetatable({1}, {__index = error, __iter = error, __len = error, __tostring = error})",
+        With("[1]"),
+    ),
+    a(
+        "a result that says it is none",
+        "return {['$bytes'] = 'eA=='}",
+        OneOf(&["ok"]),
+    ),
+    a("a result that is ctx", "return ctx", Says("result", "function")),
+    a(
+        "a result that is a promise",
+        "return ctx.async(function() end)",
+        With("{}"),
+    ),
+    a(
+        "an error that says it is a limit",
+        "error('limit_memory: the script needs more', 0)",
+        Code("script_error"),
+    ),
+    a(
+        "an error that is json.null",
+        "error(ctx.json.null)",
+        Code("script_error"),
+    ),
+    a(
+        "an error that is a handle",
+        "error(ctx.async(function() end))",
+        Code("script_error"),
+    ),
+    a(
+        "an error whose message is a table",
+        "error({message = {}})",
+        Code("script_error"),
+    ),
+    a(
+        "an error in the handler of an error",
+        "return (xpcall(error, function() error('again') end))",
+        With("false"),
+    ),
+    a(
+        "a result after a limit in a task",
+        "ctx.async(function() pcall(function() while true do end end) end) ctx.sleep(0.01) return 'mine'",
+        CPU,
+    ),
+    a(
+        "print instead of log",
+        "for i = 1, 1e4 do print(('x'):rep(100)) end",
+        OneOf(&["limit_output", "limit_effects"]),
+    ),
+    a(
+        "invoke that is replaced while it runs",
+        "invoke = function() return 'other' end return 'mine'",
+        With("\"mine\""),
     ),
     // Compiling
     s("source of a megabyte", "", Says("source", "256 KiB")),
