@@ -177,13 +177,11 @@ impl SessionFold {
             EnvironmentEvent::SessionTitled(titled) => {
                 out.projections.push(Projection::Title(titled.title.clone()))
             }
-            EnvironmentEvent::ConfigChanged(changed) => match &changed.change {
-                ConfigChange::Model(model) => {
+            EnvironmentEvent::ConfigChanged(changed) => {
+                if let ConfigChange::Model(model) = &changed.change {
                     out.projections.push(Projection::Model(model.id.clone()));
                 }
-                ConfigChange::ServerRules(rules) => self.agents.bind_by(rules.as_ref()),
-                _ => {}
-            },
+            }
             EnvironmentEvent::SessionForked(forked) => {
                 self.forked_from = Some(forked.parent.clone());
                 // Who may see the one says nothing about the other.
@@ -309,14 +307,7 @@ impl SessionFold {
     fn pending_approvals(&self) -> Vec<PendingApproval> {
         let entries = self.agents.iter().flat_map(|agent| agent.calls());
         let pending = entries.filter_map(|entry| match &entry.stage {
-            CallStage::AwaitingApproval(question) => Some(PendingApproval {
-                tool_call_id: entry.call.tool_call_id.clone(),
-                name: entry.call.name.clone(),
-                input: entry.call.input.clone(),
-                reason: question.reason.clone(),
-                suggested: question.suggested.clone(),
-                by_server: question.by_server,
-            }),
+            CallStage::AwaitingApproval(question) => Some(PendingApproval::of(&entry.call, question)),
             _ => None,
         });
         pending.collect()

@@ -2,12 +2,11 @@
 //! it, in the same step of the fold.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use agentx_agent::{Above, Agent, Census, Transition, bind_by};
 use agentx_types::{
     AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent, Limits,
-    MessageOutput, RunId, ServerRules, Source, StateOutput, TurnOutput,
+    MessageOutput, RunId, Source, StateOutput, TurnOutput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -117,10 +116,15 @@ impl AgentTree {
         takes.map(|id| self.above(id)).collect()
     }
 
-    /// The server's rules are other ones: they bind every agent that there is.
-    pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
-        for agent in self.agents.values_mut() {
-            agent.bind_by(server);
+    /// Where the server's rules are other ones, they bind every agent that there is.
+    fn bind(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        if let EnvironmentEvent::ConfigChanged(ConfigChanged {
+            change: ConfigChange::ServerRules(server),
+        }) = &fact.event
+        {
+            for agent in self.agents.values_mut() {
+                agent.bind_by(server.as_ref());
+            }
         }
     }
 
@@ -134,6 +138,7 @@ impl AgentTree {
     ) {
         let mut upward = Upward::new();
         let mut gone = Vec::new();
+        self.bind(fact);
         let limits = self.limits_changed(fact);
         if is_said_by_a_person(fact) {
             self.made = 0;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentx_config::{ModelOffer, Settings};
 use agentx_runtime::{
-    ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, apply, as_offered, delegation_tools,
+    ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
 };
 use agentx_types::{
     AgentConfig, AgentKind, Condensing, ConfigChange, ModelSpec, OwnerId, Route, Routing, SessionRole,
@@ -62,18 +62,7 @@ fn of_member(state: &ServerState, caller: &Caller, config: AgentConfig) -> Resul
         true,
         make_directory(settings, &caller.person)?,
     );
-    let config = bounds.fit(config);
-    let usual = AgentConfig {
-        approval: settings.approval,
-        rules: Vec::new(),
-        limits: settings.limits,
-        agents: Vec::new(),
-        ..config.clone()
-    };
-    match bounds.widened(&usual, &config) {
-        Some(what) => Err(too_wide(&what)),
-        None => Ok(config),
-    }
+    bounds.admit(config).map_err(|what| too_wide(&what))
 }
 
 fn too_wide(what: &str) -> RuntimeError {
@@ -292,11 +281,7 @@ pub(crate) fn change_of_server(
         return Ok(change);
     }
     let bounds = bounds(state, &access.owner, owns, before.workspace.clone());
-    let change = bounds.fit_change(change);
-    let mut after = before.clone();
-    apply(&mut after, &change);
-    match bounds.widened(before, &after) {
-        Some(what) => Err(too_wide(&what)),
-        None => Ok(change),
-    }
+    bounds
+        .admit_change(before, change)
+        .map_err(|what| too_wide(&what))
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{AGENTS, DELEGATE, as_offered, delegation_tools, describe};
+use agentx_runtime::{AGENTS, DELEGATE, apply, as_offered, delegation_tools, describe};
 use agentx_types::{
     AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, RULES_VERSION, Rule,
     RuleEffect, ServerRules, ToolSpec,
@@ -33,9 +33,46 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// The configuration of a new session of somebody who is not the operator, as it may be.
+    ///
+    /// # Errors
+    /// What it would let an agent do that it may not, in words.
+    pub fn admit(&self, config: AgentConfig) -> Result<AgentConfig, String> {
+        let config = self.fit(config);
+        let usual = AgentConfig {
+            approval: self.approval,
+            rules: Vec::new(),
+            limits: self.limits,
+            agents: Vec::new(),
+            routing: None,
+            ..config.clone()
+        };
+        match self.widened(&usual, &config) {
+            Some(what) => Err(what),
+            None => Ok(config),
+        }
+    }
+
+    /// A change of `before` by somebody who is not the operator, as it may be.
+    ///
+    /// # Errors
+    /// What it would let the agent do that it may not, in words.
+    pub fn admit_change(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
+        let change = match change {
+            ConfigChange::Limits(limits) => ConfigChange::Limits(within(limits, self.limits)),
+            change => change,
+        };
+        let mut after = before.clone();
+        apply(&mut after, &change);
+        match self.widened(before, &after) {
+            Some(what) => Err(what),
+            None => Ok(change),
+        }
+    }
+
     /// A configuration as the server lets it be for a new session: the server's own tools, its directory and its way to read rules;
     /// no rule that allows what the settings do not; limits no wider than theirs.
-    pub fn fit(&self, config: AgentConfig) -> AgentConfig {
+    fn fit(&self, config: AgentConfig) -> AgentConfig {
         let agents: Vec<AgentConfig> = config.agents.into_iter().map(|agent| self.fit(agent)).collect();
         let mut tools = as_offered(&config.tools, &self.tools);
         tools.extend(delegation_tools(&agents));
@@ -64,7 +101,7 @@ impl Bounds {
 
     /// What `after` lets an agent do that it may not, in words: more than both `before` and the settings of the server let it. `None`
     /// where it widens nothing. All of the configuration counts, with the agents that it may make.
-    pub fn widened(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
+    fn widened(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
         // Names each field: whoever adds one decides here whether it can let an agent do more.
         let AgentConfig {
             kind: _,
@@ -174,14 +211,6 @@ impl Bounds {
         };
         (within(after, most) != after).then(|| "a run may take more".into())
     }
-
-    /// A change as the server lets it be: models with the server's prices, limits no wider than its own.
-    pub fn fit_change(&self, change: ConfigChange) -> ConfigChange {
-        match change {
-            ConfigChange::Limits(limits) => ConfigChange::Limits(within(limits, self.limits)),
-            change => change,
-        }
-    }
 }
 
 /// The one of two that asks less.
@@ -195,7 +224,7 @@ fn looser(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
 }
 
 /// Limits that are no wider than `most`.
-pub fn within(limits: Limits, most: Limits) -> Limits {
+fn within(limits: Limits, most: Limits) -> Limits {
     Limits {
         max_iterations: least(limits.max_iterations, most.max_iterations),
         max_tokens: least(limits.max_tokens, most.max_tokens),

@@ -6,5 +6,6 @@ mod people;
 mod strangers;
 mod subscriptions;
 mod tls;
+mod widening;
 
 mod support;

@@ -1,8 +1,9 @@
 //! What a runtime answers: how a session stands, which models there are, what a replay found.
 
+use agentx_agent::approval::Question;
 use agentx_types::{
-    AgentConfig, CondensedRange, ModelSpec, NanoUsd, Rule, RunId, RunStatus, SessionId, ToolCallId, Usage,
-    WindowFill,
+    AgentConfig, CondensedRange, ModelSpec, NanoUsd, RequestedCall, Rule, RunId, RunStatus, SessionId,
+    ToolCallId, Usage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -96,6 +97,20 @@ pub struct PendingApproval {
     /// nobody with the role `drive` does in a session of the operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
+}
+
+impl PendingApproval {
+    /// Of a call that waits, and what is asked about it.
+    pub(crate) fn of(call: &RequestedCall, question: &Question) -> Self {
+        Self {
+            tool_call_id: call.tool_call_id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+            reason: question.reason.clone(),
+            suggested: question.suggested.clone(),
+            by_server: question.by_server,
+        }
+    }
 }
 
 /// The file that a call which waits for a decision would change, as it is now.

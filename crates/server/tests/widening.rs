@@ -1,0 +1,282 @@
+//! Any sequence of what somebody may ask of a server who is not its operator, against any call: what the operator's settings refuse or
+//! ask about does not run.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::sync::Arc;
+
+use agentx_runtime::{Verdict, apply, judge};
+use agentx_server::widening::Bounds;
+use agentx_testing::fixture;
+use agentx_types::{
+    Access, AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, Rule, RuleEffect, ServerRules, ToolSpec,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const MINE: &str = "/srv/members/own_ann";
+
+fn modes() -> impl Strategy<Value = ApprovalMode> {
+    prop_oneof![
+        Just(ApprovalMode::Ask),
+        Just(ApprovalMode::Auto),
+        Just(ApprovalMode::Deny)
+    ]
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let effect = prop_oneof![
+        Just(RuleEffect::Allow),
+        Just(RuleEffect::Ask),
+        Just(RuleEffect::Deny)
+    ];
+    let tool = prop::sample::select(vec!["*", "bash", "read", "write", "r*"]);
+    let argument = prop::option::of(prop::sample::select(vec![
+        "*",
+        "git *",
+        "git push*",
+        "rm *",
+        "ls",
+    ]));
+    let path = prop::option::of(prop::sample::select(vec![
+        "**",
+        "/**",
+        "notes.txt",
+        "/etc/*",
+        ".env",
+    ]));
+    let place = prop::option::weighted(0.2, prop::sample::select(vec!["/", MINE, "/home/op"]));
+    (effect, tool, argument, path, place).prop_map(|(effect, tool, argument, path, workspace)| Rule {
+        effect,
+        tool: tool.into(),
+        // A rule is about one of the two.
+        argument: argument.filter(|_| path.is_none()).map(str::to_owned),
+        path: path.map(str::to_owned),
+        workspace: workspace.map(str::to_owned),
+    })
+}
+
+fn rules() -> impl Strategy<Value = Vec<Rule>> {
+    prop::collection::vec(rule(), 0..4)
+}
+
+fn guard() -> Arc<Guard> {
+    Arc::new(Guard {
+        secrets: vec!["/**/.env".into()],
+        own: vec!["/srv/data/**".into()],
+        ..Guard::default()
+    })
+}
+
+fn server_rules() -> impl Strategy<Value = Option<Arc<ServerRules>>> {
+    let directory = prop::option::of(prop::sample::select(vec!["/", "/home/op", MINE]));
+    let some = (rules(), directory).prop_map(|(rules, directory)| {
+        Arc::new(ServerRules {
+            rules,
+            member_directory: directory.map(str::to_owned),
+        })
+    });
+    prop::option::of(some)
+}
+
+/// Tools as a client may send them: those of the server with other words about what they do, or a few of them.
+fn tools() -> impl Strategy<Value = Arc<[ToolSpec]>> {
+    (0..4_u8).prop_map(|how| {
+        let forge = |tool: &ToolSpec| match how {
+            1 => ToolSpec {
+                access: Access::Internal,
+                ..tool.clone()
+            },
+            2 => ToolSpec {
+                command_argument: None,
+                path_argument: None,
+                ..tool.clone()
+            },
+            3 => ToolSpec {
+                name: format!("{}2", tool.name),
+                ..tool.clone()
+            },
+            _ => tool.clone(),
+        };
+        fixture::tools().iter().map(forge).collect()
+    })
+}
+
+fn change() -> impl Strategy<Value = ConfigChange> {
+    prop_oneof![
+        modes().prop_map(ConfigChange::Approval),
+        rule().prop_map(ConfigChange::RuleAdded),
+        rules().prop_map(ConfigChange::Rules),
+        (0..9_u32).prop_map(ConfigChange::RulesVersion),
+        prop_oneof![Just(None), Just(Some(guard())), Just(Some(Arc::default()))]
+            .prop_map(ConfigChange::Guard),
+        server_rules().prop_map(ConfigChange::ServerRules),
+        tools().prop_map(ConfigChange::Tools),
+        prop::option::of(1..9_u32).prop_map(|max_iterations| {
+            ConfigChange::Limits(Limits {
+                max_iterations,
+                ..Limits::default()
+            })
+        }),
+    ]
+}
+
+fn config() -> impl Strategy<Value = AgentConfig> {
+    let place = prop::sample::select(vec![MINE, "/", "/home/op", "/srv/data"]);
+    let plain = (
+        rules(),
+        modes(),
+        0..9_u32,
+        server_rules(),
+        tools(),
+        place,
+        any::<bool>(),
+    );
+    let plain = plain.prop_map(
+        |(rules, approval, rules_version, server_rules, tools, workspace, guarded)| AgentConfig {
+            workspace: workspace.into(),
+            tools,
+            approval,
+            rules,
+            rules_version,
+            guard: guarded.then(guard),
+            server_rules,
+            ..fixture::config()
+        },
+    );
+    plain.prop_recursive(2, 6, 2, |inner| {
+        (inner.clone(), prop::collection::vec(inner, 0..2))
+            .prop_map(|(config, agents)| AgentConfig { agents, ..config })
+    })
+}
+
+fn calls() -> Vec<(&'static str, Value)> {
+    let paths = [
+        "notes.txt",
+        "/etc/passwd",
+        "/home/op/plans",
+        ".env",
+        "../own_bob/x",
+        "/srv/data/identity",
+        ".",
+    ];
+    let lines = [
+        "ls",
+        "git status",
+        "git push",
+        "rm -rf x",
+        "cat /srv/data/identity",
+        "cat .env",
+        "x=push; git $x",
+        "sh -c 'git push'",
+    ];
+    let by_path = ["read", "write", "grep"];
+    let mut calls: Vec<(&str, Value)> = Vec::new();
+    for path in paths {
+        calls.extend(by_path.map(|tool| (tool, json!({ "path": path }))));
+    }
+    calls.extend(lines.map(|line| ("bash", json!({ "command": line }))));
+    calls
+}
+
+fn strictness(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> (u8, bool) {
+    match judge(config, tool, input).verdict {
+        Verdict::Allow { .. } => (0, false),
+        Verdict::Ask(question) => (1, question.by_server),
+        Verdict::Deny { .. } => (2, false),
+    }
+}
+
+fn bounds(rules: &[Rule], approval: ApprovalMode, member: bool) -> Bounds {
+    let server = ServerRules {
+        rules: rules.to_vec(),
+        member_directory: member.then(|| MINE.to_owned()),
+    };
+    Bounds {
+        rules: rules.to_vec(),
+        approval,
+        limits: Limits {
+            max_iterations: Some(5),
+            ..Limits::default()
+        },
+        models: vec![fixture::config().model],
+        tools: fixture::tools().to_vec(),
+        guard: Some(guard()),
+        server_rules: Some(Arc::new(server)),
+        workspace: MINE.into(),
+        owns: member,
+    }
+}
+
+/// An agent as the settings alone would have it: no rules of a session, and nobody has said that nobody is asked.
+fn by_settings(bounds: &Bounds) -> AgentConfig {
+    AgentConfig {
+        workspace: MINE.into(),
+        approval: ApprovalMode::Ask,
+        guard: bounds.guard.clone(),
+        server_rules: bounds.server_rules.clone(),
+        ..fixture::config()
+    }
+}
+
+fn all_of(config: &AgentConfig) -> Vec<&AgentConfig> {
+    let mut all = vec![config];
+    all.extend(config.agents.iter().flat_map(all_of));
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn no_member_gets_more_than_the_settings_give(
+        (settings, approval) in (rules(), modes()),
+        wanted in config(),
+        requests in prop::collection::vec(change(), 0..6),
+    ) {
+        let bounds = bounds(&settings, approval, true);
+        let Ok(mut now) = bounds.admit(wanted) else { return Ok(()) };
+        for request in requests {
+            if let Ok(change) = bounds.admit_change(&now, request) {
+                apply(&mut now, &change);
+            }
+        }
+        let reference = by_settings(&bounds);
+        for agent in all_of(&now) {
+            prop_assert!(agent.limits.max_iterations.is_some_and(|most| most <= 5));
+            for (name, input) in calls() {
+                let Some(tool) = agent.tools.iter().find(|tool| tool.name == name) else { continue };
+                let own = reference.tools.iter().find(|tool| tool.name == name).unwrap();
+                let (is, by_server) = strictness(agent, tool, &input);
+                let (least, _) = strictness(&reference, own, &input);
+                prop_assert!(is >= least, "{name} {input}: {is} < {least}");
+                // What is asked about for the server's sake is known to be, so that nobody else answers it.
+                prop_assert!(is != 1 || least == 0 || by_server, "{name} {input}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_driver_gets_more_than_the_operator_gave(
+        (settings, approval) in (rules(), modes()),
+        given in (rules(), modes()),
+        requests in prop::collection::vec(change(), 1..6),
+    ) {
+        let bounds = bounds(&settings, approval, false);
+        let mut given_rules = settings.clone();
+        given_rules.extend(given.0);
+        let before = AgentConfig { rules: given_rules, approval: given.1, ..by_settings(&bounds) };
+        let mut now = before.clone();
+        for request in requests {
+            if let Ok(change) = bounds.admit_change(&now, request) {
+                apply(&mut now, &change);
+            }
+        }
+        let reference = by_settings(&bounds);
+        for (name, input) in calls() {
+            let tool = before.tools.iter().find(|tool| tool.name == name).unwrap();
+            let [is, was, least] = [&now, &before, &reference].map(|config| strictness(config, tool, &input).0);
+            prop_assert!(is != 0 || was == 0, "{name} {input} runs, and did not before");
+            prop_assert!(least != 2 || is == 2, "{name} {input} is denied by the settings");
+        }
+    }
+}
