@@ -25,6 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::auth::Auth;
 use crate::hosts::Hosts;
 use crate::linger::Lingering;
+use crate::members;
 use crate::options::{HEAD_BYTES, ServerOptions};
 use crate::seats::{NoSeat, Permit, Seats};
 use crate::stall::Stalling;
@@ -179,6 +180,7 @@ impl Server {
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
         let reopening = tokio::spawn(reopen(state.clone()));
         let sweeping = tokio::spawn(sweep(state.clone()));
+        let announcing = tokio::spawn(members::announce(state.clone()));
         tokio::select! {
             () = accept(&listener, tls, &state, &seats, &router) => {}
             () = shutdown => {}
@@ -186,6 +188,7 @@ impl Server {
         drop(listener);
         reopening.abort();
         sweeping.abort();
+        announcing.abort();
         end(&state, &seats).await
     }
 }

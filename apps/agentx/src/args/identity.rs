@@ -34,7 +34,7 @@ pub(crate) enum IdentityCommand {
         /// Call them so
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// As what [default: member]
+        /// As what; needed for somebody who is not trusted yet
         #[arg(long = "as", value_name = "ROLE")]
         role: Option<TrustArg>,
     },
@@ -49,8 +49,8 @@ pub(crate) enum IdentityCommand {
 /// As what somebody is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TrustArg {
-    /// They have sessions of their own
+    /// They have sessions of their own, in a directory of their own; you decide what runs on your machine
     Member,
-    /// They are you, for a server: your sessions are theirs
+    /// They are you, for a server: your sessions and your machine are theirs
     Operator,
 }

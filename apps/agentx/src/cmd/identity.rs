@@ -5,6 +5,10 @@ use std::path::Path;
 use agentx::identity::{Keyring, PublicKey, SecretKey, Trusted, TrustedAs, owner_of};
 use serde_json::{Value, json};
 
+use agentx::config::Settings;
+use agentx::runtime::describe;
+use agentx::types::{Rule, RuleEffect};
+
 use crate::args::{AgentArgs, Global, IdentityCommand, TrustArg};
 use crate::console::Console;
 use crate::error::CliError;
@@ -33,7 +37,9 @@ pub(crate) fn run(
         IdentityCommand::List => list(&keyring, json, console)?,
         IdentityCommand::Export { secret } => export(&own(&keyring)?, secret, console)?,
         IdentityCommand::Trust { key, name, role } => {
-            trust(&keyring, &key.join(" "), name, role, json, console)?;
+            let wanted = Wanted { name, role };
+            trust(&keyring, &key.join(" "), wanted, json, console)?;
+            allowed_by_rules(&loaded.settings, role, console);
         }
         IdentityCommand::Untrust { who } => untrust(&keyring, &who.join(" "), json, console)?,
     }
@@ -139,11 +145,43 @@ fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), Cl
     console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
 }
 
+/// What is said about somebody who is to be trusted.
+struct Wanted {
+    name: Option<String>,
+    role: Option<TrustArg>,
+}
+
+/// What a member may do, for whoever lets one in.
+const OF_MEMBERS: &str = "\
+a member has sessions of their own. In them:
+  read in a directory of their own                        goes on without a question
+  change files, run programs, read elsewhere, network     asks you; they cannot allow it
+  AgentX's own files, and what your rules deny            refused
+  your rules, limits and approval mode                    hold; they can only make them stricter
+of your sessions they see what you share: `agentx sessions share ID PERSON --as ROLE`
+";
+
+/// What an operator may do.
+const OF_OPERATORS: &str = "\
+warning: to a server of this directory an operator is you: all of your sessions are theirs, and what they allow runs on this machine
+";
+
+/// Says which rules of the person let calls of members run without a question.
+fn allowed_by_rules(settings: &Settings, role: Option<TrustArg>, console: &mut Console) {
+    let allow = |rule: &&Rule| rule.effect == RuleEffect::Allow && rule.workspace.is_none();
+    let rules: Vec<String> = settings.rules.iter().filter(allow).map(describe).collect();
+    if role == Some(TrustArg::Member) && !rules.is_empty() {
+        console.say(&format!(
+            "these rules of yours let calls of members run without a question: {}\n",
+            rules.join(", ")
+        ));
+    }
+}
+
 fn trust(
     keyring: &Keyring,
     key: &str,
-    name: Option<String>,
-    role: Option<TrustArg>,
+    Wanted { name, role }: Wanted,
     json: bool,
     console: &mut Console,
 ) -> Result<(), CliError> {
@@ -162,16 +200,23 @@ fn trust(
         .into_iter()
         .find(|known| known.public_key == public_key);
     let before = known.as_ref();
+    let Some(role) = role.map(role_of).or(before.map(|known| known.role)) else {
+        return Err(CliError::usage(
+            "say as what they are trusted",
+            "`--as member` for somebody else, `--as operator` for another machine of yours; `agentx help identity trust` says what each may do",
+        ));
+    };
     let somebody = Trusted {
         public_key,
         name: name.or_else(|| before.and_then(|known| known.name.clone())),
-        role: role.map_or_else(|| before.map_or(TrustedAs::Member, |known| known.role), role_of),
+        role,
     };
     keyring.trust(somebody.clone())?;
-    if somebody.role == TrustedAs::Operator {
-        console.say(
-            "warning: to a server of this directory an operator is you: all of your sessions are theirs\n",
-        );
+    if before.is_none_or(|known| known.role != role) {
+        console.say(match role {
+            TrustedAs::Member => OF_MEMBERS,
+            TrustedAs::Operator => OF_OPERATORS,
+        });
     }
     if json {
         return console.out_pretty(&object(&somebody));

@@ -139,7 +139,7 @@ fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
         "agentx {} serves {} at {}\n\
          \x20 drive it     agentx --connect {url} chat\n\
          \x20 watch it     agentx mirror {url} SESSION\n\
-         \x20 let in       agentx identity trust PUBLIC_KEY --name NAME  (see: agentx identity show)\n\
+         \x20 let in       agentx identity trust PUBLIC_KEY --name NAME --as member  (see: agentx identity show)\n\
          \x20              --as operator for another machine of yours\n",
         env!("CARGO_PKG_VERSION"),
         settings.data_dir.display(),

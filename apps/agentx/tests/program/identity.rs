@@ -49,11 +49,12 @@ fn all(sandbox: &Sandbox, lines: &[&[&str]]) -> String {
 fn people_are_trusted_changed_listed_and_let_go() {
     let sandbox = somebody();
     let bob: Vec<&str> = BOB.split(' ').collect();
-    let lines: [&[&str]; 12] = [
+    let lines: [&[&str]; 13] = [
         &["identity", "show"],
         &["identity", "export"],
-        &["identity", "trust", ADA, "--name", "ada"],
+        &["identity", "trust", ADA, "--name", "ada", "--as", "member"],
         &["identity", "trust", bob[0], bob[1], bob[2]],
+        &["identity", "trust", bob[0], bob[1], bob[2], "--as", "member"],
         &["identity", "trust", BOB, "--as", "operator"],
         &["identity", "trust", BOB, "--name", "bob"],
         &["identity", "trust", ADA, "--name", "countess", "--as", "member"],
@@ -81,8 +82,8 @@ fn what_makes_no_sense() {
     let own = json(&sandbox.run(&["identity", "show", "--json"]));
     sandbox.write("ws/id.pub", BOB);
     sandbox.write("ws/id", "-----BEGIN PRIVATE KEY-----\n");
-    sandbox.run(&["identity", "trust", ADA, "--name", "twin"]);
-    sandbox.run(&["identity", "trust", BOB, "--name", "twin"]);
+    sandbox.run(&["identity", "trust", ADA, "--name", "twin", "--as", "member"]);
+    sandbox.run(&["identity", "trust", BOB, "--name", "twin", "--as", "member"]);
     let somebody: [&[&str]; 11] = [
         &["identity"],
         &["identity", "new"],

@@ -219,7 +219,7 @@ fn a_mirror_that_keeps_has_the_session_where_the_server_is_not() {
         .as_str()
         .unwrap()
         .to_owned();
-    let trusted = sandbox.run(&["identity", "trust", &key, "--name", "ada"]);
+    let trusted = sandbox.run(&["identity", "trust", &key, "--name", "ada", "--as", "member"]);
     assert_eq!(trusted.code, Some(0), "{trusted}");
     let refused = other.run(&["mirror", &server.url, &id]);
     assert_eq!(refused.code, Some(8), "it does not exist for others: {refused}");
@@ -340,7 +340,10 @@ fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
         .split_whitespace()
         .find(|word| word.starts_with("ed25519:"))
         .unwrap();
-    assert_eq!(sandbox.run(&["identity", "trust", key]).code, Some(0));
+    assert_eq!(
+        sandbox.run(&["identity", "trust", key, "--as", "member"]).code,
+        Some(0)
+    );
     elsewhere.write("ws/session.json", &document);
     for words in [&["sessions", "gc"][..], &["sessions", "import", "session.json"]] {
         let refused = ask(&elsewhere, &server, words);

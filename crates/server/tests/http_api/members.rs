@@ -331,6 +331,10 @@ async fn what_the_operator_allows_a_member_runs() {
         .say(&desk.ann, &format!("run touch {}", canary.display()))
         .await
         .unwrap();
+    let found = desk
+        .get(&format!("/v1/resolve?prefix={}", place.session))
+        .by(&desk.operator);
+    assert_eq!(found.send().await.ok().json()["session_id"], json!(place.session));
     let always = json!({"tool_call_id": call, "decision": "always"});
     assert_eq!(
         place.post(&desk.operator, "approvals", &always).await.code(),

@@ -1,0 +1,127 @@
+//! The same over a WebSocket: frames of members and of those who drive, against calls that the operator decides about. And settings
+//! that change while sessions are there.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::path::Path;
+
+use agentx_types::{ApprovalMode, SessionId};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+fn all() -> Value {
+    json!({"effect": "allow", "tool": "*"})
+}
+
+/// Frames that would let a call run, or the next one.
+fn frames(session: &SessionId, call: &str) -> Vec<(&'static str, Value)> {
+    let command = |command: &str, args: Value| {
+        (
+            "system_command",
+            json!({"session_id": session, "command": command, "args": args}),
+        )
+    };
+    let change = |change: Value| command("change", json!({ "change": change }));
+    let answer = |more: Value| {
+        let mut payload = json!({"session_id": session, "tool_call_id": call, "decision": "once"});
+        payload
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        ("approval", payload)
+    };
+    vec![
+        change(json!({"rules": []})),
+        change(json!({"rules": [all()]})),
+        change(json!({"rule_added": all()})),
+        change(json!({"approval": "auto"})),
+        change(json!({"guard": null})),
+        change(json!({"server_rules": null})),
+        change(json!({"server_rules": {"rules": [all()]}})),
+        change(json!({"rules_version": 0})),
+        change(json!({"tools": []})),
+        command("approve", json!({"tool_call_id": call})),
+        command("retry", json!({})),
+        command("share", json!({"person": "own_local", "role": "own"})),
+        answer(json!({})),
+        answer(json!({"decision": "session"})),
+        answer(json!({"decision": "always"})),
+        answer(json!({"decision": "always", "rule": all()})),
+        answer(json!({"rule": all()})),
+        answer(json!({"by": "own_local", "limited": false})),
+        answer(json!({"note": "the operator says yes"})),
+        ("wheel", json!({"session_id": session, "wish": "take"})),
+        answer(json!({})),
+    ]
+}
+
+/// Has the agent want to make a file, and tries every frame; it must not be there.
+async fn attacked(client: &mut Client, session: &SessionId, canary: &Path) {
+    client.subscribe(session, 0, "runtime").await;
+    client
+        .say(session, &format!("run touch {}", canary.display()))
+        .await;
+    let asked = client.find(|frame| frame["event"] == "approval_requested").await;
+    let call = asked["payload"]["tool_call_id"].as_str().unwrap().to_owned();
+    for (kind, payload) in frames(session, &call) {
+        client.ask(kind, payload.clone()).await;
+        assert!(!canary.exists(), "{kind} {payload}");
+    }
+    let no = json!({"session_id": session, "tool_call_id": call, "decision": "deny"});
+    client.accepted("approval", no).await;
+    client.find(|frame| frame["event"] == "run_finished").await;
+    assert!(!canary.exists());
+}
+
+/// Whatever the configuration of the session says: here it says that nobody is asked.
+#[tokio::test]
+async fn no_frame_of_a_member_lets_a_call_run_that_the_operator_decides() {
+    let world = World::new().await;
+    let (ann, ann_id) = world.member("ann");
+    let session = world.session_of(&ann_id, ApprovalMode::Auto).await;
+    let mut client = world.client_of(&ann, "laptop").await;
+    attacked(&mut client, &session, &world.data.path().join("canary")).await;
+    world.end().await;
+}
+
+#[tokio::test]
+async fn no_frame_of_who_drives_lets_a_call_run_that_the_operator_decides() {
+    let world = World::new().await;
+    let Two {
+        session, mut laptop, ..
+    } = world.desk_and_laptop(ApprovalMode::Ask, "drive").await;
+    attacked(&mut laptop, &session, &world.data.path().join("canary")).await;
+    world.end().await;
+}
+
+/// A rule that the operator writes later holds in a session that was made before, and a question that waited is answered by it.
+#[tokio::test]
+async fn rules_of_the_settings_hold_in_sessions_that_are_older() {
+    let world = World::new().await;
+    let (ann, ann_id) = world.member("ann");
+    let session = world.session_of(&ann_id, ApprovalMode::Ask).await;
+    let canary = world.data.path().join("canary");
+    let words = format!("run touch {}", canary.display());
+    let mut client = world.client_of(&ann, "laptop").await;
+    client.subscribe(&session, 0, "runtime").await;
+    client.say(&session, &words).await;
+    client.find(|frame| frame["event"] == "approval_requested").await;
+    let file = world.state.settings().user_file.clone();
+    let data = world.end().await;
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let rule = "rules:\n  - {effect: deny, tool: bash, argument: \"touch *\"}\n";
+    std::fs::write(&file, rule).unwrap();
+    let world = World::again(data, options()).await;
+    assert_eq!(
+        world.state.settings().rules.len(),
+        1,
+        "the settings have the rule"
+    );
+    let mut client = world.client_of(&ann, "laptop").await;
+    client.subscribe(&session, 0, "runtime").await;
+    let answered = client.find(|frame| frame["event"] == "tool_failed").await;
+    assert_eq!(answered["payload"]["status"], "denied", "{answered}");
+    client.find(|frame| frame["event"] == "run_finished").await;
+    assert!(!canary.exists());
+    world.end().await;
+}
