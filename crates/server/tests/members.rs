@@ -94,7 +94,7 @@ async fn no_frame_of_who_drives_lets_a_call_run_that_the_operator_decides() {
     world.end().await;
 }
 
-/// A rule that the operator writes later holds in a session that was made before, and a question that waited is answered by it.
+/// A rule that the operator writes later holds in a session that was made before.
 #[tokio::test]
 async fn rules_of_the_settings_hold_in_sessions_that_are_older() {
     let world = World::new().await;
@@ -106,22 +106,15 @@ async fn rules_of_the_settings_hold_in_sessions_that_are_older() {
     client.subscribe(&session, 0, "runtime").await;
     client.say(&session, &words).await;
     client.find(|frame| frame["event"] == "approval_requested").await;
-    let file = world.state.settings().user_file.clone();
     let data = world.end().await;
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let rule = "rules:\n  - {effect: deny, tool: bash, argument: \"touch *\"}\n";
-    std::fs::write(&file, rule).unwrap();
-    let world = World::again(data, options()).await;
-    assert_eq!(
-        world.state.settings().rules.len(),
-        1,
-        "the settings have the rule"
-    );
+    let rule = json!({"effect": "deny", "tool": "bash", "argument": "touch *"});
+    let rules = vec![serde_json::from_value(rule).unwrap()];
+    let world = World::ruled(data, options(), rules).await;
     let mut client = world.client_of(&ann, "laptop").await;
     client.subscribe(&session, 0, "runtime").await;
-    let answered = client.find(|frame| frame["event"] == "tool_failed").await;
-    assert_eq!(answered["payload"]["status"], "denied", "{answered}");
-    client.find(|frame| frame["event"] == "run_finished").await;
+    client.say(&session, &words).await;
+    let is_denied = |frame: &Value| frame["event"] == "tool_failed" && frame["payload"]["status"] == "denied";
+    client.find(is_denied).await;
     assert!(!canary.exists());
     world.end().await;
 }

@@ -17,7 +17,7 @@ use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, sign_ch
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::Runtime as _;
 use agentx_server::{Limits, ServerOptions, ServerState, bind};
-use agentx_types::{ApprovalMode, OwnerId, SessionId};
+use agentx_types::{ApprovalMode, OwnerId, Rule, SessionId};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -77,7 +77,15 @@ impl World {
 
     /// A server on data that is there already.
     pub async fn again(data: Arc<tempfile::TempDir>, options: ServerOptions) -> Self {
-        let settings = settings(data.path());
+        Self::ruled(data, options, Vec::new()).await
+    }
+
+    /// The same, whose settings have these rules.
+    pub async fn ruled(data: Arc<tempfile::TempDir>, options: ServerOptions, rules: Vec<Rule>) -> Self {
+        let settings = Settings {
+            rules,
+            ..settings(data.path())
+        };
         let keyring = Keyring::open(data.path()).unwrap();
         let operator = keyring.identity_or_new().unwrap();
         let runtime = Arc::new(NodeRuntime::from_settings(&settings, "server-test").unwrap());
