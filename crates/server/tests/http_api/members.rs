@@ -229,12 +229,12 @@ impl Place<'_> {
             .unwrap();
         let mut events = open.subscribe(seq - 1, View::Runtime).await.unwrap();
         while let Some(delivery) = events.next().await {
-            match delivery {
-                Delivery::Runtime(event) => match &event.event {
-                    RuntimeEvent::ApprovalRequested(asked) => return Some(asked.tool_call_id.to_string()),
-                    RuntimeEvent::RunFinished(_) => return None,
-                    _ => {}
-                },
+            let Delivery::Runtime(event) = delivery else {
+                continue;
+            };
+            match &event.event {
+                RuntimeEvent::ApprovalRequested(asked) => return Some(asked.tool_call_id.to_string()),
+                RuntimeEvent::RunFinished(_) => return None,
                 _ => {}
             }
         }
