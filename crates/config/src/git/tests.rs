@@ -1,3 +1,5 @@
+//! Repositories that name programs in every form that Git reads.
+
 use std::process::Command;
 
 use super::*;
