@@ -1137,6 +1137,8 @@ export interface Guard {
    * accepted: a rule with a star allows no command of Git.
    */
   git?: string[];
+  /** Whether the person made the workspace read-only: the rules refuse every tool that does more than read, and say that it is so. */
+  read_only?: boolean;
 }
 
 /**
@@ -1544,7 +1546,7 @@ export interface ToolFailed {
   details?: unknown;
 }
 
-/** A command in the background has ended by itself. */
+/** A command in the background has ended by itself, or because a person ended it. */
 export interface JobFinished {
   /** Its name in the session. */
   job: string;

@@ -35,10 +35,16 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
         Exit::Limit => {
             "say something to go on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits".into()
         }
-        exit => format!("{}; then say it again", remedy(exit, code)?),
+        exit => match remedy(exit, code)? {
+            KEPT => "Nothing is lost. Send it again when the cause is gone.".into(),
+            remedy => format!("{remedy}; then send it again"),
+        },
     };
     Some(hint)
 }
+
+/// What is said where the cause is not known well enough to name a remedy.
+const KEPT: &str = "what was said so far is kept";
 
 fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
     Some(match (exit, code) {
@@ -54,7 +60,7 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         }
         (_, "rate_limited" | "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
         (_, "disk_full") => "free some space",
-        (Exit::Provider, _) => "what was said so far is kept",
+        (Exit::Provider, _) => KEPT,
         _ => return None,
     })
 }

@@ -150,6 +150,10 @@ const SLASH: &Table = &[
         &["agents"],
         "`agentx agents` lists them; `agentx --agent NAME` talks to one",
     ),
+    (
+        &["bashes", "tasks", "ps", "background"],
+        "/jobs lists the commands in the background; /jobs stop NAME ends one",
+    ),
     (&["tools", "mcp", "skills"], "`agentx tools` lists the tools"),
     (
         &["export", "save", "copy"],

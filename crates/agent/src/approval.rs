@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -124,10 +124,11 @@ fn judge_by(
         return denied(format!("{path}: {what}"), Vec::new());
     }
     if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
-        return denied(
-            format!("the rule {} denies it", describe(&rules[index])),
-            vec![index],
-        );
+        let reason = match is_read_only(config, tool, &rules[index]) {
+            true => READ_ONLY.to_owned(),
+            false => format!("the rule {} denies it", describe(&rules[index])),
+        };
+        return denied(reason, vec![index]);
     }
     if let Some(why) = subject.always_asked() {
         return match mode {
@@ -136,7 +137,7 @@ fn judge_by(
                 format!("{why}, and in the approval mode `auto` nobody is asked"),
                 Vec::new(),
             ),
-            ApprovalMode::Deny => denied(format!("{why}, and nobody is there to be asked"), Vec::new()),
+            ApprovalMode::Deny => denied(format!("{why}, {}", nobody_asked(config)), Vec::new()),
         };
     }
     let asking = match subject.rule_that(RuleEffect::Ask, rules) {
@@ -160,12 +161,37 @@ fn judge_by(
     let (reason, made_by) = match (asking, subject.allowed_by_default()) {
         (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
         (Some(asking), _) => asking,
-        (None, None) => (subject.default_reason(), Vec::new()),
+        (None, None) => {
+            let whose = match mode {
+                ApprovalMode::Ask if member_directory(config).is_none() => "your",
+                _ => "a",
+            };
+            (subject.default_reason(whose), Vec::new())
+        }
     };
     if mode == ApprovalMode::Deny {
-        return denied(format!("{reason}, and nobody is there to be asked"), made_by);
+        return denied(format!("{reason}, {}", nobody_asked(config)), made_by);
     }
     asked(&subject, reason, made_by)
+}
+
+/// Why a folder that the person made read-only refuses a call, and what changes that.
+const READ_ONLY: &str =
+    "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
+
+/// Whether this rule denies a call because the person made the folder read-only: such a rule is about all of a tool.
+fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
+    let is_whole = rule.argument.is_none() && rule.path.is_none();
+    let is_read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
+    config.rules_version >= 6 && is_read_only && is_whole && tool.access > Access::Read
+}
+
+/// Why a call that a person would be asked about is refused.
+fn nobody_asked(config: &AgentConfig) -> &'static str {
+    match config.rules_version {
+        0..6 => "and nobody is there to be asked",
+        _ => "and in the approval mode `deny` nobody is asked",
+    }
 }
 
 fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement {

@@ -300,7 +300,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    pub(crate) fn default_reason(&self) -> String {
+    /// Why a call is not allowed that no rule is about. `whose` yes it needs: `your` where the person who reads it is asked, else `a`.
+    pub(crate) fn default_reason(&self, whose: &str) -> String {
         if let Some(path) = self.secret() {
             let path = kept::inside(self.workspace, path);
             return format!("{path} may hold secrets, and only a rule that names it allows it");
@@ -322,6 +323,15 @@ impl<'a> Subject<'a> {
                 format!("{path} can make other programs run something, so no pattern allows it")
             }
             _ if self.reach().is_some() => self.reach().map(told).unwrap_or_default(),
+            (_, access) if self.version >= 6 => {
+                let what = match access {
+                    Access::Change => "changing a file",
+                    Access::Run => "running a program",
+                    Access::Network => "reaching the network",
+                    Access::Read | Access::Internal => "this call",
+                };
+                format!("{what} needs {whose} yes")
+            }
             (_, Access::Change) => "changing files is asked for".to_owned(),
             (_, Access::Run) => "running programs is asked for".to_owned(),
             (_, Access::Network) => "reaching the network is asked for".to_owned(),

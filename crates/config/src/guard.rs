@@ -12,7 +12,7 @@ use agentx_types::{Guard, RuleEffect};
 
 use crate::read::Layer;
 use crate::value::Value;
-use crate::{Ignored, Settings};
+use crate::{FolderTrust, Ignored, Settings};
 
 /// Files with secrets, wherever they lie: their names.
 const NAMES: &[&str] = &[
@@ -153,6 +153,7 @@ impl Settings {
         let mut guard = Guard {
             own,
             git,
+            read_only: self.folder.trust == FolderTrust::ReadOnly,
             ..secrets()
         };
         let with_passwords = self.git.with_passwords().iter();
@@ -185,8 +186,7 @@ pub(crate) fn secrets() -> Guard {
     Guard {
         secrets,
         except: EXCEPT.iter().map(anywhere).collect(),
-        own: Vec::new(),
-        git: Vec::new(),
+        ..Guard::default()
     }
 }
 

@@ -84,6 +84,14 @@ impl Runtime for NodeRuntime {
         })
     }
 
+    fn stop_job(&self, session: &SessionId, job: &str) -> BoxFuture<'_, Result<bool, RuntimeError>> {
+        let (session, job) = (session.clone(), job.to_owned());
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(self.tools.stop_job(&session, &job).await)
+        })
+    }
+
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {
         let session = session.clone();
         Box::pin(async move {

@@ -95,6 +95,23 @@ impl ProgramEnvironment {
         self
     }
 
+    /// The variables of this process that a program does not get, by their names, sorted.
+    pub fn withheld(&self) -> Vec<Withheld> {
+        self.withheld_of(std::env::vars_os())
+    }
+
+    fn withheld_of(&self, own: impl Iterator<Item = (OsString, OsString)>) -> Vec<Withheld> {
+        let withheld = own.filter(|(name, value)| !self.passes(name, value));
+        let mut withheld: Vec<Withheld> = withheld
+            .map(|(name, value)| Withheld {
+                name: name.to_string_lossy().into_owned(),
+                may_be_kept: !self.hides(&name, &value),
+            })
+            .collect();
+        withheld.sort_by(|a, b| a.name.cmp(&b.name));
+        withheld
+    }
+
     /// The variables of this process that a program gets.
     pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
         self.of(std::env::vars_os())
@@ -113,15 +130,30 @@ impl ProgramEnvironment {
     }
 
     fn passes(&self, name: &OsStr, value: &OsStr) -> bool {
+        let hidden = self.hides(name, value);
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-        let hidden = self.hidden_names.iter().any(|hidden| *hidden == name)
-            || self
-                .hidden_values
-                .iter()
-                .any(|hidden| *hidden == value || (hidden.len() >= SHORTEST_PART && value.contains(hidden)));
         let kept = self.keep.iter().any(|kept| *kept == name);
         !hidden && (kept || !(is_secret_name(&name) || has_password(&value)))
     }
+
+    /// Whether a variable is never passed on, whatever is kept.
+    fn hides(&self, name: &OsStr, value: &OsStr) -> bool {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        self.hidden_names.iter().any(|hidden| *hidden == name)
+            || self
+                .hidden_values
+                .iter()
+                .any(|hidden| *hidden == value || (hidden.len() >= SHORTEST_PART && value.contains(hidden)))
+    }
+}
+
+/// A variable of this process that programs do not get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withheld {
+    /// Its name.
+    pub name: String,
+    /// Whether [`ProgramEnvironment::keep`] would pass it on: it only looks like a secret. Else it is, or holds, what is hidden.
+    pub may_be_kept: bool,
 }
 
 /// Settings of Git that hold whatever the configuration of a repository says. A folder may hold a bare repository, or come with a
@@ -298,6 +330,20 @@ mod tests {
         ];
         assert_eq!(names(&environment, &own), ["SHELL", "HOME"]);
         assert!(!format!("{environment:?}").contains("made-up-key"));
+    }
+
+    #[test]
+    fn what_is_left_out_is_told_with_whether_it_may_be_passed_on() {
+        let environment = ProgramEnvironment::default()
+            .keep(["KEPT_TOKEN"])
+            .hide_name("OPAL_KEY");
+        let own = ["PATH", "OPAL_KEY", "KEPT_TOKEN", "GITHUB_TOKEN"];
+        let withheld = environment.withheld_of(own.iter().map(|name| (name.into(), "x".into())));
+        let told: Vec<_> = withheld
+            .iter()
+            .map(|variable| (variable.name.as_str(), variable.may_be_kept))
+            .collect();
+        assert_eq!(told, [("GITHUB_TOKEN", true), ("OPAL_KEY", false)]);
     }
 
     #[test]

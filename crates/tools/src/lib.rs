@@ -32,7 +32,7 @@ mod workspace;
 
 pub use agentx_runtime::nearest;
 pub use bash::{OutputBudget, kill_all_commands, own_command_mark};
-pub use environment::ProgramEnvironment;
+pub use environment::{ProgramEnvironment, Withheld};
 pub use failure::ToolFailure;
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 pub use restore::{plan_restore, restore};

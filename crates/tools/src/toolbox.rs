@@ -140,6 +140,15 @@ impl Toolbox {
         Ok(left_running(session, &open.await?).await)
     }
 
+    /// Ends one command in the background of a session because a person wants it. It is gone when this returns, and the session is told
+    /// how it ended. Returns whether it ran.
+    pub async fn stop_job(&self, session: &SessionId, job: &str) -> bool {
+        match &self.jobs {
+            Some(jobs) => jobs.stop(session, job).await,
+            None => false,
+        }
+    }
+
     /// Ends what runs in the background of a session. Its jobs are gone when this returns. Dropping the last clone of a box
     /// kills them as well, without waiting.
     pub async fn shutdown(&self, session: &SessionId) {

@@ -94,6 +94,9 @@ pub struct Guard {
     /// accepted: a rule with a star allows no command of Git.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git: Vec<String>,
+    /// Whether the person made the workspace read-only: the rules refuse every tool that does more than read, and say that it is so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
 }
 
 /// What a server requires of each call in a session, from its operator's settings. They are recorded anew when the session is opened
@@ -133,6 +136,8 @@ pub struct ServerRules {
 ///   input that never fits is left out of later requests, and a count of what a server had not cached is not taken for a window. Of
 ///   several pictures that a server refuses, the newest is left out first.
 /// - From 6 on, an agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for its maker then.
+/// - From 6 on, the reasons of questions and refusals are worded otherwise: a refusal names the approval mode or a read-only folder, and a
+///   call that was stopped before it was allowed is said not to have run.
 pub const RULES_VERSION: u32 = 6;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

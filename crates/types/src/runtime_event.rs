@@ -256,7 +256,7 @@ payloads! {
         )]
         details: Option<Value>,
     }
-    /// A command in the background has ended by itself.
+    /// A command in the background has ended by itself, or because a person ended it.
     JobFinished {
         /// Its name in the session.
         job: String,

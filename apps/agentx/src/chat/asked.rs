@@ -1,5 +1,5 @@
-//! Keeps the question about a call in sight for as long as it is open. It is printed like everything else, so what is printed after it
-//! may push it out of the screen; then it is shown once more, right above the line that answers it.
+//! Keeps the question about a call right above the line that answers it for as long as it is open. It is printed like everything else;
+//! where something stands below it, such as the end of another call, or where it has left the screen, it is shown once more.
 
 use agentx_terminal::{Row, Style};
 
@@ -18,7 +18,7 @@ pub(super) struct Asked {
     printed: usize,
     /// Rows before it that are printed with the same frame.
     before: usize,
-    /// Its first row has left the screen.
+    /// Its first row has left the screen, or something was printed after it.
     is_gone: bool,
     /// Whether the line is there to answer it.
     pub(super) is_open: bool,
@@ -54,11 +54,11 @@ impl Asked {
         }
     }
 
-    /// Its rows, if it is open and no longer whole on a screen with so many rows, of which so many live; at most `room` of them: of more
-    /// the first and the last.
-    pub(super) fn rows(&mut self, live: usize, screen: usize, room: usize) -> Vec<Row> {
-        self.is_gone |= self.printed + live > screen;
-        if !(self.is_gone && self.is_open) {
+    /// Its rows, if it is open and does not stand whole right above the line: on a screen with so many rows, of which `above` live above
+    /// the line, and `below` from there on. At most `room` of them: of more the first and the last.
+    pub(super) fn rows(&mut self, (above, below): (usize, usize), screen: usize, room: usize) -> Vec<Row> {
+        self.is_gone |= self.printed > self.rows.len() || self.printed + above + below > screen;
+        if !(self.is_open && (self.is_gone || above > 0)) {
             return Vec::new();
         }
         if self.rows.len() <= room || room < LOW {

@@ -31,6 +31,8 @@ impl Chat<'_> {
             Slash::Context { exact } => self.window(exact).await,
             Slash::Thinking(n) => self.thinking(n).await,
             Slash::Output(n) => self.output(n).await,
+            Slash::Jobs(None) => Ok(self.jobs.list(units::now(), self.console.terminal.width)),
+            Slash::Jobs(Some(job)) => self.stop_job(&job).await,
             Slash::Todo => Ok(self.todo_list()),
             Slash::ApproveMode(mode) => self.approve_mode(mode).await,
             Slash::Sessions => self.sessions().await,
@@ -80,27 +82,39 @@ impl Chat<'_> {
         )
     }
 
+    /// Changes the agent from here on, which the status row shows at once.
+    pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), CliError> {
+        match &mut self.seat {
+            Seat::Open { session, .. } => {
+                let session = session.clone();
+                self.wait_for(async { session.change(change).await }).await?;
+                let state = self.wait_for(async { session.state().await }).await?;
+                self.progress.stands(&state);
+            }
+            Seat::New(agent) => {
+                agent.change(change);
+                self.progress.configured(&agent.config);
+            }
+        }
+        Ok(())
+    }
+
     async fn use_model(&mut self, name: &str) -> Result<String, CliError> {
         let model = seat::model(self.place, self.settings, Some(name))?;
         let id = model.id.clone();
         self.change(ConfigChange::Model(Box::new(model))).await?;
         let said = format!("{} is asked from here on", visible(&id));
-        Ok(match self.model_changed().await? {
+        Ok(match self.note_of_pictures().await? {
             Some(note) => format!("{said}\n{}", self.console.out_style().warn(&visible(&note))),
             None => said,
         })
     }
 
-    /// Takes note of the model that is asked now. Returns what a person should know where the conversation has pictures, and it takes none.
-    async fn model_changed(&mut self) -> Result<Option<String>, CliError> {
-        if let Seat::New(agent) = &self.seat {
-            self.progress.configured(&agent.config);
-        }
+    /// Returns what a person should know where the conversation has pictures, and the model that is asked now takes none.
+    async fn note_of_pictures(&self) -> Result<Option<String>, CliError> {
         let Some(state) = self.state().await? else {
             return Ok(None);
         };
-        // The row above the line names the model from now on.
-        self.progress.stands(&state);
         if state.pictures == 0 {
             return Ok(None);
         }
@@ -119,13 +133,10 @@ impl Chat<'_> {
                 (Seat::New(agent), None) => agent.config.approval,
                 (Seat::Open { .. }, None) => self.settings.approval,
             };
-            return Ok(format!("calls that no rule decides: {}", mode_words(mode)));
+            return Ok(mode_sentence(mode).to_owned());
         };
         self.change(ConfigChange::Approval(mode)).await?;
-        Ok(format!(
-            "from here on, calls that no rule decides: {}",
-            mode_words(mode)
-        ))
+        Ok(format!("from now on {}", mode_sentence(mode)))
     }
 
     /// How far the folder is trusted, for `/status`, where that keeps something back.
@@ -143,7 +154,7 @@ impl Chat<'_> {
                 let model = &state.config.model;
                 let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
                 Ok(format!(
-                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nwaiting    {}{}",
+                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nqueued     {}{}",
                     visible(&model.id),
                     visible(&model.provider),
                     session.id(),
@@ -152,7 +163,7 @@ impl Chat<'_> {
                     units::count(state.context_tokens),
                     units::count(model.context_window),
                     mode_words(state.config.approval),
-                    state.queued.len(),
+                    units::counted(state.queued.len(), "message"),
                     self.trust(),
                 ))
             }
@@ -202,6 +213,22 @@ impl Chat<'_> {
         self.company.wish(wish).await
     }
 
+    /// Ends a command in the background. How it ended is told when the session says so.
+    async fn stop_job(&mut self, wanted: &str) -> Result<String, CliError> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok("nothing runs in the background".to_owned());
+        };
+        let Some(job) = self.jobs.named(wanted) else {
+            return Ok(format!("there is no job `{}`; /jobs lists them", visible(wanted)));
+        };
+        let (id, runtime) = (session.id().clone(), self.place.shared());
+        let ran = self.wait_for(async { runtime.stop_job(&id, &job).await }).await?;
+        Ok(match ran {
+            true => String::new(),
+            false => format!("{job} has ended already"),
+        })
+    }
+
     async fn title(&mut self, title: String) -> Result<String, CliError> {
         let shown = visible(&title);
         self.session().await?.rename(title).await?;
@@ -212,7 +239,16 @@ impl Chat<'_> {
 fn mode_words(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "you are asked",
-        ApprovalMode::Auto => "they are done",
-        ApprovalMode::Deny => "they are refused",
+        ApprovalMode::Auto => "nobody is asked",
+        ApprovalMode::Deny => "what no rule allows is refused",
+    }
+}
+
+/// What happens to calls in an approval mode, as a sentence.
+fn mode_sentence(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Ask => "you are asked about calls that no rule decides",
+        ApprovalMode::Auto => "calls run without asking (rules that deny still hold)",
+        ApprovalMode::Deny => "calls that no rule allows are refused",
     }
 }

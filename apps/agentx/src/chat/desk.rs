@@ -93,6 +93,11 @@ impl Desk {
         self.questions.front()
     }
 
+    /// All that the person is asked, the oldest first.
+    pub(crate) fn questions(&self) -> impl Iterator<Item = &ApprovalRequested> {
+        self.questions.iter()
+    }
+
     /// A text goes to the agent, with this beside it; returns whether it has to wait.
     pub(crate) fn sending(&mut self, text: &str, shared: Vec<ContentPart>) -> bool {
         self.release();

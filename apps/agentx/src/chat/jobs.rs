@@ -1,11 +1,11 @@
 //! Commands that the agent left running in the background, as a chat tells of them: in its status row, when one ends, and before it
 //! leaves, because they end with the program.
 
-use agentx::types::{JobFinished, RuntimeEvent, ToolCallId};
+use agentx::types::{JobFinished, RuntimeEvent, Timestamp, ToolCallId};
 use serde_json::Value;
 
 use crate::render::clean::visible;
-use crate::render::table::cut;
+use crate::render::table::{cut, table};
 use crate::render::units;
 
 /// So many columns of a command are shown.
@@ -18,15 +18,23 @@ const NAMED: usize = 3;
 pub(crate) struct Jobs {
     /// Commands of calls that run.
     called: Vec<(ToolCallId, String)>,
-    /// Those in the background: their ids and commands.
-    running: Vec<(String, String)>,
+    /// Those in the background.
+    running: Vec<Job>,
     /// Whether the person was told that leaving ends them.
     warned: bool,
 }
 
+/// A command in the background.
+#[derive(Debug)]
+struct Job {
+    id: String,
+    command: String,
+    since: Timestamp,
+}
+
 impl Jobs {
-    /// Takes an event; returns what is to be said about it.
-    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
+    /// Takes an event that happened at this time; returns what is to be said about it.
+    pub(crate) fn event(&mut self, event: &RuntimeEvent, at: Timestamp) -> Option<String> {
         match event {
             RuntimeEvent::ToolExecuting(call) => {
                 let command = call.input.get("command").and_then(Value::as_str);
@@ -35,11 +43,11 @@ impl Jobs {
                 None
             }
             RuntimeEvent::ToolCompleted(call) => {
-                self.answered(&call.tool_call_id, call.details.as_ref());
+                self.answered(&call.tool_call_id, call.details.as_ref(), at);
                 None
             }
             RuntimeEvent::ToolFailed(call) => {
-                self.answered(&call.tool_call_id, call.details.as_ref());
+                self.answered(&call.tool_call_id, call.details.as_ref(), at);
                 None
             }
             RuntimeEvent::JobFinished(ended) => Some(self.ended(ended)),
@@ -49,7 +57,7 @@ impl Jobs {
     }
 
     /// Notes that a call has its result. A job that it started may still run, or one that it asked about has ended.
-    fn answered(&mut self, call: &ToolCallId, details: Option<&Value>) {
+    fn answered(&mut self, call: &ToolCallId, details: Option<&Value>, since: Timestamp) {
         let at = self.called.iter().position(|(id, _)| id == call);
         let command = at.map(|at| self.called.remove(at).1);
         let Some(details) = details else { return };
@@ -57,15 +65,47 @@ impl Jobs {
             return;
         };
         if details.get("running").and_then(Value::as_bool) == Some(false) {
-            self.running.retain(|(id, _)| id != job);
-        } else if let Some(command) = command.filter(|_| !self.running.iter().any(|(id, _)| id == job)) {
+            self.running.retain(|running| running.id != job);
+        } else if let Some(command) = command.filter(|_| !self.runs(job)) {
             self.warned = false;
-            self.running.push((job.to_owned(), command));
+            let id = job.to_owned();
+            self.running.push(Job { id, command, since });
         }
     }
 
+    /// Whether a job of this name runs.
+    pub(crate) fn runs(&self, job: &str) -> bool {
+        self.running.iter().any(|running| running.id == job)
+    }
+
+    /// The name of the job that a person means: `job_1`, or `1`.
+    pub(crate) fn named(&self, wanted: &str) -> Option<String> {
+        let name = match wanted.parse::<u64>() {
+            Ok(number) => format!("job_{number}"),
+            Err(_) => wanted.to_owned(),
+        };
+        self.runs(&name).then_some(name)
+    }
+
+    /// All that run, a row each: name, since when, command.
+    pub(crate) fn list(&self, now: Timestamp, width: usize) -> String {
+        if self.running.is_empty() {
+            return "nothing runs in the background".to_owned();
+        }
+        let rows: Vec<Vec<String>> = self
+            .running
+            .iter()
+            .map(|job| {
+                let seconds = now.millis_since(job.since) / 1000;
+                let time = units::duration(seconds.max(1) * 1000).replace(".0s", "s");
+                vec![visible(&job.id), time, short(&job.command)]
+            })
+            .collect();
+        table(&rows, width) + "/jobs stop NAME ends one"
+    }
+
     fn ended(&mut self, ended: &JobFinished) -> String {
-        self.running.retain(|(id, _)| *id != ended.job);
+        self.running.retain(|running| running.id != ended.job);
         format!(
             "{} has ended: {} ({})",
             visible(&ended.job),
@@ -132,7 +172,7 @@ impl Jobs {
             .running
             .iter()
             .take(NAMED)
-            .map(|(_, command)| short(command))
+            .map(|job| short(&job.command))
             .collect();
         let more = self.running.len().saturating_sub(NAMED);
         let more = if more > 0 {
@@ -155,15 +195,17 @@ mod tests {
 
     use super::*;
 
+    const BEGAN: Timestamp = Timestamp(1_000_000);
+
     fn began(jobs: &mut Jobs, call: &str, command: &str, job: &str) {
         let executing = ToolExecuting {
             tool_call_id: call.into(),
             name: "bash".into(),
             input: json!({ "command": command }),
         };
-        assert_eq!(jobs.event(&executing.into()), None);
+        assert_eq!(jobs.event(&executing.into(), BEGAN), None);
         assert_eq!(
-            jobs.event(&done(call, json!({ "job": job, "running": true }))),
+            jobs.event(&done(call, json!({ "job": job, "running": true })), BEGAN),
             None
         );
     }
@@ -185,10 +227,20 @@ mod tests {
         began(&mut jobs, "c1", "npm run dev\n# more", "job_1");
         began(&mut jobs, "c2", "cargo watch", "job_2");
         assert_eq!(
-            jobs.event(&done("c3", json!({ "exit_code": 0, "job": null }))),
+            jobs.event(&done("c3", json!({ "exit_code": 0, "job": null })), BEGAN),
             None
         );
         assert_eq!(jobs.row(), " · 2 jobs");
+        let now = Timestamp(BEGAN.0 + 12_000_000);
+        assert_eq!(
+            jobs.list(now, 80),
+            "job_1  12s  npm run dev\njob_2  12s  cargo watch\n/jobs stop NAME ends one"
+        );
+        assert_eq!(jobs.named("2").as_deref(), Some("job_2"));
+        assert_eq!(
+            (jobs.named("job_1").as_deref(), jobs.named("3")),
+            (Some("job_1"), None)
+        );
         assert_eq!(
             jobs.warning().unwrap(),
             "2 jobs are still running: npm run dev, cargo watch; leave again to end them"
@@ -200,7 +252,7 @@ mod tests {
             how: "exit 1, 3.20 s".into(),
         };
         assert_eq!(
-            jobs.event(&ended.into()).unwrap(),
+            jobs.event(&ended.into(), BEGAN).unwrap(),
             "job_1 has ended: exit 1, 3.20 s (npm run dev)"
         );
         assert_eq!(
@@ -211,7 +263,7 @@ mod tests {
             jobs.at_the_server().unwrap(),
             "1 job goes on at the server: cargo watch"
         );
-        jobs.event(&done("c4", json!({ "job": "job_2", "running": false })));
+        jobs.event(&done("c4", json!({ "job": "job_2", "running": false })), BEGAN);
         assert_eq!((jobs.row(), jobs.ended_with_the_chat()), (String::new(), None));
     }
 
@@ -223,8 +275,11 @@ mod tests {
             epoch: 2,
             ended: Vec::new(),
         };
-        let told = jobs.event(&resumed.clone().into());
+        let told = jobs.event(&resumed.clone().into(), BEGAN);
         assert_eq!(told.unwrap(), "1 job was ended: npm run dev");
-        assert_eq!((jobs.row(), jobs.event(&resumed.into())), (String::new(), None));
+        assert_eq!(
+            (jobs.row(), jobs.event(&resumed.into(), BEGAN)),
+            (String::new(), None)
+        );
     }
 }

@@ -6,6 +6,7 @@ use super::past::Past;
 use super::{Chat, Face, Flow, Seat};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::clean::visible;
 use crate::render::conversation;
 
 /// The notice for an interrupt that arrives after the run has ended.
@@ -14,6 +15,11 @@ const ENDED: &str = "it has just ended by itself; the same key again leaves";
 /// Whether the line is a word that leaves the chat, such as `exit`, rather than a message.
 pub(super) fn is_exit(line: &str) -> bool {
     matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
+}
+
+/// Whether the answer to a question is a wish to leave: such a word, or the command.
+pub(crate) fn leaves(answer: &str) -> bool {
+    is_exit(answer) || matches!(answer.trim(), "/quit" | "/exit")
 }
 
 impl Chat<'_> {
@@ -87,6 +93,19 @@ impl Chat<'_> {
             self.failed(error)?;
         }
         Ok(Flow::On)
+    }
+
+    /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.
+    pub(super) fn say_what_was_not_answered(&mut self) {
+        let names: Vec<String> = self.desk.questions().map(|asked| visible(&asked.name)).collect();
+        if names.is_empty() || self.lost.is_some() {
+            return;
+        }
+        let note = format!(
+            "· not answered, so not run: {}; the agent is told so",
+            names.join(", ")
+        );
+        self.transcript.aside(&self.console.out_style().warn(&note));
     }
 
     /// What the session was left with, for whoever comes back to it.

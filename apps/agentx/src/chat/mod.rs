@@ -16,7 +16,7 @@ pub(crate) mod desk;
 pub(crate) mod editor;
 pub(crate) mod history;
 pub(crate) mod jobs;
-mod leaving;
+pub(crate) mod leaving;
 mod line;
 pub(crate) mod lost;
 mod own_editor;
@@ -41,6 +41,7 @@ pub(crate) mod typed;
 mod waiting;
 pub(crate) mod welcome;
 mod window;
+mod withheld;
 mod xterm;
 
 use std::sync::Arc;
@@ -76,6 +77,7 @@ use screen::Screen;
 use shell::Own;
 use status::StatusRow;
 use terminal::RawMode;
+use withheld::LeftOut;
 
 /// What stands before the line that is being written.
 const PROMPT: &str = "› ";
@@ -130,6 +132,8 @@ pub(crate) struct Chat<'a> {
     pub(crate) cast: Cast,
     /// What the agent left running in the background.
     jobs: Jobs,
+    /// What commands go without.
+    left_out: LeftOut,
     /// What is waited for.
     progress: Progress,
     /// How the session stands, as the person wants to read it.
@@ -200,6 +204,7 @@ impl<'a> Chat<'a> {
             transcript,
             cast,
             jobs: Jobs::default(),
+            left_out: LeftOut::of(settings),
             progress,
             status: StatusRow::new(&settings.chat, program_environment(settings)),
             asked_background: None,
@@ -365,10 +370,7 @@ impl<'a> Chat<'a> {
         self.ask_if_new(asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);
         self.tell_of_command(envelope);
-        if let Some(note) = self.jobs.event(&envelope.event) {
-            self.transcript
-                .aside(&self.console.out_style().dim(&format!("· {note}")));
-        }
+        self.tell_of_commands(envelope);
         self.say_aloud(&envelope.event, is_of_another);
         self.progress
             .event(&envelope.event, is_of_another, Instant::now());

@@ -261,6 +261,7 @@ impl Chat<'_> {
     pub(crate) async fn close(mut self) -> Result<Option<Left>, CliError> {
         if self.place.remote().is_none() {
             self.transcript.stop_calls();
+            self.say_what_was_not_answered();
         }
         self.transcript.end_calls();
         self.transcript.end_line();

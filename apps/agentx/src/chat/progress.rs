@@ -1,7 +1,9 @@
 //! What is being waited for and since when, beside how the session stands: one row, from the events and a clock that is given.
 
 use agentx::runtime::SessionState;
-use agentx::types::{AgentConfig, ContextChange, Prices, RuntimeEvent, ToolCallId, Usage};
+use agentx::types::{
+    AgentConfig, ApprovalMode, ContextChange, Prices, RuntimeEvent, SessionChange, ToolCallId, Usage,
+};
 use agentx_terminal::Row;
 use tokio::time::{Duration, Instant};
 use unicode_width::UnicodeWidthStr as _;
@@ -99,7 +101,14 @@ impl Progress {
         self.stand.window = model.context_window;
         self.stand.prices = model.prices;
         self.stand.workspace = visible(&config.workspace);
-        self.stand.approval = config.approval;
+        let of_member =
+            (config.server_rules.as_ref()).is_some_and(|server| server.member_directory.is_some());
+        self.stand.approval = match config.approval {
+            // In the session of a member of a server the operator is asked all the same.
+            ApprovalMode::Auto if of_member => ApprovalMode::Ask,
+            mode => mode,
+        };
+        self.stand.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
     /// Takes over how the session stands.
@@ -179,6 +188,9 @@ impl Progress {
                 }
             }
             RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, now),
+            RuntimeEvent::SessionUpdated(updated) => {
+                self.stale |= matches!(updated.change, SessionChange::Config(_));
+            }
             RuntimeEvent::RunFinished(_) => {
                 self.runs = false;
                 self.answers = None;
@@ -319,7 +331,13 @@ impl Progress {
         Some(format!("{what} · {time}{more}"))
     }
 
-    /// The row: what is waited for, and beside it, where there is room, how things stand. Empty before anything was said.
+    /// Whether nothing was said yet.
+    fn is_new(&self) -> bool {
+        self.stand.filled == 0 && self.worked.is_zero()
+    }
+
+    /// The row: what is waited for, and beside it, where there is room, how things stand. Empty before anything was said, unless nobody
+    /// is asked about calls.
     pub(crate) fn row(
         &self,
         now: Instant,
@@ -329,7 +347,7 @@ impl Progress {
     ) -> String {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
-                Doing::Nothing if self.stand.filled == 0 && self.worked.is_zero() => String::new(),
+                Doing::Nothing if self.is_new() && !self.stand.is_unusual() => String::new(),
                 _ => dimmed(stand, style),
             };
         };

@@ -205,7 +205,7 @@ impl Queue {
                 "said when the run has ended",
             ],
             Heard::AfterTheRun => &[
-                "Alt-↑ edits the last · Ctrl-S has it heard now · /queue",
+                "Alt-↑ edits the last · Ctrl-S sends it now · /queue",
                 "Alt-↑ edits · Ctrl-S: now · /queue",
             ],
             Heard::WhenWanted => &[
@@ -287,7 +287,7 @@ mod tests {
                 "  1 » now · heard next",
                 "  2 › one",
                 "  3 › two (+2 lines)",
-                "    Alt-↑ edits the last · Ctrl-S has it heard now · /queue",
+                "    Alt-↑ edits the last · Ctrl-S sends it now · /queue",
             ]
         );
         assert_eq!(queue.event(&heard("msg_5")).as_deref(), Some("now"));

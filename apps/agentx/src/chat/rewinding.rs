@@ -4,13 +4,16 @@
 use std::collections::BTreeSet;
 
 use agentx::runtime::{
-    PlannedFile, RestorePlan, RestoreReport, RestoreWish, SessionHistory, history_of, latest_restoring,
+    PlannedFile, RestorePlan, RestoreReport, RestoreWish, SessionHistory, WhatHappens, history_of,
+    latest_restoring,
 };
 use agentx::types::SessionId;
 
+use super::leaving::leaves;
 use super::slash::Back;
 use super::{Chat, Face, Flow, Seat};
 use crate::error::CliError;
+use crate::render::clean::visible;
 use crate::render::rewind;
 
 /// So many inputs are listed to go back to.
@@ -57,6 +60,12 @@ impl Going {
             .filter(|file| file.blocked.is_none() && file.doubt.is_some())
             .nth(self.asked)
     }
+
+    /// Whether putting that file back deletes it.
+    fn deletes(&self) -> bool {
+        self.doubted()
+            .is_some_and(|file| file.happens == WhatHappens::Removed)
+    }
 }
 
 impl Asking {
@@ -75,6 +84,9 @@ impl Asking {
                     (false, false, _) => "n nothing",
                 };
                 format!("go back? {choices} › ")
+            }
+            Self::File(going) if going.deletes() => {
+                "k keep it · r delete it · d diff · n nothing at all › ".into()
             }
             Self::File(_) => "k keep it · r put it back · d diff · n nothing at all › ".into(),
         }
@@ -210,6 +222,10 @@ impl Chat<'_> {
             self.do_not_go_back();
             return Some(Flow::On);
         }
+        if leaves(word) {
+            self.do_not_go_back();
+            return None;
+        }
         let answered = match asking {
             Asking::Which => match word.parse() {
                 Ok(number) => self.rewind(Back::To(number)).await,
@@ -242,7 +258,7 @@ impl Chat<'_> {
             ("k" | "keep", true) => false,
             ("r" | "restore", true) if going.has_files() => true,
             _ => {
-                let text = format!("`{word}` is none of the answers\n");
+                let text = format!("`{}` is not one of the answers\n", visible(word));
                 return Ok(self.ask_back(text, Asking::What(going)));
             }
         };
@@ -265,7 +281,7 @@ impl Chat<'_> {
         };
         match word {
             "k" | "keep" => {}
-            "r" | "restore" => {
+            "r" | "restore" | "delete" => {
                 let path = file.path.clone();
                 going.wanted.insert(path);
             }
@@ -275,7 +291,7 @@ impl Chat<'_> {
                 return Ok(self.ask_back(text, Asking::File(going)));
             }
             _ => {
-                let text = format!("`{word}` is none of the answers\n");
+                let text = format!("`{}` is not one of the answers\n", visible(word));
                 return Ok(self.ask_back(text, Asking::File(going)));
             }
         }
@@ -289,7 +305,11 @@ impl Chat<'_> {
             return self.go_back(going).await;
         };
         let why = file.doubt.as_ref().map(rewind::in_words).unwrap_or_default();
-        let text = format!("{}: {why}\n", crate::render::clean::visible(&file.shown));
+        let deletes = match going.deletes() {
+            true => "; before that there was no such file, so going back deletes it",
+            false => "",
+        };
+        let text = format!("{}: {why}{deletes}\n", visible(&file.shown));
         Ok(self.ask_back(text, Asking::File(going)))
     }
 

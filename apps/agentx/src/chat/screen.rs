@@ -283,7 +283,7 @@ impl Screen {
         if let Some(asked) = &mut self.asked {
             asked.printed(self.done.len());
             let room = most.saturating_sub(below.len());
-            live.extend(asked.rows(live.len() + below.len(), self.rows, room));
+            live.extend(asked.rows((live.len(), below.len()), self.rows, room));
         }
         cursor = written.map(|(row, column)| (live.len() + row, column)).or(cursor);
         live.append(&mut below);

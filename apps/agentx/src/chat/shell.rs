@@ -118,6 +118,9 @@ impl Chat<'_> {
             style.dim(" · goes to the agent with what you say next"),
         );
         self.told(&format!("{corner}{shown}{note}"))?;
+        if let Some(note) = self.left_out.of_own(command) {
+            self.transcript.in_passing(&style.dim(&format!("  · {note}")));
+        }
         if self.leaving.is_some() && !waited.is_empty() {
             self.transcript.in_passing(&style.warn(&not_sent(&waited)));
         }
@@ -263,6 +266,10 @@ impl Chat<'_> {
             return self.answer(answer).await;
         }
         if line.trim().is_empty() {
+            return Ok(Flow::On);
+        }
+        if let Some(note) = approval::no_answer(&line).filter(|_| self.asks_in_line()) {
+            self.transcript.in_passing(&note);
             return Ok(Flow::On);
         }
         if is_exit(&line) {

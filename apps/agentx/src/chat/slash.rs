@@ -32,6 +32,8 @@ pub(crate) enum Slash {
     Thinking(usize),
     /// Show all that a tool said: this call from the end.
     Output(usize),
+    /// List the commands in the background, or end the one of this name.
+    Jobs(Option<String>),
     /// Show the list of what is to be done.
     Todo,
     /// Decide otherwise about calls that no rule decides, or say how.
@@ -74,6 +76,7 @@ impl Slash {
             | Self::Context { .. }
             | Self::Thinking(_)
             | Self::Output(_)
+            | Self::Jobs(None)
             | Self::Todo
             | Self::Sessions
             | Self::Who
@@ -94,6 +97,7 @@ impl Slash {
             | Self::Diff(_)
             | Self::Approvals(_)
             | Self::Compact(_)
+            | Self::Jobs(_)
             | Self::Retry
             | Self::Pin(_) => false,
         }
@@ -178,6 +182,7 @@ pub(crate) const NAMES: &[&str] = &[
     "context",
     "thinking",
     "output",
+    "jobs",
     "todo",
     "approve-mode",
     "sessions",
@@ -233,6 +238,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         },
         "thinking" => Slash::Thinking(number(name, argument)?.unwrap_or(1)),
         "output" => Slash::Output(number(name, argument)?.unwrap_or(1)),
+        "jobs" => Slash::Jobs(job(argument)?),
         "todo" => Slash::Todo,
         "sessions" => Slash::Sessions,
         "who" => Slash::Who,
@@ -281,6 +287,16 @@ fn number<T: std::str::FromStr>(name: &str, argument: &str) -> Result<Option<T>,
             Ok(number) => Ok(Some(number)),
             Err(_) => Err(format!("`{given}` is no number: /{name} takes one, or nothing")),
         },
+    }
+}
+
+/// The command in the background that is to end, if one is.
+fn job(argument: &str) -> Result<Option<String>, String> {
+    match argument.split_once(char::is_whitespace).unwrap_or((argument, "")) {
+        ("" | "list", "") => Ok(None),
+        ("stop" | "kill", "") => Err("which one? /jobs stop NAME; /jobs lists them".into()),
+        ("stop" | "kill", name) => Ok(Some(name.trim().to_owned())),
+        _ => Err(format!("/jobs takes nothing or stop NAME, not `{argument}`")),
     }
 }
 

@@ -1,95 +1,24 @@
 //! The row that says how a chat stands: a template, or the first line of what a command of the person's says. The command runs
 //! beside the chat, with a time limit, never more often than was said, and only when something has changed.
 
+mod stand;
+
 use std::process::Stdio;
 use std::time::Duration;
 
 use agentx::config::ChatSettings;
 use agentx::tools::ProgramEnvironment;
-use agentx::types::{ApprovalMode, NanoUsd, Prices, Usage};
-use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::render::clean::visible;
-use crate::render::units;
+pub(crate) use stand::Stand;
 
 /// No command of this row takes longer.
 const LIMIT: Duration = Duration::from_secs(2);
-/// How the row says that calls are done without a question.
-const NOBODY: &str = "auto-yes";
 /// So much of what it says is read.
 const MOST_BYTES: u64 = 4096;
-
-/// How a session stands.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Stand {
-    /// The model that is asked.
-    pub(crate) model: String,
-    /// Tokens that fit into one call.
-    pub(crate) window: u64,
-    /// How many of them the last call filled.
-    pub(crate) filled: u64,
-    /// Tokens of all calls.
-    pub(crate) usage: Usage,
-    /// Money of all calls.
-    pub(crate) cost: NanoUsd,
-    /// What a token costs.
-    pub(crate) prices: Prices,
-    /// How often the model was answered with tool results, in the run that is under way or the last one.
-    pub(crate) iterations: u32,
-    /// How long the agent has worked since the chat began.
-    pub(crate) worked: Duration,
-    /// The session, once it is open.
-    pub(crate) session: String,
-    /// The directory it works in.
-    pub(crate) workspace: String,
-    /// Who decides about calls.
-    pub(crate) approval: ApprovalMode,
-}
-
-impl Stand {
-    fn value(&self, name: &str) -> String {
-        let percent = self.filled.saturating_mul(100) / self.window.max(1);
-        match name {
-            "model" => self.model.clone(),
-            "context" => format!(
-                "{}/{} ({percent} %)",
-                units::count(self.filled),
-                units::count(self.window)
-            ),
-            "tokens" => units::usage(&self.usage),
-            "cost" => units::cost(self.cost, &self.usage),
-            "iterations" => units::counted(self.iterations, "round"),
-            "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
-            "session" => self.session.clone(),
-            "workspace" => self.workspace.clone(),
-            "approval" => match self.approval {
-                ApprovalMode::Ask => "asks".into(),
-                ApprovalMode::Auto => NOBODY.into(),
-                ApprovalMode::Deny => "refuses".into(),
-            },
-            _ => String::new(),
-        }
-    }
-
-    fn to_json(&self) -> String {
-        json!({
-            "model": self.model,
-            "context_tokens": self.filled,
-            "context_window": self.window,
-            "usage": self.usage,
-            "cost_usd": self.cost.as_usd(),
-            "iterations": self.iterations,
-            "worked_ms": u64::try_from(self.worked.as_millis()).unwrap_or(u64::MAX),
-            "session": self.session,
-            "workspace": self.workspace,
-            "approval": self.approval,
-        })
-        .to_string()
-    }
-}
 
 /// A template with what it names filled in. Between two parts of which one is empty there is one separator, not two.
 fn filled(template: &str, stand: &Stand) -> String {
@@ -160,13 +89,13 @@ impl StatusRow {
         }
     }
 
-    /// The row as it is now. Where nobody is asked, it says so, whatever it was made to say.
+    /// The row as it is now. Where nobody is asked, or the folder is read-only, it says so, whatever it was made to say.
     pub(crate) fn text(&self, stand: &Stand) -> String {
         let said = self.command.as_ref().and_then(|command| command.said.clone());
         let says_it = said.is_none() && self.template.contains("{approval}");
         let text = said.unwrap_or_else(|| filled(&self.template, stand));
-        match stand.approval {
-            ApprovalMode::Auto if !says_it => format!("{NOBODY} · {text}"),
+        match stand.unusual() {
+            Some(sign) if !says_it => format!("{sign} · {text}"),
             _ => text,
         }
     }
@@ -304,6 +233,8 @@ pub(super) fn end_group(_group: Option<u32>) {}
 
 #[cfg(test)]
 mod tests {
+    use agentx::types::{ApprovalMode, NanoUsd, Usage};
+
     use super::*;
 
     fn stand() -> Stand {
@@ -355,7 +286,14 @@ mod tests {
         assert_eq!(text("{model}", ApprovalMode::Auto), "auto-yes · opus");
         assert_eq!(text("{model} {approval}", ApprovalMode::Auto), "opus auto-yes");
         assert_eq!(text("{model}", ApprovalMode::Ask), "opus");
-        assert_eq!(text("{approval}", ApprovalMode::Deny), "refuses");
+        assert_eq!(text("{approval}", ApprovalMode::Deny), "deny");
+        assert_eq!(text("{model}", ApprovalMode::Deny), "deny · opus");
+        let stand = Stand {
+            approval: ApprovalMode::Auto,
+            read_only: true,
+            ..stand()
+        };
+        assert_eq!(row("{model}", None).text(&stand), "read-only · opus");
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
-use agentx::types::{AgentKind, ApprovalDecision, ConfigChange, ContentPart, InputMode};
+use agentx::types::{AgentKind, ApprovalDecision, ContentPart, InputMode};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
@@ -19,6 +19,9 @@ use crate::render::conversation;
 
 /// What is said of an answer that came when nobody waited for it any more.
 const TOO_LATE: &str = "  not counted: the question was not open any more";
+
+/// What is said to the word `clear`, which people type as in a shell.
+const CLEAR: &str = "Ctrl-L clears the screen; for a new session, leave with /quit and type `agentx`";
 
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
@@ -160,6 +163,10 @@ impl Chat<'_> {
             if line.trim().is_empty() {
                 return Ok(Flow::On);
             }
+            if let Some(note) = approval::no_answer(line) {
+                self.transcript.in_passing(&note);
+                return Ok(Flow::On);
+            }
         }
         self.words(line).await
     }
@@ -189,14 +196,24 @@ impl Chat<'_> {
                 Ok(Flow::On)
             }
             None => match line.strip_prefix('!').map(str::trim) {
-                Some(command) if !command.is_empty() => {
+                Some("") => {
+                    Ok(self.not_sent_for_this("`!COMMAND` runs a command in your shell, for example !ls"))
+                }
+                Some(command) => {
                     self.echo(line);
                     self.paint()?;
                     self.shell(command).await
                 }
-                _ => self.say(slash::unescaped(line)).await,
+                None if line.trim() == "clear" => Ok(self.not_sent_for_this(CLEAR)),
+                None => self.say(slash::unescaped(line)).await,
             },
         }
+    }
+
+    /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
+    fn not_sent_for_this(&mut self, instead: &str) -> Flow {
+        self.transcript.in_passing(&format!("not sent: {instead}"));
+        Flow::On
     }
 
     /// Says something to the agent.
@@ -369,17 +386,5 @@ impl Chat<'_> {
             pattern: None,
         })
         .await
-    }
-
-    /// Changes the agent from here on.
-    pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), CliError> {
-        match &mut self.seat {
-            Seat::Open { session, .. } => {
-                let session = session.clone();
-                self.wait_for(async { session.change(change).await }).await?;
-            }
-            Seat::New(agent) => agent.change(change),
-        }
-        Ok(())
     }
 }

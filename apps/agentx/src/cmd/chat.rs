@@ -142,11 +142,6 @@ async fn chat(
         (console.out_style(), console.terminal.width),
     );
     text.push_str(&what_differs(place, settings, config.approval, console));
-    let was_told = place.remote().is_none() && settings.approval == ApprovalMode::Deny;
-    if session.is_some() && config.approval == ApprovalMode::Deny && !was_told {
-        // As a headless run leaves it that was killed: a person is here now, and should know.
-        console.say("note: this session refuses what no rule allows; `/approve-mode ask` lets it ask you\n");
-    }
     let notes = [seat::note_of_cost(config), tools_change];
     notes
         .into_iter()
@@ -169,18 +164,22 @@ async fn chat(
     }
 }
 
-/// What of the usual does not hold here, for the first lines of a chat: that nobody is asked, that nothing may be done.
+/// What of the usual does not hold here, for the first lines of a chat: that nothing may be done, whoever says yes, or that nobody is
+/// asked.
 fn what_differs(place: &Place, settings: &Settings, approval: ApprovalMode, console: &Console) -> String {
-    let mut text = String::new();
-    if approval == ApprovalMode::Auto {
-        let words = format!("{ASKS_NOBODY}; `/approve-mode ask` changes that");
-        text.push_str(&format!("{}\n", console.out_style().warn(&words)));
-    }
-    if place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly {
-        let words = "this folder is read only: nothing is changed or run; `agentx config trust` changes that";
-        text.push_str(&format!("{}\n", console.out_style().warn(words)));
-    }
-    text
+    let is_read_only = place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly;
+    let words = match approval {
+        _ if is_read_only => {
+            "this folder is read only: nothing is changed or run; `agentx config trust` changes that"
+                .to_owned()
+        }
+        ApprovalMode::Auto => format!("{ASKS_NOBODY}; `/approve-mode ask` changes that"),
+        ApprovalMode::Deny => {
+            "calls that no rule allows are refused; `/approve-mode ask` lets them ask you".to_owned()
+        }
+        ApprovalMode::Ask => return String::new(),
+    };
+    format!("{}\n", console.out_style().warn(&words))
 }
 
 /// Whether the terminal can do more than take and print lines.

@@ -7,6 +7,7 @@ use agentx::assembly::{Brings, Role, brings};
 use agentx::config::{FolderTrust, Loaded, trust_folder};
 
 use super::screen::{changes, what_it_brings, what_it_is};
+use crate::chat::leaving::leaves;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::clean::visible;
@@ -43,7 +44,7 @@ fn has_changed(brings: &Brings) -> bool {
 
 fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
     let trusts = match loaded.ignored.is_empty() {
-        true => "load this; changes and programs are still asked about",
+        true => "load its files; AgentX still asks before changes and commands",
         false => "load all of this; its settings decide what is asked about",
     };
     let screen = format!(
@@ -60,7 +61,8 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
         false => "How far do you trust it? [1, 2, 3, s to show its files, q to leave] ",
     };
     loop {
-        let trust = match answer(question, console)?.as_str() {
+        let given = answer(question, console)?;
+        let trust = match given.to_lowercase().as_str() {
             "1" => FolderTrust::Trusted,
             "2" => FolderTrust::ReadOnly,
             "3" => FolderTrust::Restricted,
@@ -68,37 +70,50 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
                 console.out(&changes(loaded, brings, console.out_style()))?;
                 continue;
             }
-            "q" => return Ok(Answer::Leave),
-            other => {
-                not_understood(other, console)?;
+            word if wants_to_leave(word) => return Ok(Answer::Leave),
+            _ => {
+                not_understood(&given, console)?;
                 continue;
             }
         };
         let accepted = match trust {
             FolderTrust::Trusted => brings.accepted(),
             FolderTrust::ReadOnly => brings.instructions(),
-            FolderTrust::Restricted if wants_instructions(loaded, brings, console)? => brings.instructions(),
-            FolderTrust::Restricted | FolderTrust::Unknown => Vec::new(),
+            FolderTrust::Restricted => match wants_instructions(loaded, brings, console)? {
+                Some(true) => brings.instructions(),
+                Some(false) => Vec::new(),
+                None => return Ok(Answer::Leave),
+            },
+            FolderTrust::Unknown => Vec::new(),
         };
         trust_folder(&loaded.trust_dir, &loaded.places.workspace_root, trust, &accepted)?;
         return Ok(Answer::Said);
     }
 }
 
-/// Shows the instructions of a restricted folder, and asks whether they are given to the model.
-fn wants_instructions(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<bool, CliError> {
+/// Shows the instructions of a restricted folder, and asks whether they are given to the model; `None` where the person wants to leave.
+fn wants_instructions(
+    loaded: &Loaded,
+    brings: &Brings,
+    console: &mut Console,
+) -> Result<Option<bool>, CliError> {
     let mut alone = Brings::default();
     let files = brings.files.iter().filter(|file| file.role == Role::Instructions);
     alone.files.extend(files.cloned());
     if alone.is_empty() {
-        return Ok(false);
+        return Ok(Some(false));
     }
     console.out(&changes(loaded, &alone, console.out_style()))?;
     loop {
-        match answer("Give these instructions to the model? [y, n] ", console)?.as_str() {
-            "y" | "yes" => return Ok(true),
-            "n" | "no" | "q" => return Ok(false),
-            other => not_understood(other, console)?,
+        let given = answer(
+            "Give these instructions to the model? [y, n, q to leave] ",
+            console,
+        )?;
+        match given.to_lowercase().as_str() {
+            "y" | "yes" => return Ok(Some(true)),
+            "n" | "no" => return Ok(Some(false)),
+            word if wants_to_leave(word) => return Ok(None),
+            _ => not_understood(&given, console)?,
         }
     }
 }
@@ -111,15 +126,16 @@ fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
         changes(loaded, brings, console.out_style())
     ))?;
     loop {
-        match answer("What about it? [1, 2, q to leave] ", console)?.as_str() {
+        let given = answer("What about it? [1, 2, q to leave] ", console)?;
+        match given.to_lowercase().as_str() {
             "1" => {
                 let (dir, root) = (&loaded.trust_dir, &loaded.places.workspace_root);
                 trust_folder(dir, root, FolderTrust::Trusted, &brings.accepted())?;
                 return Ok(Answer::Said);
             }
             "2" => return Ok(Answer::NotAsked),
-            "q" => return Ok(Answer::Leave),
-            other => not_understood(other, console)?,
+            word if wants_to_leave(word) => return Ok(Answer::Leave),
+            _ => not_understood(&given, console)?,
         }
     }
 }
@@ -133,7 +149,12 @@ fn not_understood(answer: &str, console: &mut Console) -> Result<(), CliError> {
     console.out(&message)
 }
 
-/// Reads one line from the person, in lower case; `q` at the end of input.
+/// Whether an answer is a wish to leave.
+fn wants_to_leave(word: &str) -> bool {
+    word == "q" || leaves(word)
+}
+
+/// Reads one line from the person; `q` at the end of input.
 fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
     let rows = console.fitted(question);
     console.out(&format!("{} ", rows.trim_end()))?;
@@ -145,6 +166,6 @@ fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
     })?;
     Ok(match read {
         0 => "q".to_owned(),
-        _ => line.trim().to_lowercase(),
+        _ => line.trim().to_owned(),
     })
 }

@@ -40,7 +40,7 @@ pub(crate) fn prompt_of_lines(style: Style) -> &'static str {
 const LONGEST_RULE: usize = 160;
 
 /// What can be typed besides, where a rule is kept.
-const OTHER_RULE: &str = "  (a PATTERN keeps another)";
+const OTHER_RULE: &str = "  (`a PATTERN` allows more or less)";
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,6 +257,19 @@ pub(crate) fn parse(line: &str) -> Option<Answer> {
     })
 }
 
+/// What is said to a number in place of an answer: in other programs it chooses from a list. `None` for any other line.
+pub(crate) fn no_answer(line: &str) -> Option<String> {
+    let word = line.trim();
+    let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| wrong_answer(word))
+}
+
+/// What is said to a line that is none of the answers.
+pub(crate) fn wrong_answer(line: &str) -> String {
+    let shown = cut(&visible(line.trim()), LONGEST_RULE);
+    format!("`{shown}` is not one of the answers: y once, s session, a always, n no")
+}
+
 /// The answer in words, for the record above.
 pub(crate) fn answered(answer: &Answer) -> &'static str {
     match answer.decision {
@@ -287,6 +300,15 @@ mod tests {
         assert_eq!(text.matches("a row of it").count(), 40 + 10, "{text}");
         assert!(text.contains("… and so on, just as it stands above\n"), "{text}");
         assert!(asked("cargo test -p a", "cargo test *").contains("keep: allow bash \"cargo test *\"\n"));
+    }
+
+    #[test]
+    fn a_number_is_no_message_while_a_question_is_open() {
+        let told = "`1` is not one of the answers: y once, s session, a always, n no";
+        assert_eq!(no_answer(" 1 ").as_deref(), Some(told));
+        for line in ["", "1 more file, please", "one"] {
+            assert_eq!(no_answer(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -223,6 +223,11 @@ pub(crate) fn outcome(details: Option<&Value>) -> String {
     if let Some(signal) = details.get("signal").and_then(Value::as_str) {
         words.push(format!("killed by {}", visible(signal)));
     }
+    if let Some(job) = details.get("job").and_then(Value::as_str)
+        && details.get("running").and_then(Value::as_bool) == Some(true)
+    {
+        words.push(format!("runs in the background as {}", visible(job)));
+    }
     match (number("matches"), number("files"), number("matched")) {
         (Some(0), ..) | (.., Some(0)) => words.push("nothing found".to_owned()),
         (Some(matches), Some(files), _) => {

@@ -14,6 +14,7 @@ mod environment;
 mod errors;
 mod examples;
 mod files_along;
+mod first_hour;
 mod full_disk;
 mod help;
 mod identity;

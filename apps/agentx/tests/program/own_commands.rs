@@ -169,7 +169,7 @@ fn commands_that_only_show_something_do_not_wait_for_a_command_of_ones_own() {
     chat.keys("!sleep 60\r");
     chat.wait_for("! sleep 60 runs · ");
     chat.keys("/approve-mode\r");
-    chat.wait_for("calls that no rule decides: you are asked");
+    chat.wait_for("you are asked about calls that no rule decides");
     chat.keys("/approve-mode deny\r");
     chat.wait_for("  … /approve-mode deny · sent when it has ended");
     chat.keys("\u{4}");

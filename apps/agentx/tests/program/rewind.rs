@@ -159,13 +159,16 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.keys("1\r");
     chat.wait_for("changed since, not by the agent here");
     chat.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    chat.keys("what?\r");
+    chat.wait_for("`what?` is not one of the answers");
     chat.keys("\u{1b}");
     chat.wait_for("nothing was changed");
     chat.wait_for_last("›");
     chat.keys("/rewind 1\r");
     chat.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
     chat.keys("b\r");
-    chat.wait_for_last("k keep it · r put it back · d diff · n nothing at all ›");
+    chat.wait_for("there was no such file, so going back deletes it");
+    chat.wait_for_last("k keep it · r delete it · d diff · n nothing at all ›");
     assert_eq!(
         read(&sandbox, "notes.txt").as_deref(),
         Some("one\nbye\nthree\n"),

@@ -110,7 +110,12 @@ fn without_a_terminal_a_question_is_answered_with_no() {
     assert!(ran.stderr.contains("nobody could be asked"), "{ran}");
     assert!(!sandbox.path("ws/made").exists());
     let frames = sandbox.run(&["run", "--output-format", "stream-json", "run touch made"]);
-    assert!(frames.stdout.contains("nobody is there to be asked"), "{frames}");
+    assert!(
+        frames
+            .stdout
+            .contains("in the approval mode `deny` nobody is asked"),
+        "{frames}"
+    );
     assert!(
         !frames.stdout.contains("approval_requested") && !frames.stdout.contains("The person"),
         "no decision is recorded that nobody made: {frames}"

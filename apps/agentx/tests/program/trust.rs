@@ -200,8 +200,8 @@ fn the_first_start_in_a_folder_asks_and_the_second_does_not() {
     insta::assert_snapshot!("first_start", screen);
     pty.keys("s\r");
     pty.wait_for("+Call the tool weather first.");
-    pty.keys("yes\r");
-    pty.wait_for("`yes` is not one of the answers.");
+    pty.keys("Yes, Please\r");
+    pty.wait_for("`Yes, Please` is not one of the answers.");
     pty.keys("3\r");
     pty.wait_for("Give these instructions to the model?");
     pty.keys("perhaps\r");
@@ -217,6 +217,48 @@ fn the_first_start_in_a_folder_asks_and_the_second_does_not() {
     pty.keys("/quit\r");
     pty.end();
     assert!(heard.try_recv().is_err(), "something was sent");
+}
+
+#[test]
+fn the_words_that_leave_the_chat_leave_its_questions_too() {
+    for word in ["exit", ":q", "/quit"] {
+        let sandbox = Sandbox::new().of_a_stranger();
+        let mut pty = Pty::start(&sandbox, &[], 80, 24);
+        pty.wait_for("How far do you trust it?");
+        pty.keys(&format!("{word}\r"));
+        assert_eq!(pty.end(), Some(0), "{word}");
+        assert!(!sandbox.path("home/.local/share/agentx/folders.json").exists());
+        let sandbox = Sandbox::new();
+        let mut chat = Pty::start(&sandbox, &[], 80, 40);
+        chat.wait_for_last("›");
+        chat.keys("hello\r");
+        chat.wait_for(" out · ");
+        chat.wait_for_last("›");
+        chat.keys("/rewind 1\r");
+        chat.wait_for_last("go back? c conversation · n nothing ›");
+        chat.keys(&format!("{word}\r"));
+        assert_eq!(chat.end(), Some(0), "{word}");
+    }
+}
+
+#[test]
+fn a_read_only_folder_says_so_in_place_of_a_rule_and_of_the_approval_mode() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
+    let mut chat = Pty::start(&sandbox, &["--yes"], 120, 40);
+    chat.wait_for_last("›");
+    chat.wait_for("this folder is read only: nothing is changed or run");
+    chat.wait_for("read-only · scripted");
+    chat.keys("run touch made\r");
+    chat.wait_for("✗ refused: this folder is read only");
+    chat.wait_for_last("›");
+    let shown = chat.lines().join("\n");
+    assert!(
+        !shown.contains("without asking") && !shown.contains("auto-yes"),
+        "{shown}"
+    );
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }
 
 #[test]

@@ -12,6 +12,9 @@ use crate::ledger::CallStage;
 /// What the model is told about a call that did not come to its end.
 pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
 
+/// What the model is told about a call that nobody had allowed yet when the run was stopped.
+const NOT_RUN: &str = "Not run: the run was stopped before anybody allowed this call.";
+
 /// What an agent is told that is stopped with the one that made it.
 const BY_PARENT: &str = "the agent that made it was stopped";
 
@@ -103,10 +106,15 @@ impl ReactAgent {
         if !(on_record && running.is_empty() && self.ledger.is_settled()) {
             self.course.set_status(RunStatus::Stopping, step);
         }
+        let not_run = if self.config.rules_version >= 6 {
+            NOT_RUN
+        } else {
+            STOPPED
+        };
         for index in 0..self.ledger.entries().len() {
             match &self.ledger.entries()[index].stage {
                 CallStage::AwaitingApproval(_) => {
-                    self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step)
+                    self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step)
                 }
                 CallStage::Running { action_id, .. } => running.push(action_id.clone()),
                 CallStage::Answering { .. } | CallStage::Delegated { .. } | CallStage::Resolved { .. } => {}

@@ -1,5 +1,7 @@
 //! What people decide about calls.
 
+use std::sync::Arc;
+
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -136,6 +138,30 @@ fn what_nobody_can_be_asked_about_is_refused() {
     session.say("go");
     session.calls(&[command("c1", "rm x")]);
     assert!(session.sent()[2].contains("nobody is there to be asked"));
+}
+
+#[test]
+fn a_refusal_names_the_approval_mode_or_the_read_only_folder() {
+    let told = |mode: ApprovalMode, rules: &[&str], read_only: bool| {
+        let mut config = config(mode, rules);
+        config.rules_version = RULES_VERSION;
+        config.guard = Some(Arc::new(Guard {
+            read_only,
+            ..Guard::default()
+        }));
+        let mut session = Session::new(config);
+        session.say("go");
+        session.calls(&[command("c1", "rm x")]);
+        session.sent()[2].clone()
+    };
+    let refused = told(ApprovalMode::Deny, &[], false);
+    let mode = "running a program needs a yes, and in the approval mode `deny` nobody is asked";
+    assert!(refused.contains(mode), "{refused}");
+    let denies = ["deny bash"];
+    let refused = told(ApprovalMode::Auto, &denies, true);
+    assert!(refused.contains("this folder is read only"), "{refused}");
+    let refused = told(ApprovalMode::Auto, &denies, false);
+    assert!(refused.contains("the rule \"deny bash\" denies it"), "{refused}");
 }
 
 #[test]

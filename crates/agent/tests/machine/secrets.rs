@@ -26,7 +26,7 @@ fn guard() -> Arc<Guard> {
         ]),
         except: all(&["/**/.env.example"]),
         own: all(&["/home/me/.local/share/agentx/**", "~/.local/share/agentx/**"]),
-        git: Vec::new(),
+        ..Guard::default()
     })
 }
 
@@ -94,7 +94,7 @@ fn where_nobody_is_asked_the_mode_decides() {
     let judgement = judge(&refusing, tool, &env());
     assert_eq!(
         judgement.reason,
-        ".env may hold secrets, and only a rule that names it allows it, and nobody is there to be asked"
+        ".env may hold secrets, and only a rule that names it allows it, and in the approval mode `deny` nobody is asked"
     );
     assert!(matches!(judgement.verdict, Verdict::Deny { .. }));
     assert_eq!(word(&guarded(ApprovalMode::Auto, &[]), "look", env()), "allow");

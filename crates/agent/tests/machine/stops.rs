@@ -127,6 +127,21 @@ fn while_a_person_is_asked() {
 }
 
 #[test]
+fn a_call_that_nobody_had_allowed_is_told_not_to_have_run() {
+    let mut session = Session::started(|config| {
+        config.approval = ApprovalMode::Ask;
+        config.rules_version = RULES_VERSION;
+    });
+    session.calls(&[("c1", "change", json!({}))]);
+    session.interrupt();
+    assert_eq!(
+        session.conversation()[2..],
+        ["tool: c1 = Not run: the run was stopped before anybody allowed this call."]
+    );
+    session.check_replay();
+}
+
+#[test]
 fn while_tools_run() {
     let mut session = Session::started(|_| {});
     session.calls(&[("c1", "change", json!({})), ("c2", "look", json!({}))]);

@@ -85,6 +85,8 @@ pub(super) fn file_name(text: &str) -> Option<&str> {
     let sentence = text.trim_end_matches('.');
     let quoted = unquoted(sentence);
     let is_quoted = quoted.len() != sentence.trim().len();
+    // `@FILE` sends a file along; without the sign it is the file's name.
+    let quoted = quoted.strip_prefix('@').unwrap_or(quoted);
     (!quoted.is_empty() && (is_quoted || !quoted.contains(char::is_whitespace))).then_some(quoted)
 }
 
@@ -121,6 +123,7 @@ mod tests {
         assert_eq!(file_name("the file `a b.txt`"), Some("a b.txt"));
         assert_eq!(file_name("README.md."), Some("README.md"));
         assert_eq!(file_name("README.md?"), Some("README.md"));
+        assert_eq!(file_name("@src/app.py"), Some("src/app.py"));
         assert_eq!(file_name("me a story"), None);
         assert_eq!(file_name(""), None);
     }

@@ -194,6 +194,18 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(Vec::new())))
     }
 
+    /// Ends a command that runs in the background of a session, by its name there (`job_1`), because a person wants it; the session's
+    /// log says how it ended. Returns whether it ran.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn stop_job(&self, session: &SessionId, job: &str) -> BoxFuture<'_, Result<bool, RuntimeError>> {
+        let _ = (session, job);
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not end single commands in the background",
+        ))))
+    }
+
     /// Deletes a session, and ends what a killed program left running for it.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Jobs: commands that go on after their call has ended. Each session has its own, a bounded number of them, and all end with it.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::backlog::Backlog;
 use super::group::Group;
 use super::pump::Record;
-use super::report::{Report, Rest};
+use super::report::{Report, Rest, seconds};
 use super::running::{End, Running};
 use crate::{BashOptions, ToolFailure, text};
 
@@ -58,6 +59,8 @@ pub(super) struct Job {
     command: String,
     started: Instant,
     cancel: CancellationToken,
+    /// The person has ended it, of which neither the agent nor the log knows yet.
+    stopped: AtomicBool,
     group: Arc<Group>,
     state: Mutex<JobState>,
     news: Notify,
@@ -139,6 +142,16 @@ impl Jobs {
             .unwrap_or_default()
     }
 
+    /// Ends a job because the person wants it; the session is told so. Returns whether it ran.
+    pub(crate) async fn stop(&self, session: &SessionId, id: &str) -> bool {
+        let Some(job) = self.find(session, id).filter(|job| job.end().is_none()) else {
+            return false;
+        };
+        job.stopped.store(true, Ordering::Relaxed);
+        job.kill().await;
+        true
+    }
+
     /// Ends all jobs of a session, and waits until they are gone.
     pub(crate) async fn shutdown(&self, session: &SessionId) {
         let own = self.table.lock().remove(session).unwrap_or_default();
@@ -179,6 +192,7 @@ impl Job {
             command: command.into(),
             started: Instant::now(),
             cancel: CancellationToken::new(),
+            stopped: AtomicBool::new(false),
             group,
             state: Mutex::new(state),
             news: Notify::new(),
@@ -257,7 +271,8 @@ async fn attend(mut running: Running, job: Arc<Job>, timeout: Option<Duration>, 
     let end = running.run(&job.cancel, timeout).await;
     let end = running.attend(&job.cancel, end).await;
     job.finish(end);
-    if end == End::Interrupted {
+    let is_stopped = job.stopped.load(Ordering::Relaxed);
+    if end == End::Interrupted && !is_stopped {
         // Whoever ended it knows.
         return;
     }
@@ -268,5 +283,9 @@ async fn attend(mut running: Running, job: Arc<Job>, timeout: Option<Duration>, 
         rest: Rest::None,
     };
     let command = text::cut_line(job.command(), SHOWN_COMMAND).to_string();
-    sink.job_ended(job.id(), command, report.sentence(0)).await;
+    let how = match end {
+        End::Interrupted => format!("ended by the person, {}", seconds(job.age())),
+        _ => report.sentence(0),
+    };
+    sink.job_ended(job.id(), command, how).await;
 }

@@ -292,6 +292,7 @@ pub(crate) fn guard() -> Guard {
         except: vec!["/**/.env.example".into()],
         own: vec!["/home/me/.local/share/agentx/**".into()],
         git: vec!["filter.lfs.clean".into()],
+        read_only: true,
     }
 }
 

@@ -10,7 +10,9 @@ use agentx::types::{
 fn it_says_what_is_waited_for_and_since_when() {
     let begin = Instant::now();
     let at = |seconds| begin + Duration::from_secs(seconds);
-    let mut progress = Progress::new(&agentx::agent::fixtures::config(), begin);
+    let mut config = agentx::agent::fixtures::config();
+    config.approval = ApprovalMode::Ask;
+    let mut progress = Progress::new(&config, begin);
     let name = progress.stand.model.clone();
     let row = |progress: &Progress, seconds, columns| {
         progress.row(at(seconds), None, ("opus · 12 %", columns), Style::default())
@@ -19,6 +21,13 @@ fn it_says_what_is_waited_for_and_since_when() {
         row(&progress, 0, 80),
         "",
         "before anything was said there is nothing to tell"
+    );
+    config.approval = ApprovalMode::Auto;
+    let unasked = Progress::new(&config, begin);
+    assert_eq!(
+        row(&unasked, 0, 80),
+        "opus · 12 %",
+        "unless nobody is asked about calls"
     );
     let run_id = RunId::new("run_1");
     let started = RunStarted {

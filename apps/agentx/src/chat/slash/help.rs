@@ -59,6 +59,7 @@ pub(crate) const HELP: &str = "\
 /context [exact]          what fills the model's window; or the last request to the byte
 /thinking [N]             the model's last reasoning, whole; the Nth from the end
 /output [N]               all that the last tool said; the Nth from the end
+/jobs [stop NAME]         commands that run in the background; end one
 /todo                     the list of what is to be done
 /steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
 /queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now

@@ -116,7 +116,13 @@ impl Approver {
                     questions.open.pop_front();
                     return answer(&id, parsed.decision, parsed.note);
                 }
-                None => questions.ask(console),
+                None => {
+                    let given = line.unwrap_or_default();
+                    if !given.trim().is_empty() {
+                        console.say(&format!("{}\n", why_not(&given)));
+                    }
+                    questions.ask(console);
+                }
             }
         }
     }
@@ -164,6 +170,16 @@ impl Questions {
         console.say(&approval::prompt_in(console.terminal.width));
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());
+    }
+}
+
+/// Why a line that was typed is no answer here.
+fn why_not(given: &str) -> String {
+    match approval::parse(given) {
+        Some(_) => "a pattern can be given in a chat (`agentx chat`) or with `agentx approvals add`; here the rule is kept as it \
+                    stands above"
+            .to_owned(),
+        None => approval::wrong_answer(given),
     }
 }
 

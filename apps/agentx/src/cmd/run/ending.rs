@@ -1,7 +1,9 @@
 //! How a run ended, gathered from its events.
 
 use agentx::runtime::Session;
-use agentx::types::{Eof, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, ToolFailed, ToolStatus};
+use agentx::types::{
+    Eof, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolFailed, ToolStatus,
+};
 
 use crate::chat::jobs::Jobs;
 use crate::compose::Place;
@@ -12,8 +14,11 @@ use crate::failure::exit_of;
 use crate::render::clean::clean;
 use crate::render::result::RunResult;
 
-/// What the agent says of a call that it would have asked about.
-const NOBODY: &str = "nobody is there to be asked";
+/// What the agent says of a call that it would have asked about; in sessions of earlier programs in the first words.
+const NOBODY: [&str; 2] = [
+    "nobody is there to be asked",
+    "in the approval mode `deny` nobody is asked",
+];
 
 /// Watches the events of one run for its end.
 #[derive(Debug)]
@@ -84,7 +89,7 @@ impl Ending {
     /// Takes an event of this run.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) {
         // A run counts them; what a chat says of them is not said.
-        let _ = self.jobs.event(event);
+        let _ = self.jobs.event(event, Timestamp::default());
         match event {
             RuntimeEvent::MessageStart(_) => self.partial.clear(),
             RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
@@ -117,7 +122,7 @@ impl Ending {
     /// A call came to nothing in a run that has nobody to ask; whether for that reason, the reason says. A call that a
     /// rule denies would have been refused anyway.
     pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
-        if failed.status == ToolStatus::Denied && failed.error.contains(NOBODY) {
+        if failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why)) {
             self.refused += 1;
         }
     }
@@ -265,7 +270,7 @@ mod tests {
             tool_call_id: "call_1".into(),
             name: "bash".into(),
             status: ToolStatus::Denied,
-            error: NOBODY.into(),
+            error: NOBODY[1].into(),
             duration_ms: 0,
             details: None,
         });

@@ -17,6 +17,9 @@ const SHOWN_CALLS: usize = 8;
 /// So many lines of one that runs alone.
 const SHOWN_LINES: usize = 4;
 
+/// How the reason begins of a call that was stopped before it began.
+const NOT_RUN: &str = "Not run: ";
+
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) name: String,
@@ -183,6 +186,9 @@ impl Transcript {
         let status = status_word(failed.status);
         let has_spoken = (self.calls.get(&failed.tool_call_id)).is_some_and(|call| !call.output.is_empty());
         let ended = match why(failed) {
+            Some(error) if failed.status == ToolStatus::Interrupted && error.starts_with(NOT_RUN) => {
+                format!("{sign} not run: {}", visible(&error[NOT_RUN.len()..]))
+            }
             // Of what it said that is the first line, which is told already.
             _ if has_spoken => format!("{sign} {status} after {time}"),
             Some(error) => format!("{sign} {status}: {}", visible(error.trim_matches(['[', ']']))),
