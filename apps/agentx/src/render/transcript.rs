@@ -390,6 +390,7 @@ impl Transcript {
 mod before;
 mod calls;
 mod context;
+mod ended;
 mod others;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 
 use crate::common::Sandbox;
 use crate::pty::Pty;
+use crate::rewind::id_of;
 
 const PROMPT: &str = "›";
 const QUESTION: &str = "allow? y once · s session · a always · n no · with Alt at once ›";
@@ -39,12 +40,12 @@ fn the_row_says_who_decides_from_the_start_and_as_soon_as_that_changes() {
 #[test]
 fn the_approval_mode_deny_is_shown_and_named_where_it_refuses() {
     let sandbox = Sandbox::new();
-    let mut chat = Pty::start(&sandbox, &["--approve", "deny"], 120, 40);
+    let mut chat = Pty::start(&sandbox, &["--approve", "deny"], 200, 40);
     chat.wait_for_last(PROMPT);
     chat.wait_for("calls that no rule allows are refused; `/approve-mode ask` lets them ask you");
     chat.wait_for("deny · scripted");
     chat.keys("run touch made\r");
-    chat.wait_for("in the approval mode `deny` nobody is asked");
+    chat.wait_for("in the approval mode `deny` nobody is asked. `/approve-mode ask` changes that.");
     chat.wait_for_last(PROMPT);
     assert!(!sandbox.path("ws/made").exists());
     leave(chat);
@@ -63,7 +64,8 @@ fn a_number_answers_no_question_and_leaving_says_what_was_not_run() {
     chat.keys("\u{4}");
     chat.wait_for("· not answered, so not run: bash; the agent is told so");
     assert_eq!(chat.end(), Some(0));
-    let exported = sandbox.run(&["sessions", "export", "--last", "--format", "md"]);
+    let id = id_of(&sandbox, 0);
+    let exported = sandbox.run(&["sessions", "export", &id, "--format", "md"]);
     let told = "Not run: the run was stopped before anybody allowed this call.";
     assert!(exported.stdout.contains(told), "{exported}");
     assert!(!sandbox.path("ws/made").exists());

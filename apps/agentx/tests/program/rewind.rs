@@ -23,7 +23,7 @@ fn worked() -> (Sandbox, String) {
 }
 
 /// The id of a session, the latest first.
-fn id_of(sandbox: &Sandbox, index: usize) -> String {
+pub(crate) fn id_of(sandbox: &Sandbox, index: usize) -> String {
     let list = json(sandbox, &["sessions", "list", "--json"]);
     list[index]["session_id"].as_str().unwrap().to_owned()
 }
@@ -167,7 +167,7 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.keys("/rewind 1\r");
     chat.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
     chat.keys("b\r");
-    chat.wait_for("there was no such file, so going back deletes it");
+    chat.wait_for("no such file, so going back deletes it");
     chat.wait_for_last("k keep it · r delete it · d diff · n nothing at all ›");
     assert_eq!(
         read(&sandbox, "notes.txt").as_deref(),

@@ -8,6 +8,7 @@ use super::super::clean::visible;
 use super::super::table::cut;
 use super::super::tool::{EmittedView, ToolOutputView, describe, outcome};
 use super::super::{diff, todo, units};
+use super::ended::{status_word, why};
 use super::{Lane, Transcript};
 
 /// Lines of a change that are shown.
@@ -16,9 +17,6 @@ const CHANGE_LINES: usize = 40;
 const SHOWN_CALLS: usize = 8;
 /// So many lines of one that runs alone.
 const SHOWN_LINES: usize = 4;
-
-/// How the reason begins of a call that was stopped before it began.
-const NOT_RUN: &str = "Not run: ";
 
 #[derive(Debug, Default)]
 pub(super) struct Call {
@@ -186,12 +184,9 @@ impl Transcript {
         let status = status_word(failed.status);
         let has_spoken = (self.calls.get(&failed.tool_call_id)).is_some_and(|call| !call.output.is_empty());
         let ended = match why(failed) {
-            Some(error) if failed.status == ToolStatus::Interrupted && error.starts_with(NOT_RUN) => {
-                format!("{sign} not run: {}", visible(&error[NOT_RUN.len()..]))
-            }
             // Of what it said that is the first line, which is told already.
             _ if has_spoken => format!("{sign} {status} after {time}"),
-            Some(error) => format!("{sign} {status}: {}", visible(error.trim_matches(['[', ']']))),
+            Some(error) => format!("{sign} {}", self.why_not(failed.status, &error)),
             None => format!("{sign} {status}"),
         };
         self.tool_end(&failed.tool_call_id, &failed.name, &[], ended.trim(), "");
@@ -373,33 +368,4 @@ fn head_of(call: &Call, width: usize, style: super::Style) -> String {
     let what = cut(what, width.saturating_sub(name.width() + 4));
     let line = format!("{} {}  {what}", style.person("●"), style.bold(&name));
     line.trim_end().to_owned()
-}
-
-/// Why a call failed, on one line: of one that was not valid what is wrong with it, else the first of what was said.
-fn why(failed: &ToolFailed) -> Option<String> {
-    let lines = || {
-        failed
-            .error
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-    };
-    let wrong: Vec<&str> = lines().filter_map(|line| line.strip_prefix("- ")).collect();
-    match failed.status == ToolStatus::Invalid && !wrong.is_empty() {
-        true => Some(wrong.join("; ")),
-        false => lines().next().map(str::to_owned),
-    }
-}
-
-fn status_word(status: ToolStatus) -> &'static str {
-    match status {
-        ToolStatus::Success => "done",
-        ToolStatus::Failed => "failed",
-        ToolStatus::Invalid => "not a valid call",
-        ToolStatus::Denied => "refused",
-        ToolStatus::Refused => "refused by a limit",
-        ToolStatus::TimedOut => "took too long",
-        ToolStatus::Interrupted => "stopped",
-        ToolStatus::Unknown => "outcome unknown",
-    }
 }

@@ -1,0 +1,62 @@
+//! How a call came to nothing, in words.
+
+use agentx::types::{ToolFailed, ToolStatus};
+
+use super::super::clean::visible;
+use super::Transcript;
+
+/// How the reason begins of a call that was stopped before it began.
+const NOT_RUN: &str = "Not run: ";
+/// How the reason begins of a call that was refused by a rule or the approval mode.
+const NOT_ALLOWED: &str = "Not allowed: ";
+/// What it says where the approval mode refused the call.
+const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
+
+impl Transcript {
+    /// How a call came to nothing, and why.
+    pub(super) fn why_not(&self, status: ToolStatus, error: &str) -> String {
+        let word = status_word(status);
+        let (word, error) = match status {
+            ToolStatus::Interrupted => error
+                .strip_prefix(NOT_RUN)
+                .map_or((word, error), |why| ("not run", why)),
+            ToolStatus::Denied => (word, error.strip_prefix(NOT_ALLOWED).unwrap_or(error)),
+            _ => (word, error),
+        };
+        // In a chat the mode can be changed at once.
+        let remedy = match self.costs && error.contains(MODE_DENY) {
+            true => " `/approve-mode ask` changes that.",
+            false => "",
+        };
+        format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
+    }
+}
+
+/// Why a call failed, on one line: of one that was not valid what is wrong with it, else the first of what was said.
+pub(super) fn why(failed: &ToolFailed) -> Option<String> {
+    let lines = || {
+        failed
+            .error
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let wrong: Vec<&str> = lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    match failed.status == ToolStatus::Invalid && !wrong.is_empty() {
+        true => Some(wrong.join("; ")),
+        false => lines().next().map(str::to_owned),
+    }
+}
+
+pub(super) fn status_word(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Success => "done",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Invalid => "not a valid call",
+        ToolStatus::Denied => "refused",
+        ToolStatus::Refused => "refused by a limit",
+        ToolStatus::TimedOut => "took too long",
+        ToolStatus::Interrupted => "stopped",
+        ToolStatus::Unknown => "outcome unknown",
+    }
+}
