@@ -3,6 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use agentx::runtime::plain_json;
 use agentx_terminal::Theme;
 use serde::Serialize;
 
@@ -139,15 +140,16 @@ impl Console {
 
     /// Writes data as one line of JSON, not flushed.
     pub(crate) fn out_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
-        let mut line = serde_json::to_vec(value).map_err(io::Error::from)?;
-        line.push(b'\n');
-        self.out.write_all(&line).map_err(|error| self.gone(error))
+        let line = serde_json::to_string(value).map_err(io::Error::from)?;
+        let written = self.out.write_all(plain_json(&line).as_bytes());
+        let written = written.and_then(|()| self.out.write_all(b"\n"));
+        written.map_err(|error| self.gone(error))
     }
 
     /// Writes data as JSON for people and programs.
     pub(crate) fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-        self.out(&format!("{text}\n"))
+        self.out(&format!("{}\n", plain_json(&text)))
     }
 
     /// Hands everything over.

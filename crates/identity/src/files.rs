@@ -59,6 +59,29 @@ fn check(_: &Path, _: &fs::Metadata, _: Privacy) -> Result<(), KeyringError> {
     Ok(())
 }
 
+/// Whether nobody else may rename or replace what is in this directory.
+#[cfg(unix)]
+pub(crate) fn check_directory(path: &Path) -> Result<(), KeyringError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(KeyringError::file(path, error)),
+    };
+    match metadata.permissions().mode() & 0o7777 {
+        mode if mode & 0o022 != 0 => Err(KeyringError::OpenDirectory {
+            path: path.to_owned(),
+            mode,
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_directory(_: &Path) -> Result<(), KeyringError> {
+    Ok(())
+}
+
 /// Writes a file whole or not at all, for its owner alone. Only the holder of the lock does.
 pub(crate) fn replace(path: &Path, bytes: &[u8], _lock: &Lock) -> Result<(), KeyringError> {
     let mut temporary = path.as_os_str().to_owned();

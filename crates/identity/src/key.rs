@@ -13,6 +13,18 @@ use crate::{KeyError, NoRandomness, random_bytes};
 /// What the text of a public key begins with.
 const PREFIX: &str = "ed25519:";
 
+/// The seven encodings, without the sign, of the points whose order divides eight. Under such a key anybody can make a signature that
+/// counts for every text (with `R` the neutral element and `S` zero), and verification as RFC 8032 has it does not exclude them.
+const SMALL_ORDER: [&str; 7] = [
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+];
+
 /// A person, as everybody may know them: `ed25519:` and 32 bytes in base64url.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; 32]);
@@ -28,12 +40,19 @@ impl PublicKey {
         &self.0
     }
 
-    /// Whether who has this key signed exactly these bytes.
+    /// Whether who has this key signed exactly these bytes. Under a key of small order nobody did.
     #[must_use]
     pub fn verify(&self, message: &[u8], signature: &Signature) -> bool {
-        UnparsedPublicKey::new(&ED25519, &self.0)
-            .verify(message, &signature.0)
-            .is_ok()
+        let verified = UnparsedPublicKey::new(&ED25519, &self.0).verify(message, &signature.0);
+        verified.is_ok() && !self.has_small_order()
+    }
+
+    /// Whether this is a point of small order: then it is nobody's key, and anybody could sign in its name.
+    pub fn has_small_order(&self) -> bool {
+        let mut bytes = self.0;
+        bytes[31] &= 0x7f;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        SMALL_ORDER.contains(&hex.as_str())
     }
 
     /// The line that OpenSSH keeps in `.pub` files. Line breaks of the comment become spaces.
@@ -54,9 +73,13 @@ impl FromStr for PublicKey {
     /// Reads `ed25519:…`, or the line of an OpenSSH `.pub` file.
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let text = text.trim();
-        match text.strip_prefix(PREFIX) {
+        let key = match text.strip_prefix(PREFIX) {
             Some(letters) => text::read(letters).map(Self).ok_or(KeyError::PublicText),
             None => openssh::read_public_line(text),
+        }?;
+        match key.has_small_order() {
+            true => Err(KeyError::SmallOrder),
+            false => Ok(key),
         }
     }
 }

@@ -61,6 +61,14 @@ pub enum KeyringError {
         /// Its mode.
         mode: u32,
     },
+    /// A directory in which others may put other files.
+    #[error("others may change what is in {}, where it stands who is trusted (mode {mode:04o})", path.display())]
+    OpenDirectory {
+        /// Which.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
     /// A file that makes no sense.
     #[error("{}:{line}: {what}", path.display())]
     Damaged {
@@ -108,6 +116,10 @@ impl KeyringError {
             Self::Writable { path, .. } => {
                 Some(format!("look through it, then `chmod 600 {}`", path.display()))
             }
+            Self::OpenDirectory { path, .. } => Some(format!(
+                "look through it, then `chmod go-w {}`, or name a directory of your own with AGENTX_DATA",
+                path.display()
+            )),
             Self::Damaged { .. } => Some("nothing was changed; mend the file or put it away".into()),
             Self::Exists { .. } => Some(
                 "--force replaces it for ever; `agentx identity export --secret` shows it before that".into(),
@@ -134,6 +146,14 @@ impl Keyring {
         Self {
             directory: directory.into(),
         }
+    }
+
+    /// Checks that nobody else may put other files in the place of these. A server's directory has to be so.
+    ///
+    /// # Errors
+    /// [`KeyringError::OpenDirectory`] where others may, and where the directory cannot be looked at. None where there is no directory.
+    pub fn check_directory(&self) -> Result<(), KeyringError> {
+        files::check_directory(&self.directory)
     }
 
     /// Where one's own identity is.

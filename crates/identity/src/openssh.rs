@@ -16,6 +16,9 @@ pub enum KeyError {
     /// A text that begins like a public key.
     #[error("this is no public key: `ed25519:` is followed by 43 letters of base64url")]
     PublicText,
+    /// A point in whose name anybody can sign.
+    #[error("this is nobody's key: it is a point of small order, in whose name anybody could sign")]
+    SmallOrder,
     /// A text that is no signature.
     #[error("this is no signature: that is 86 letters of base64url")]
     SignatureText,

@@ -78,7 +78,8 @@ impl SessionExport {
             text.push_str(&serde_json::to_string(event)?);
         }
         text.push_str("\n]}\n");
-        Ok(text)
+        // It may be looked at in a terminal; a reader gets the same values.
+        Ok(crate::plain_json(&text).into_owned())
     }
 
     /// Reads a document.

@@ -23,6 +23,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     if chain.is_empty() {
         return Err(says(certificate, "there is no certificate in it".into()));
     }
+    check_privacy(key).map_err(|what| says(key, what))?;
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| says(key, error.to_string()))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -32,4 +33,26 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
         .map_err(|error| says(key, error.to_string()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Whoever can read the key can pass for this server. The rule is PostgreSQL's: the file is for its owner alone, or it belongs to root and
+/// a group may read it (<https://www.postgresql.org/docs/current/ssl-tcp.html>, "Secure TCP/IP Connections with SSL").
+#[cfg(unix)]
+fn check_privacy(key: &Path) -> Result<(), String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = std::fs::metadata(key).map_err(|error| error.to_string())?;
+    let mode = metadata.mode() & 0o777;
+    let most = if metadata.uid() == 0 { 0o740 } else { 0o700 };
+    if mode & !most == 0 {
+        return Ok(());
+    }
+    Err(format!(
+        "others may read or change this secret key (mode {mode:04o}): `chmod 600 {}`, and make a new one if anybody may have read it",
+        key.display()
+    ))
+}
+
+#[cfg(not(unix))]
+fn check_privacy(_: &Path) -> Result<(), String> {
+    Ok(())
 }

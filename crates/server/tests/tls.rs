@@ -25,6 +25,15 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name)
 }
 
+/// A copy of the key with this mode: a checkout has no modes of its own.
+fn key(directory: &tempfile::TempDir, mode: u32) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = directory.path().join("key.pem");
+    std::fs::copy(file("key.pem"), &path).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    path
+}
+
 fn trusting(certificate: &Path) -> Connector {
     let mut roots = RootCertStore::empty();
     roots
@@ -40,8 +49,9 @@ fn trusting(certificate: &Path) -> Connector {
 
 #[tokio::test]
 async fn a_server_with_a_certificate_speaks_tls_alone() {
+    let directory = tempfile::tempdir().unwrap();
     let mut options = options();
-    options.tls = Some((file("certificate.pem"), file("key.pem")));
+    options.tls = Some((file("certificate.pem"), key(&directory, 0o600)));
     let world = World::with(options).await;
     assert!(world.url.starts_with("https://127.0.0.1:"), "{}", world.url);
     let plain = socket_url(&world.url).replacen("wss", "ws", 1);
@@ -69,11 +79,13 @@ async fn a_certificate_that_cannot_be_used_is_named() {
     let nothing = data.path().join("nothing.pem");
     let empty = data.path().join("empty.pem");
     std::fs::write(&empty, "not a certificate").unwrap();
+    let readable = key(&data, 0o604);
     for (certificate, key, named) in [
         (nothing.clone(), file("key.pem"), &nothing),
         (empty.clone(), file("key.pem"), &empty),
         (file("certificate.pem"), nothing.clone(), &nothing),
         (file("certificate.pem"), empty.clone(), &empty),
+        (file("certificate.pem"), readable.clone(), &readable),
     ] {
         let mut options = options();
         options.tls = Some((certificate, key));

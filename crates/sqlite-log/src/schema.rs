@@ -147,9 +147,10 @@ fn create(connection: &mut Connection, options: &Options, place: &Place) -> Resu
     Ok(format.max(FORMAT))
 }
 
-/// Makes the file and its directory where they are missing, for nobody else's eyes.
+/// Makes the file and its directory where they are missing, for nobody else's eyes; where others may look into the file, not any more.
 fn make_file(path: &Path) -> std::io::Result<()> {
     if path.exists() {
+        close_to_others(path);
         return Ok(());
     }
     if let Some(directory) = path
@@ -164,6 +165,30 @@ fn make_file(path: &Path) -> std::io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map(drop)
 }
+
+/// Takes the rights of others away. Where that cannot be done, as with somebody else's file, it stays as it is.
+#[cfg(unix)]
+fn close_to_others(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = path
+        .metadata()
+        .map_or(0, |metadata| metadata.permissions().mode() & 0o777);
+    if mode & 0o077 == 0 {
+        return;
+    }
+    match fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700)) {
+        Ok(()) => tracing::warn!(
+            path = %path.display(),
+            "others could read the sessions in this file (mode {mode:04o}); now only its owner can"
+        ),
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "others can read the sessions in this file")
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &Path) {}
 
 /// Makes a directory that only its owner can look into.
 pub(crate) fn make_directory(path: &Path) -> std::io::Result<()> {

@@ -155,6 +155,12 @@ fn nobody_else_can_read_what_is_made() {
         for name in ["log.db", "log.db-wal", "locks/ses_1.lock"] {
             assert_eq!(mode(&home.path().with_file_name(name)), 0o600, "{name}");
         }
+        // What others could read by then they cannot any more.
+        let other = Home::new();
+        drop(other.open());
+        std::fs::set_permissions(other.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+        drop(other.open());
+        assert_eq!(mode(other.path()), 0o600);
     });
 }
 

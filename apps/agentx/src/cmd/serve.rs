@@ -50,6 +50,7 @@ async fn serve(
     let node = Arc::new(node.runtime);
     // The person whose server this is has to be somebody, also where nobody was until now.
     let keyring = keyring(settings);
+    keyring.check_directory()?;
     keyring.identity_or_new()?;
     let options = options(args);
     let server = agentx_server::bind(node, settings, keyring, options)

@@ -159,3 +159,38 @@ fn two_new_keys_are_two() {
     assert_ne!(one.public_key(), two.public_key());
     assert!(one.public_key().verify(b"x", &one.sign(b"x")));
 }
+
+/// For the neutral element, `R` the neutral element and `S` zero satisfy the equation whatever the text is: `ring` takes it.
+#[test]
+fn nobody_signs_with_a_key_of_small_order() {
+    let mut neutral = [0; 32];
+    neutral[0] = 1;
+    let mut forged = [0; 64];
+    forged[0] = 1;
+    let anything = UnparsedPublicKey::new(&ED25519, &neutral).verify(b"anything", &forged);
+    assert!(
+        anything.is_ok(),
+        "where the library refuses it, this check is not needed any more"
+    );
+    let key = PublicKey::from_bytes(neutral);
+    assert!(!key.verify(b"anything", &Signature::from_bytes(forged)));
+    for hex in SMALL_ORDER {
+        for sign in [0, 0x80] {
+            let mut bytes: [u8; 32] = unhex(hex);
+            bytes[31] |= sign;
+            let key = PublicKey::from_bytes(bytes);
+            assert!(key.has_small_order());
+            assert_eq!(key.to_string().parse::<PublicKey>(), Err(KeyError::SmallOrder));
+            assert_eq!(
+                key.to_openssh("x").parse::<PublicKey>(),
+                Err(KeyError::SmallOrder)
+            );
+        }
+    }
+    assert!(
+        !SecretKey::from_seed(&[1; 32])
+            .unwrap()
+            .public_key()
+            .has_small_order()
+    );
+}

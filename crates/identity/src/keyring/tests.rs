@@ -291,3 +291,25 @@ fn a_hand_written_list_may_have_openssh_lines() {
     keyring.trust(member(2, "bob")).unwrap();
     assert_eq!(keyring.people().unwrap().len(), 2);
 }
+
+#[test]
+fn a_directory_in_which_others_may_put_files_is_not_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let keyring = Keyring::at(directory.path());
+    for (mode, is_fine) in [
+        (0o700, true),
+        (0o755, true),
+        (0o770, false),
+        (0o702, false),
+        (0o1777, false),
+    ] {
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        let checked = keyring.check_directory();
+        assert_eq!(checked.is_ok(), is_fine, "{mode:o} {checked:?}");
+        let hint = checked.err().and_then(|error| error.hint());
+        assert!(is_fine || hint.unwrap().contains("chmod go-w"));
+    }
+    Keyring::at(directory.path().join("none"))
+        .check_directory()
+        .unwrap();
+}

@@ -1,0 +1,49 @@
+//! JSON that does nothing to a terminal. What models, tools and people said may hold control characters, which move the cursor or set the
+//! clipboard of whoever looks at it with `cat`. Documents have them escaped.
+//!
+//! Escaped are the control characters of ASCII (but line breaks and tabs), the further ones up to U+009F (some terminals take U+009B for the
+//! beginning of a sequence), and marks that turn the direction of text around (CVE-2021-42574).
+
+use std::borrow::Cow;
+
+/// A text of JSON with all of them as `\u001b`, so that a reader gets the same values. Line breaks and tabs between values stay.
+pub fn plain_json(json: &str) -> Cow<'_, str> {
+    // Whatever a writer of JSON leaves of these stands within a string, where it may be escaped.
+    let acts = |c: char| acts_on_terminals(c) && !matches!(c, '\n' | '\t' | '\r');
+    if !json.contains(acts) {
+        return Cow::Borrowed(json);
+    }
+    let mut plain = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        match acts(c) {
+            true => plain.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => plain.push(c),
+        }
+    }
+    Cow::Owned(plain)
+}
+
+fn acts_on_terminals(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_values() {
+        let value = serde_json::json!({"a": "\u{9b}2J\u{7f}\u{202e}\u{1b}[2J\r\n", "你": [1, "\\"]});
+        for text in [value.to_string(), format!("{value:#}\r\n\t")] {
+            let plain = plain_json(&text);
+            assert!(
+                !plain.contains(|c: char| acts_on_terminals(c) && !c.is_ascii_whitespace()),
+                "{plain:?}"
+            );
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&plain).ok(),
+                Some(value.clone())
+            );
+        }
+    }
+}
