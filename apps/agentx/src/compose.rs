@@ -6,14 +6,15 @@ use std::sync::Arc;
 use agentx::agent_files::{Library, Mistake};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
-use agentx::identity::{Keyring, OPERATOR};
+use agentx::identity::{Keyring, OPERATOR, PublicKey};
 use agentx::node::NodeRuntime;
-use agentx::remote::{ConnectOptions, Keeping, RemoteRuntime, keep};
+use agentx::remote::{ConnectOptions, Endpoint, Keeping, RemoteRuntime, keep};
 use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, ToolOutcome};
 use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::signals::Signals;
@@ -38,6 +39,8 @@ pub(crate) struct Server {
     remote: Arc<RemoteRuntime>,
     /// As it was named.
     address: String,
+    /// Its key, where it was not known before.
+    new_key: Option<PublicKey>,
     /// Who this program is to it.
     me: Seat,
     /// The directory there that new sessions are to work in, where one was named.
@@ -74,9 +77,15 @@ impl Place {
         cwd: Option<&Path>,
     ) -> Result<Self, CliError> {
         make_data_dir(settings)?;
-        let key = keyring(settings).identity_or_new()?;
+        let keyring = keyring(settings);
+        let key = keyring.identity_or_new()?;
         let client = client_name()?;
-        let options = ConnectOptions::new(address, key, client.clone());
+        let mut options = ConnectOptions::new(address, key, client.clone());
+        options.known_servers = Some(keyring.clone());
+        let known = |place: &str| keyring.server_at(place).ok().flatten();
+        let place = Endpoint::parse(address).map(|endpoint| endpoint.host_and_port());
+        let place = place.unwrap_or_default();
+        let before = known(&place);
         let remote = RemoteRuntime::connect(options).await.map_err(refused)?;
         let remote = Arc::new(remote);
         let person = remote.person().person.clone();
@@ -86,10 +95,23 @@ impl Place {
             server: Some(Server {
                 remote,
                 address: address.to_owned(),
+                new_key: known(&place).filter(|_| before.is_none()),
                 me: Seat { person, client },
                 workspace: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
             }),
         })
+    }
+
+    /// Says the key of a server that is met for the first time.
+    pub(crate) fn introduce(&self, console: &mut Console) {
+        if let Some(server) = &self.server
+            && let Some(key) = &server.new_key
+        {
+            console.say(&format!(
+                "note: {} is new to you; from now on it has to have the key that it has now, {key}\n",
+                server.address
+            ));
+        }
     }
 
     /// The runtime.

@@ -61,6 +61,7 @@ async fn find_place(
         usual_model::settle(&mut loaded.settings, console).await?;
     }
     let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+    place.introduce(console);
     if place.remote().is_some() {
         return Ok(place);
     }

@@ -10,6 +10,7 @@ pub(crate) fn kind(error: &KeyringError) -> &'static str {
         KeyringError::File { .. } | KeyringError::Busy { .. } => "storage",
         KeyringError::Readable { .. } => "identity_not_private",
         KeyringError::Writable { .. } => "people_not_private",
+        KeyringError::OpenDirectory { .. } => "directory_not_private",
         KeyringError::Damaged { .. } => "keyring_damaged",
         KeyringError::Exists { .. } => "identity_exists",
         KeyringError::Key(_) => "key",
@@ -20,9 +21,10 @@ pub(crate) fn kind(error: &KeyringError) -> &'static str {
 pub(crate) fn exit(error: &KeyringError) -> Exit {
     match error {
         KeyringError::File { .. } | KeyringError::Busy { .. } => Exit::Storage,
-        KeyringError::Readable { .. } | KeyringError::Writable { .. } | KeyringError::Damaged { .. } => {
-            Exit::Config
-        }
+        KeyringError::Readable { .. }
+        | KeyringError::Writable { .. }
+        | KeyringError::OpenDirectory { .. }
+        | KeyringError::Damaged { .. } => Exit::Config,
         KeyringError::Key(KeyError::NoRandomness(_) | KeyError::Rejected) => Exit::Failed,
         KeyringError::Exists { .. } | KeyringError::Key(_) => Exit::Usage,
     }

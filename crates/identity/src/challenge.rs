@@ -4,15 +4,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PublicKey, SecretKey, Signature};
 
+/// What stands between the random part of a nonce and the key of its server. Neither of the two has it.
+const BEFORE_KEY: char = '.';
+
 /// What a server wants signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Challenge {
-    /// Random, once.
+    /// Random, once, and whose it is: see [`server_nonce`].
     pub nonce: String,
     /// What the server calls itself. Who signs it has made sure that it is the server that they mean.
     pub origin: String,
     /// Until when a signature counts: milliseconds since 1970.
     pub expires_at_ms: u64,
+}
+
+impl Challenge {
+    /// The server that asks for this, as far as it says so: the key that its nonce ends with. A signature over a nonce with this key counts
+    /// at the server alone that made it, so whoever knows that server's key signs for no other.
+    pub fn server(&self) -> Option<PublicKey> {
+        let (_, letters) = self.nonce.rsplit_once(BEFORE_KEY)?;
+        format!("ed25519:{letters}").parse().ok()
+    }
+}
+
+/// The nonce of a server: something random, and the server's own key.
+pub fn server_nonce(random: &str, server: &PublicKey) -> String {
+    let key = server.to_string();
+    let letters = key.rsplit(':').next().unwrap_or_default();
+    format!("{random}{BEFORE_KEY}{letters}")
 }
 
 /// Why a signature does not count.
@@ -105,6 +124,17 @@ mod tests {
             change(&mut changed);
             assert_eq!(check(&me, &changed, 0), wrong, "{changed:?}");
         }
+    }
+
+    #[test]
+    fn a_nonce_says_whose_it_is() {
+        let server = *SecretKey::from_seed(&[3; 32]).unwrap().public_key();
+        let mut asked = challenge();
+        assert_eq!(asked.server(), None);
+        asked.nonce = server_nonce("once", &server);
+        assert_eq!(asked.server(), Some(server));
+        asked.nonce.push('x');
+        assert_eq!(asked.server(), None);
     }
 
     #[test]

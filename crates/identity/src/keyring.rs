@@ -20,7 +20,7 @@ const HEADER: &str = "agentx-identity 1";
 /// The keys of a data directory.
 #[derive(Clone, Debug)]
 pub struct Keyring {
-    directory: PathBuf,
+    pub(crate) directory: PathBuf,
 }
 
 /// Somebody whom a server knows.
@@ -171,13 +171,7 @@ impl Keyring {
     /// # Errors
     /// Where the file cannot be read, others may read it, or it is not what it should be.
     pub fn identity(&self) -> Result<Option<SecretKey>, KeyringError> {
-        let path = self.identity_file();
-        let Some(mut bytes) = files::read(&path, Privacy::Secret)? else {
-            return Ok(None);
-        };
-        let key = read_identity(&path, &bytes);
-        wipe(&mut bytes);
-        key.map(Some)
+        secret_in(&self.identity_file())
     }
 
     /// Who one is, made now where that was never needed before.
@@ -185,15 +179,31 @@ impl Keyring {
     /// # Errors
     /// As [`Keyring::identity`], and where the file cannot be written.
     pub fn identity_or_new(&self) -> Result<SecretKey, KeyringError> {
-        if let Some(key) = self.identity()? {
+        self.secret_or_new(&self.identity_file())
+    }
+
+    /// The key by which clients know the server of this directory, made now where there was none. It is nobody's identity.
+    ///
+    /// # Errors
+    /// As [`Keyring::identity_or_new`].
+    pub fn server_key_or_new(&self) -> Result<SecretKey, KeyringError> {
+        self.secret_or_new(&self.server_file())
+    }
+
+    pub(crate) fn server_file(&self) -> PathBuf {
+        self.directory.join("server_key")
+    }
+
+    fn secret_or_new(&self, path: &Path) -> Result<SecretKey, KeyringError> {
+        if let Some(key) = secret_in(path)? {
             return Ok(key);
         }
         let key = SecretKey::generate()?;
-        match self.set_identity(&key, false) {
+        match self.set_secret(path, &key, false) {
             Ok(()) => Ok(key),
             // Another process was faster; both have to be the same person.
             Err(KeyringError::Exists { path, key }) => {
-                self.identity()?.ok_or(KeyringError::Exists { path, key })
+                secret_in(&path)?.ok_or(KeyringError::Exists { path, key })
             }
             Err(error) => Err(error),
         }
@@ -204,14 +214,19 @@ impl Keyring {
     /// # Errors
     /// Where there is one that is not to be replaced, or the file cannot be written.
     pub fn set_identity(&self, key: &SecretKey, replace: bool) -> Result<(), KeyringError> {
-        let path = self.identity_file();
+        self.set_secret(&self.identity_file(), key, replace)
+    }
+
+    fn set_secret(&self, path: &Path, key: &SecretKey, replace: bool) -> Result<(), KeyringError> {
         let lock = files::lock(&self.directory)?;
-        if !replace && let Some(before) = self.identity()? {
-            let key = *before.public_key();
-            return Err(KeyringError::Exists { path, key });
+        if !replace && let Some(before) = secret_in(path)? {
+            return Err(KeyringError::Exists {
+                path: path.to_owned(),
+                key: *before.public_key(),
+            });
         }
         let mut text = format!("{HEADER}\n{}\n", STANDARD.encode(key.seed())).into_bytes();
-        let written = files::replace(&path, &text, &lock);
+        let written = files::replace(path, &text, &lock);
         wipe(&mut text);
         written
     }
@@ -303,6 +318,16 @@ impl Keyring {
         }
         Ok(result)
     }
+}
+
+/// The secret key in a file; `None` where there is no file.
+pub(crate) fn secret_in(path: &Path) -> Result<Option<SecretKey>, KeyringError> {
+    let Some(mut bytes) = files::read(path, Privacy::Secret)? else {
+        return Ok(None);
+    };
+    let key = read_identity(path, &bytes);
+    wipe(&mut bytes);
+    key.map(Some)
 }
 
 fn read_identity(path: &Path, bytes: &[u8]) -> Result<SecretKey, KeyringError> {

@@ -26,14 +26,18 @@ mod openssh;
 mod owner;
 mod people;
 mod random;
+mod servers;
 mod stamp;
 mod text;
 
-pub use challenge::{Challenge, ChallengeError, challenge_text, sign_challenge, verify_challenge};
+pub use challenge::{
+    Challenge, ChallengeError, challenge_text, server_nonce, sign_challenge, verify_challenge,
+};
 pub use key::{PublicKey, SecretKey, Signature};
 pub use keyring::{Keyring, KeyringError, Known};
 pub use openssh::KeyError;
 pub use owner::{OPERATOR, owner_of};
 pub use people::{Trusted, TrustedAs};
 pub use random::{NoRandomness, random_bytes, token_text};
+pub use servers::Met;
 pub use stamp::Stamp;

@@ -72,6 +72,12 @@ impl Endpoint {
         Self::parse(origin).is_ok_and(|origin| origin.place() == self.place())
     }
 
+    /// Host and port as one text, the same for all names of this machine.
+    pub fn host_and_port(&self) -> String {
+        let (host, port) = self.place();
+        format!("{host}:{}", port.unwrap_or_default())
+    }
+
     fn place(&self) -> (String, Option<u16>) {
         let host = self.base.host_str().unwrap_or_default().to_ascii_lowercase();
         let host = host

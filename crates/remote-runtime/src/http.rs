@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_identity::Challenge;
+use agentx_identity::{Challenge, Keyring};
 use agentx_runtime::RuntimeError;
 use agentx_types::wire::Problem;
 use reqwest::{Client, Response, StatusCode};
@@ -39,6 +39,7 @@ pub(crate) struct Http {
     endpoint: Endpoint,
     who: Who,
     name: String,
+    known: Option<Keyring>,
     token: Mutex<Option<Token>>,
 }
 
@@ -92,6 +93,7 @@ impl Http {
             endpoint,
             who: options.who.clone(),
             name: options.client.clone(),
+            known: options.known_servers.clone(),
             token: Mutex::new(None),
         })
     }
@@ -252,7 +254,7 @@ impl Http {
             .await?;
         let answer = self
             .who
-            .answer(&challenge, &self.endpoint, &self.name)
+            .answer(&challenge, &self.endpoint, (&self.name, self.known.as_ref()))
             .map_err(RuntimeError::Denied)?;
         let request = TokenRequest {
             public_key: answer.public_key.as_deref().unwrap_or_default(),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use agentx_identity::Keyring;
+
 use crate::Who;
 
 /// How a server is reached.
@@ -13,6 +15,8 @@ pub struct ConnectOptions {
     pub who: Who,
     /// What this program calls itself; the same when it connects again. 1 to 64 printable ASCII characters.
     pub client: String,
+    /// Where the keys of servers are remembered, so that another server at the same address is noticed; `None` for nowhere.
+    pub known_servers: Option<Keyring>,
     /// PEM text: root certificates that count besides the machine's own.
     pub more_roots: Option<Vec<u8>>,
     /// How often in a row a lost connection is tried again before it is given up; `None` for ever.
@@ -30,6 +34,7 @@ impl ConnectOptions {
             url: url.into(),
             who: who.into(),
             client: client.into(),
+            known_servers: None,
             more_roots: None,
             attempts: None,
             retry_after: Duration::from_millis(250),

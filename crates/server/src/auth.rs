@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use agentx_identity::{Challenge, Keyring, PublicKey, Signature, owner_of, verify_challenge};
+use agentx_identity::{Challenge, Keyring, PublicKey, Signature, owner_of, server_nonce, verify_challenge};
 use agentx_types::wire::{BEARER_SUBPROTOCOL, Problem};
 use agentx_types::{OwnerId, Seat, VISITORS};
 use axum::http::HeaderMap;
@@ -30,6 +30,7 @@ pub const CLIENT_CHARS: usize = 64;
 /// What counts as who somebody is, for this server.
 pub struct Auth {
     known: KnownPeople,
+    key: PublicKey,
     origin: String,
     allowed: Vec<String>,
     visitors: bool,
@@ -90,22 +91,28 @@ pub struct Token {
 }
 
 impl Auth {
-    /// `origin` is what this server calls itself; `capacities` are how many nonces and tokens are known at once.
+    /// `key` is the server's own, and `origin` what it calls itself; `capacities` are how many nonces and tokens are known at once.
     pub fn new(
         keyring: Keyring,
-        origin: String,
+        (key, origin): (PublicKey, String),
         allowed: Vec<String>,
         visitors: bool,
         capacities: (usize, usize),
     ) -> Self {
         Self {
             known: KnownPeople::new(keyring),
+            key,
             origin,
             allowed,
             visitors,
             nonces: Mutex::new(Expiring::new(capacities.0)),
             tokens: Mutex::new(Expiring::new(capacities.1)),
         }
+    }
+
+    /// The key by which clients know this server: they sign no challenge of another one at its address.
+    pub fn server_key(&self) -> &PublicKey {
+        &self.key
     }
 
     /// What this server calls itself.
@@ -124,7 +131,7 @@ impl Auth {
     /// Where the system has no randomness.
     pub fn challenge(&self, now_ms: u64) -> Result<Challenge, Box<Problem>> {
         Ok(Challenge {
-            nonce: random()?,
+            nonce: server_nonce(&random()?, &self.key),
             origin: self.origin.clone(),
             expires_at_ms: now_ms + CHALLENGE_MS,
         })

@@ -107,10 +107,13 @@ pub async fn bind(
         Some(origin) => origin.trim_end_matches('/').to_owned(),
         None => url.clone(),
     };
+    let key = keyring
+        .server_key_or_new()
+        .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?;
     let hosts = Hosts::new(options.listen, &origin);
     let auth = Auth::new(
         keyring,
-        origin,
+        (*key.public_key(), origin),
         options.allow_origins.clone(),
         options.allow_visitors,
         (options.limits.nonces, options.limits.tokens),

@@ -90,6 +90,10 @@ fn keys() -> Vec<CliError> {
             path: "/data/people.json".into(),
             mode: 0o666,
         }),
+        keyring(KeyringError::OpenDirectory {
+            path: "/data".into(),
+            mode: 0o777,
+        }),
         keyring(KeyringError::Damaged {
             path: "/data/people.json".into(),
             line: 3,

@@ -99,6 +99,7 @@ async fn choose(
     console: &mut Console,
 ) -> Result<Picked, CliError> {
     let place = Place::of(settings, global.cwd.as_deref()).await?;
+    place.introduce(console);
     let has_keys = console.terminal.capable;
     picker::pick(&place, settings, console, inputs, has_keys).await
 }

@@ -37,6 +37,7 @@ pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> 
 async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -> Result<Exit, CliError> {
     let signals = Signals::listen()?;
     let place = Place::server(settings, &args.url, None).await?;
+    place.introduce(console);
     let id = place.runtime().resolve(&args.session).await?;
     let mut keeping = match args.keep {
         true => Some(begin_keeping(&place, settings, &id).await?),

@@ -166,6 +166,7 @@ pub(crate) fn with_runtime(
     logging::start(&loaded.settings, false)?;
     block_on(async {
         let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+        place.introduce(console);
         work(&place, &loaded, console).await
     })
 }

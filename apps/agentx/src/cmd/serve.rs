@@ -152,7 +152,8 @@ fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
             "  from afar    ssh -L {port}:127.0.0.1:{port} HOST, then as above; or --listen, with TLS\n"
         ));
     }
-    text.push_str("Ctrl-C ends it\n");
+    let key = server.state().auth().server_key();
+    text.push_str(&format!("  its key      {key}\nCtrl-C ends it\n"));
     text
 }
 

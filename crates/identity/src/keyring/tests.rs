@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::Met;
 
 fn keyring() -> (tempfile::TempDir, Keyring) {
     let directory = tempfile::tempdir().unwrap();
@@ -312,4 +313,40 @@ fn a_directory_in_which_others_may_put_files_is_not_served() {
     Keyring::at(directory.path().join("none"))
         .check_directory()
         .unwrap();
+}
+
+#[test]
+fn a_server_is_believed_the_first_time_and_has_to_stay_the_same() {
+    let (_directory, keyring) = keyring();
+    let place = "localhost:5200";
+    assert_eq!(keyring.meet_server(place, &key(1)).unwrap(), Met::New);
+    assert_eq!(keyring.meet_server(place, &key(1)).unwrap(), Met::Known);
+    let changed = Met::Changed { before: key(1) };
+    assert_eq!(keyring.meet_server(place, &key(2)).unwrap(), changed);
+    assert_eq!(keyring.meet_server("localhost:5201", &key(2)).unwrap(), Met::New);
+    assert_eq!(keyring.server_at(place).unwrap(), Some(key(1)));
+    // The server of the same directory needs no line.
+    let own = keyring.server_key_or_new().unwrap();
+    assert_eq!(
+        keyring.server_key_or_new().unwrap().public_key(),
+        own.public_key()
+    );
+    assert_eq!(keyring.meet_server(place, own.public_key()).unwrap(), Met::Known);
+    assert!(
+        keyring.identity().unwrap().is_none(),
+        "a server's key is nobody's identity"
+    );
+    // A list that others may change, or that makes no sense, vouches for nothing.
+    let file = keyring.servers_file();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o620)).unwrap();
+    assert!(matches!(
+        keyring.meet_server(place, &key(1)),
+        Err(KeyringError::Writable { .. })
+    ));
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::write(&file, "localhost:5200 ed25519:short\n").unwrap();
+    assert!(matches!(
+        keyring.meet_server(place, &key(1)),
+        Err(KeyringError::Damaged { line: 1, .. })
+    ));
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use agentx_bus::Failed;
+use agentx_identity::Keyring;
 use agentx_runtime::{Fact, SystemBus, SystemEvent};
 use agentx_types::SessionId;
 use agentx_types::wire::{Accepted, ClientFrame, ServerNotice};
@@ -22,6 +23,8 @@ pub(super) struct Parts {
     pub(super) endpoint: Endpoint,
     pub(super) who: Who,
     pub(super) client: String,
+    /// Where the keys of servers are remembered.
+    pub(super) known: Option<Keyring>,
     pub(super) dialler: Dialler,
     pub(super) settings: Settings,
     pub(super) shared: Arc<Shared>,
@@ -236,7 +239,10 @@ impl Driver {
             }
             Command::Authenticate(challenge) => {
                 let parts = &self.parts;
-                let answer = parts.who.answer(&challenge, &parts.endpoint, &parts.client);
+                let answer =
+                    parts
+                        .who
+                        .answer(&challenge, &parts.endpoint, (&parts.client, parts.known.as_ref()));
                 let moment = self.moment()?;
                 self.machine.credentials(moment, answer);
             }

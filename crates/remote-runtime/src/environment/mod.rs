@@ -136,6 +136,7 @@ impl Reactor<SystemEvent> for WebSocketEnvironment {
             endpoint: self.endpoint.clone(),
             who: self.options.who.clone(),
             client: self.options.client.clone(),
+            known: self.options.known_servers.clone(),
             dialler: self.dialler.clone(),
             settings: Settings {
                 attempts: self.options.attempts,
