@@ -160,7 +160,7 @@ fn nobody_else_can_read_what_is_made() {
         drop(other.open());
         std::fs::set_permissions(other.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
         drop(other.open());
-        assert_eq!(mode(other.path()), 0o600);
+        assert_eq!(mode(&other.path()), 0o600);
     });
 }
 
