@@ -20,7 +20,7 @@ impl Disk {
     fn mount() -> Option<Self> {
         let place = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs"])
             .arg(place.path())
             .output();
         if mounted.is_ok_and(|output| output.status.success()) {
