@@ -94,6 +94,15 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     }
 }
 
+/// The configuration of an agent that `maker` makes itself.
+pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig {
+    let mut config = config.clone();
+    if maker.rules_version >= 6 {
+        hold_to(&mut config, maker);
+    }
+    config
+}
+
 const fn strictness(mode: ApprovalMode) -> u8 {
     match mode {
         ApprovalMode::Auto => 0,

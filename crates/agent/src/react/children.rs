@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ReactAgent;
-use crate::course::{Input, Step, hold_to};
+use crate::course::{Input, Step, made_by};
 use crate::ledger::CallStage;
 
 /// The tool by which an agent makes others.
@@ -182,12 +182,9 @@ impl ReactAgent {
     }
 
     fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut Step<'_>) -> CallStage {
-        let Some(mut config) = self.config.agents.get(order.agent).cloned() else {
+        let Some(config) = self.config.agents.get(order.agent) else {
             return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
         };
-        if self.config.rules_version >= 6 {
-            hold_to(&mut config, &self.config);
-        }
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.acted()));
         let name = config.name.clone();
         let run_id = self.course.run_id();
@@ -195,7 +192,7 @@ impl ReactAgent {
             run_id.clone(),
             ActionBody::SpawnAgent(SpawnAgent {
                 agent_state_id: id.clone(),
-                config: Box::new(config),
+                config: Box::new(made_by(&self.config, config)),
             }),
         );
         let message = UserMessage {

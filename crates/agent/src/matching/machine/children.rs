@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::MatchAgent;
 use super::plan::{Active, Place, Task, add_text};
-use crate::course::{Step, hold_to};
+use crate::course::{Step, made_by};
 use crate::matching::Intent;
 
 /// An agent that this one made. It stays for the inputs to come.
@@ -78,10 +78,7 @@ impl MatchAgent {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
             return Some(child.id.clone());
         }
-        let mut config: AgentConfig = place.config(self.config.routing.as_deref()?)?.clone();
-        if self.config.rules_version >= 6 {
-            hold_to(&mut config, &self.config);
-        }
+        let config: AgentConfig = made_by(&self.config, place.config(self.config.routing.as_deref()?)?);
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.acted()));
         step.out.census.count();
         self.children.push(Child {
