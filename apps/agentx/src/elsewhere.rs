@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::folder;
 use crate::render::clean::visible;
 use crate::seat::{self, Target};
-use crate::start::{lookup, notes, settings};
+use crate::start::{check_tools, lookup, notes, settings};
 use crate::told;
 use crate::usual_model;
 
@@ -87,6 +87,7 @@ async fn find_place(
             loaded.warnings.retain(|warning| !said.contains(warning));
             console.say_lines(&notes(loaded));
             console.say_lines(&folder::note(loaded));
+            console.say_lines(&check_tools(loaded)?);
             loaded.settings.data_dir = data_dir;
             Place::here(build_node(&loaded.settings)?)
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agentx::assembly::misnamed_tools;
 use agentx::config::{ConfigError, Flag, Loaded, Places, Request, SCRIPTED_MODEL, check_environment, load};
 
 use crate::args::{AgentArgs, Approve, Global};
@@ -73,7 +74,22 @@ pub(crate) fn settings_of_run(
 ) -> Result<Loaded, CliError> {
     let loaded = settings_aloud(global, agent, console)?;
     console.say_lines(&folder::note(&loaded));
+    console.say_lines(&check_tools(&loaded)?);
     Ok(loaded)
+}
+
+/// Refuses settings whose rules would let calls through because they name a tool that does not exist. What else they name wrongly, in
+/// lines for the person. Rules of a server are the server's matter.
+pub(crate) fn check_tools(loaded: &Loaded) -> Result<String, CliError> {
+    if loaded.settings.connect.is_some() {
+        return Ok(String::new());
+    }
+    let misnamed = misnamed_tools(loaded);
+    if !misnamed.mistakes.is_empty() {
+        return Err(ConfigError::Mistakes(misnamed.mistakes).into());
+    }
+    let lines = misnamed.warnings.iter();
+    Ok(lines.map(|warning| format!("warning: {warning}\n")).collect())
 }
 
 /// Whether this names the built-in demo, which is in no catalog.

@@ -7,6 +7,7 @@ mod brings;
 mod catalogue;
 mod lacking;
 mod layers;
+mod misnamed;
 mod runtime;
 mod tools;
 mod trust;
@@ -14,6 +15,7 @@ mod trust;
 pub use agent::{Assembly, AssemblyError, mistakes_of};
 pub use brings::{Brings, Brought, Role, brings};
 pub use lacking::tools_lacking;
+pub use misnamed::{Misnamed, misnamed_tools};
 pub use runtime::{
     Variables, WithFiles, library, runtime_with_files, user_folder, whole_library, workspace_folder,
 };

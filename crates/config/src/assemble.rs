@@ -13,7 +13,7 @@ use crate::layers::Merged;
 use crate::models;
 use crate::settings::{CallSettings, Durability, Settings, ToolSettings};
 use crate::value::Value;
-use crate::{At, Folder, GitPrograms, Mistake, Origin, Places, Sourced};
+use crate::{Folder, GitPrograms, Mistake, Origin, Places, Sourced};
 
 /// The largest text that is read from a file beside the configuration.
 pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -263,16 +263,5 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 pub(crate) fn mistake(origin: &Origin, key: &str, what: String, nearest: Option<String>) -> Mistake {
-    let at = match origin {
-        Origin::User(place) | Origin::Workspace(place) => At::File(place.clone()),
-        Origin::Env(name) => At::Env(name.clone()),
-        Origin::Flag(name) => At::Flag(name.clone()),
-        Origin::Default => At::Env("default".into()),
-    };
-    Mistake {
-        at,
-        key: key.to_owned(),
-        what,
-        nearest,
-    }
+    Mistake::about(origin, key, what, nearest)
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::Place;
+use crate::{Origin, Place};
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,24 @@ impl fmt::Display for Mistake {
         match &self.nearest {
             Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
             None => Ok(()),
+        }
+    }
+}
+
+impl Mistake {
+    /// A mistake in a value that comes from there.
+    pub fn about(origin: &Origin, key: &str, what: String, nearest: Option<String>) -> Self {
+        let at = match origin {
+            Origin::User(place) | Origin::Workspace(place) => At::File(place.clone()),
+            Origin::Env(name) => At::Env(name.clone()),
+            Origin::Flag(name) => At::Flag(name.clone()),
+            Origin::Default => At::Env("default".into()),
+        };
+        Self {
+            at,
+            key: key.to_owned(),
+            what,
+            nearest,
         }
     }
 }

@@ -9,7 +9,7 @@ use agentx_llm::Catalog;
 use agentx_runtime::{Effector, Environment as _, LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, Options, SqliteLog};
 use agentx_tools::{ProgramEnvironment, ToolOptions, Toolbox};
-use agentx_types::{ActionKind, Api, ModelSpec, OwnerId, Prices};
+use agentx_types::{ActionKind, Api, ModelSpec, OwnerId, Prices, ToolSpec};
 
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::model_router::ModelRouter;
@@ -152,6 +152,11 @@ pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
             None => environment,
         }
     })
+}
+
+/// The tools that the program has itself, whether settings offer them or not.
+pub fn built_in_tools() -> Arc<[ToolSpec]> {
+    Toolbox::builtin(ToolOptions::default()).specs()
 }
 
 fn toolbox(settings: &Settings) -> Toolbox {

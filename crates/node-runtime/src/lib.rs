@@ -18,7 +18,7 @@ mod tool_effector;
 mod try_tool;
 
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
-pub use compose::{DATABASE, open_log, program_environment};
+pub use compose::{DATABASE, built_in_tools, open_log, program_environment};
 pub use in_question::Shown;
 pub use node::{NodeParts, NodeRuntime, WireOptionsOf};
 pub use tool_effector::ToolEffector;

@@ -46,6 +46,7 @@ pub(crate) fn run(
     }
     console.say(&start::notes(&loaded));
     console.say_lines(&folder::note(&loaded));
+    console.say_lines(&start::check_tools(&loaded)?);
     logging::start(&loaded.settings, console.terminal.output)?;
     standing::settle(&loaded.settings.chat, console);
     let (again, exit) = block_on(async {

@@ -182,6 +182,7 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
 
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     console.say_lines(&start::notes(loaded));
+    console.say_lines(&start::check_tools(loaded)?);
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.

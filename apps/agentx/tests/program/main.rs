@@ -19,6 +19,7 @@ mod full_disk;
 mod help;
 mod identity;
 mod left_behind;
+mod misnamed;
 mod mistakes;
 mod other_programs;
 mod own_commands;

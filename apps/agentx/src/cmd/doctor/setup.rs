@@ -5,7 +5,7 @@ use agentx::config::{Loaded, ProviderKey, ProviderSettings, Settings};
 use super::Check;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::start::is_demo;
+use crate::start::{check_tools, is_demo};
 
 /// Whether the configuration can be read, and what should be mended.
 pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
@@ -14,12 +14,16 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
         Ok(loaded) => loaded,
         Err(error) => return Check::failed(name, error),
     };
-    if let Some(warning) = loaded.warnings.first() {
-        return Check::warn(
-            name,
-            warning.to_string(),
-            "mend it: `agentx config check` reads it again",
-        );
+    let misnamed = match check_tools(loaded) {
+        Ok(misnamed) => misnamed,
+        Err(error) => return Check::failed(name, &error),
+    };
+    let warnings = loaded.warnings.iter().map(ToString::to_string);
+    let misnamed = misnamed
+        .lines()
+        .map(|line| line.trim_start_matches("warning: ").to_owned());
+    if let Some(warning) = warnings.chain(misnamed).next() {
+        return Check::warn(name, warning, "mend it: `agentx config check` reads it again");
     }
     if let Some(ignored) = loaded.ignored.first() {
         return Check::warn(

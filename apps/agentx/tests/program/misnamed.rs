@@ -1,0 +1,108 @@
+//! Rules and lists that name a tool that does not exist: a rule that decides about nothing is never silent.
+#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+
+use crate::common::Sandbox;
+
+fn with_rule(rule: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!("rules:\n  - {rule}\n"));
+    sandbox.write("ws/x1", "kept");
+    sandbox
+}
+
+#[test]
+fn a_rule_that_denies_or_asks_with_a_wrong_name_stops_everything_that_would_run_calls() {
+    for (rule, said) in [
+        (
+            "{effect: deny, tool: Bash, argument: 'rm *'}",
+            "did you mean `bash`?",
+        ),
+        (
+            "{effect: deny, tool: bsh, argument: 'rm *'}",
+            "did you mean `bash`?",
+        ),
+        ("{effect: ask, tool: BASH}", "did you mean `bash`?"),
+        ("{effect: deny, tool: 'Bash(rm *)'}", "did you mean `bash`?"),
+        ("{effect: deny, tool: 'Ba*'}", "decides about nothing"),
+        ("{effect: deny, tool: Teleport}", "`agentx tools` lists them"),
+    ] {
+        let sandbox = with_rule(rule);
+        let ran = sandbox.run(&["run", "--yes", "run rm x1"]);
+        assert_eq!(ran.code, Some(3), "{rule}: {ran}");
+        assert!(
+            ran.stderr.contains(said) && ran.stderr.contains("config.yaml:2:5"),
+            "{ran}"
+        );
+        assert!(sandbox.path("ws/x1").exists(), "{rule}: {ran}");
+        let chat = sandbox.run_with_input(&["--yes"], "run rm x1\n");
+        assert_eq!(chat.code, Some(3), "{rule}: {chat}");
+        assert!(sandbox.path("ws/x1").exists(), "{rule}: {chat}");
+        for command in [
+            &["config", "check"][..],
+            &["serve", "--listen", "127.0.0.1:0"],
+            &["doctor", "--offline"],
+        ] {
+            let checked = sandbox.run(command);
+            assert_eq!(checked.code, Some(3), "{rule}: {checked}");
+            assert!(checked.to_string().contains(said), "{rule}: {checked}");
+        }
+        assert_eq!(
+            sandbox.run(&["approvals", "remove", "1"]).code,
+            Some(0),
+            "it can be mended"
+        );
+        assert_eq!(sandbox.run(&["config", "check"]).code, Some(0));
+    }
+}
+
+#[test]
+fn a_name_that_may_be_right_elsewhere_or_makes_nothing_freer_is_a_warning() {
+    for rule in [
+        "{effect: allow, tool: Bash}",
+        "{effect: deny, tool: mcp__github__delete_repository}",
+        "{effect: deny, tool: 'mcp__*'}",
+        "{effect: deny, tool: 'deploy*'}",
+    ] {
+        let sandbox = with_rule(rule);
+        let ran = sandbox.run(&["run", "hello"]);
+        assert_eq!(ran.code, Some(0), "{rule}: {ran}");
+        assert!(
+            ran.stderr.contains("warning: ") && ran.stderr.contains("no tool is called"),
+            "{ran}"
+        );
+        let checked = sandbox.run(&["config", "check"]);
+        assert_eq!(checked.code, Some(0), "{rule}: {checked}");
+        assert!(checked.stderr.contains("no tool is called"), "{checked}");
+    }
+    for (config, code) in [
+        ("disabled: [Bash]", 3),
+        ("disabled: [deploy]", 0),
+        ("enabled: [read, Bash]", 0),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.config(&format!("tools:\n  {config}\n"));
+        let ran = sandbox.run(&["run", "hello"]);
+        assert_eq!(ran.code, Some(code), "{config}: {ran}");
+        assert!(ran.stderr.contains("no tool is called"), "{config}: {ran}");
+    }
+}
+
+#[test]
+fn names_of_tools_that_there_are_need_no_word() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    let tool = "type: http\nname: tide\ndescription: Says when the tide is high.\nmethod: GET\n\
+                endpoint: https://tides.example/today\n";
+    sandbox.write("ws/.agentx/tools/tide.yaml", tool);
+    sandbox.write("home/.config/agentx/tools/broken.yaml", "type: nonsense\n");
+    sandbox.config(
+        "tools: {disabled: [glob]}\nrules:\n  - {effect: deny, tool: glob}\n  - {effect: deny, tool: tide}\n  \
+         - {effect: deny, tool: recall}\n  - {effect: ask, tool: delegate}\n  - {effect: deny, tool: broken}\n  \
+         - {effect: deny, tool: '*', path: '/etc/**'}\n  - {effect: deny, tool: Elsewhere, workspace: /elsewhere}\n",
+    );
+    let checked = sandbox.run(&["config", "check"]);
+    assert_eq!(
+        (checked.code, checked.stderr.as_str()),
+        (Some(0), ""),
+        "{checked}"
+    );
+}
