@@ -59,8 +59,8 @@ mod summary;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, CondensedRange, Envelope,
-    EnvironmentEvent, Limits, NanoUsd, RunId, ServerRules, Usage,
+    Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, ApprovalMode, CondensedRange,
+    ConfigChange, Envelope, EnvironmentEvent, Limits, NanoUsd, RunId, ServerRules, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -183,11 +183,34 @@ impl Agent {
         if limits == own {
             return;
         }
+        self.on_change_above(&ConfigChange::Limits(limits), fact, into);
+    }
+
+    /// The mode of an agent above this one changes: this one is as strict from now on. Called as [`on_limits_above`](Self::on_limits_above) is.
+    pub fn on_approval_above(
+        &mut self,
+        mode: ApprovalMode,
+        fact: &Envelope<EnvironmentEvent>,
+        into: &mut Transition,
+    ) {
+        let config = self.config();
+        let stricter = config.approval.stricter(mode);
+        if stricter != config.approval && config.rules_version >= 6 {
+            self.on_change_above(&ConfigChange::Approval(stricter), fact, into);
+        }
+    }
+
+    fn on_change_above(
+        &mut self,
+        change: &ConfigChange,
+        fact: &Envelope<EnvironmentEvent>,
+        into: &mut Transition,
+    ) {
         let id = self.id().clone();
         let mut step = course::Step::new(&id, fact, into);
         match self {
-            Self::React(agent) => agent.on_limits_above(limits, &mut step),
-            Self::Match(agent) => agent.on_limits_above(limits, &mut step),
+            Self::React(agent) => agent.on_change_above(change, &mut step),
+            Self::Match(agent) => agent.on_change_above(change, &mut step),
         }
     }
 

@@ -7,7 +7,7 @@ const NAME: &str = "agentx";
 
 /// Subcommands that change what a person decided: what has to stand behind what.
 const CHANGES: &[(&str, &[&str])] = &[
-    ("config", &["set", "trust", "edit"]),
+    ("config", &["set", "unset", "trust", "edit"]),
     ("approvals", &["add", "remove"]),
 ];
 

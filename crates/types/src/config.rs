@@ -138,6 +138,9 @@ pub struct ServerRules {
 /// - From 6 on, an agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for its maker then.
 /// - From 6 on, the reasons of questions and refusals are worded otherwise: a refusal names the approval mode or a read-only folder, and a
 ///   call that was stopped before it was allowed is said not to have run.
+/// - From 6 on, a window that was guessed from a refusal without a size is forgotten where the run ends before a model has answered, a small
+///   request that is refused for its bytes is not made smaller, and an input without content after an unanswered one asks that again.
+/// - From 6 on, agents below one whose `approval` becomes stricter are as strict.
 pub const RULES_VERSION: u32 = 6;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
@@ -186,6 +189,25 @@ pub enum ApprovalMode {
     Auto,
     /// It is refused, and the model is told so.
     Deny,
+}
+
+impl ApprovalMode {
+    /// The one of both that lets fewer calls through.
+    ///
+    /// ```
+    /// use agentx_types::ApprovalMode::{Ask, Auto, Deny};
+    /// assert_eq!(Auto.stricter(Ask), Ask);
+    /// assert_eq!(Deny.stricter(Ask), Deny);
+    /// ```
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        let rank = |mode| match mode {
+            Self::Auto => 0,
+            Self::Ask => 1,
+            Self::Deny => 2,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
 }
 
 /// What a rule says about a call.

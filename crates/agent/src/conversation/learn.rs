@@ -17,6 +17,9 @@ impl Conversation {
     /// the window to assume from now on, if it is notably smaller than the assumed one. From then on a single tool result takes up at
     /// most a quarter of it, because the latest exchanges are always sent and have to fit.
     pub(crate) fn learn_window(&mut self, overflow: &Overflow, config: &AgentConfig) -> Option<u64> {
+        if overflow.window.is_none() {
+            self.remember_before_guess(config);
+        }
         let size = self.corrected(self.asked_tokens);
         self.counted = None;
         if let Some(asked) = overflow.asked.filter(|_| self.asked_tokens > 0) {
@@ -70,6 +73,7 @@ impl Conversation {
     pub(crate) fn forget_window(&mut self) {
         self.longest_result = None;
         self.assumed_window = None;
+        self.before_guess = None;
     }
 
     /// The window that was assumed before a smaller one was learned, if one was.

@@ -6,6 +6,7 @@ mod condense;
 mod cut;
 mod declined;
 mod estimate;
+mod guess;
 mod learn;
 mod repair;
 mod shorten;
@@ -27,6 +28,7 @@ pub(crate) use condense::Part;
 use cut::Counts;
 use estimate::{estimate_message, estimate_tool, room};
 pub use estimate::{estimate_request, estimate_text};
+use guess::BeforeGuess;
 use repair::Repairs;
 use stays::Landmarks;
 
@@ -77,6 +79,9 @@ pub(crate) struct Conversation {
     /// The window that was assumed before a smaller one was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assumed_window: Option<u64>,
+    /// The same and more, before a window was guessed that no answer has confirmed yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_guess: Option<Box<BeforeGuess>>,
     /// What the provider counted in the requests before, where that may show that it cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,

@@ -173,6 +173,7 @@ impl Conversation {
     /// A model has answered: what was sent last is what it takes.
     pub(crate) fn was_taken(&mut self) {
         self.before_repairs = None;
+        self.before_guess = None;
     }
 
     /// Sends a request as a provider takes it, that has refused another form.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, RuleEffect, ServerRules};
+use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, RuleEffect, ServerRules};
 
 use super::{Course, Step};
 
@@ -86,9 +86,7 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     if maker.server_rules.is_some() {
         config.server_rules.clone_from(&maker.server_rules);
     }
-    if strictness(maker.approval) > strictness(config.approval) {
-        config.approval = maker.approval;
-    }
+    config.approval = config.approval.stricter(maker.approval);
     for child in below(config) {
         hold_to(child, maker);
     }
@@ -101,14 +99,6 @@ pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig 
         hold_to(&mut config, maker);
     }
     config
-}
-
-const fn strictness(mode: ApprovalMode) -> u8 {
-    match mode {
-        ApprovalMode::Auto => 0,
-        ApprovalMode::Ask => 1,
-        ApprovalMode::Deny => 2,
-    }
 }
 
 /// Puts a change into effect.
@@ -137,7 +127,7 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::Rule;
+    use agentx_types::{ApprovalMode, Rule};
 
     use super::*;
     use crate::fixtures;

@@ -17,8 +17,8 @@ mod stream;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Limits, Message,
-    MessageId, MessageOutput, ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
+    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
+    MessageOutput, ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 
@@ -193,8 +193,8 @@ impl ReactAgent {
     }
 
     /// The limits of an agent above change.
-    pub(crate) fn on_limits_above(&mut self, limits: Limits, step: &mut Step<'_>) {
-        self.on_config_changed(&ConfigChange::Limits(limits), step);
+    pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+        self.on_config_changed(change, step);
     }
 
     fn tool(&self, name: &str) -> Option<&ToolSpec> {
@@ -219,7 +219,11 @@ impl ReactAgent {
         for kept in self.course.inputs.take_kept() {
             self.say(kept, step);
         }
-        self.say(message, step);
+        // Who says nothing after a run that failed wants what is there to be asked again.
+        let is_again = message.content.is_empty() && self.conversation.awaits_answer();
+        if !(is_again && self.config.rules_version >= 6) {
+            self.say(message, step);
+        }
         self.call_model(step);
     }
 
@@ -253,6 +257,7 @@ impl ReactAgent {
 
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
         self.leave_out_declined();
+        self.take_guess_back();
         if !self.course.finish(status, reason, step) {
             return;
         }

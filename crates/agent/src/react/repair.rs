@@ -1,6 +1,8 @@
 //! A request that a provider refuses for its form is made plainer, and asked again: without what the refusal names, else part by
 //! part. What was refused is on record with the attempt that failed; what follows from it is worked out from that.
 
+use std::sync::Arc;
+
 use agentx_types::{ContextChange, ErrorOccurred, Overflow, StateOutput};
 
 use super::ReactAgent;
@@ -8,18 +10,28 @@ use crate::course::Step;
 
 impl ReactAgent {
     /// Whether a request has too many bytes that has nothing but text left: the same text in another form is as long, so it has to
-    /// become less, as where the window is full. Proxies take a megabyte or so.
+    /// become less, as where the window is full. Proxies take a megabyte or so: where a small request is refused, less would be refused too.
     pub(super) fn is_too_large_as_text(&mut self, error: &ErrorOccurred) -> bool {
         let is_it =
             error.code == "too_large" && self.config.rules_version >= 2 && !self.conversation.sends_media();
         if is_it && let Some(run) = self.course.active() {
             run.pending.refused = None;
         }
+        if is_it && self.conversation.asked_little(&self.config) {
+            return false;
+        }
         if is_it && self.config.rules_version >= 5 {
             // How many bytes fit is not said. What was refused is too much, and so is any request as large.
             self.learn_of_overflow(&Overflow::default());
         }
         is_it
+    }
+
+    /// A run ends: a window that was guessed in it, and that no answer has confirmed, is forgotten.
+    pub(super) fn take_guess_back(&mut self) {
+        if let Some(model) = self.conversation.take_guess_back(&self.config.model) {
+            Arc::make_mut(&mut self.config).model = model;
+        }
     }
 
     /// The model call has ended with an error: asks again where its form was refused and can be changed. `false` where the run has

@@ -21,6 +21,8 @@ mod full_window;
 #[cfg(test)]
 mod git;
 #[cfg(test)]
+mod guesses;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod hidden;

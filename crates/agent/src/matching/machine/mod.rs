@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, IntentRule, Limits,
-    Message, MessageOutput, NanoUsd, RunStatus, StateOutput, Usage, UserMessage,
+    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, IntentRule, Message,
+    MessageOutput, NanoUsd, RunStatus, StateOutput, Usage, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -154,9 +154,8 @@ impl MatchAgent {
     }
 
     /// The limits of an agent above change.
-    pub(crate) fn on_limits_above(&mut self, limits: Limits, step: &mut Step<'_>) {
-        let change = ConfigChange::Limits(limits);
-        self.course.change(Arc::make_mut(&mut self.config), &change, step);
+    pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+        self.course.change(Arc::make_mut(&mut self.config), change, step);
     }
 
     fn rules(&self) -> &[IntentRule] {

@@ -1,0 +1,168 @@
+//! What is guessed from a refusal holds only where it helped: a conversation is not forgotten because one request was refused.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+
+fn large(config: &mut AgentConfig) {
+    config.rules_version = RULES_VERSION;
+    config.model.context_window = 128_000;
+    config.model.max_output_tokens = 8_192;
+    config.condensing = Some(Box::default());
+}
+
+impl Session {
+    /// The model call under way is refused, without a word about how much fits.
+    fn is_refused(&mut self, code: &str, status: u16) {
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: code.into(),
+            message: "no".into(),
+            status: Some(status),
+            retry_in_ms: None,
+            gives_up_in_ms: None,
+            overflow: (code == "context_window").then(Overflow::default),
+            refused: (code == "too_large").then_some(RequestPart::Media),
+            longest_answer: None,
+        };
+        self.model(vec![failed.into(), error_event(code, "no")]);
+    }
+
+    /// Each attempt is refused until the run ends; how many there were.
+    fn is_refused_to_the_end(&mut self, code: &str, status: u16) -> u32 {
+        for times in 0..20 {
+            if self.condense().is_some() {
+                self.no_summary("too_large");
+            } else if self.asked().is_some() {
+                self.is_refused(code, status);
+            } else {
+                return times;
+            }
+        }
+        panic!("it never comes to an end");
+    }
+
+    fn window(&self) -> u64 {
+        self.react().config().model.context_window
+    }
+
+    fn sent_text(&self) -> String {
+        let request = self.request();
+        let texts = request
+            .messages
+            .iter()
+            .map(|message| serde_json::to_string(message).unwrap());
+        texts.collect()
+    }
+}
+
+#[test]
+fn a_small_request_that_is_refused_for_its_bytes_forgets_nothing() {
+    let mut session = Session::with(large);
+    session.say("my name is Ada");
+    session.answer("Hello Ada.");
+    session.say("what is my name?");
+    assert_eq!(
+        session.is_refused_to_the_end("too_large", 413),
+        1,
+        "less would be refused too"
+    );
+    assert_eq!(session.window(), 128_000);
+    session.say("what is my name?");
+    assert!(session.sent_text().contains("my name is Ada"));
+    session.answer("Ada.");
+    session.check_replay();
+}
+
+#[test]
+fn a_guess_that_did_not_help_is_taken_back_when_the_run_ends() {
+    for (code, status) in [("too_large", 413), ("context_window", 400)] {
+        let mut session = Session::with(large);
+        session.say("my name is Ada");
+        for round in 0..4 {
+            let id = format!("c{round}");
+            session.model(stream([call(&id, "look", json!({}))], StopReason::ToolUse));
+            session.result(&id, &"made up\n".repeat(5_000));
+        }
+        session.answer("Hello Ada.");
+        session.say("what is my name?");
+        let before = session.sent_text();
+        assert!(
+            session.is_refused_to_the_end(code, status) > 1,
+            "{code}: less was tried"
+        );
+        assert_eq!(session.window(), 128_000, "{code}");
+        session.say("once more");
+        let after = session.sent_text();
+        assert!(
+            after.contains("my name is Ada") && after.len() >= before.len(),
+            "{code}"
+        );
+        session.answer("Ada.");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_guess_that_helped_holds() {
+    let mut session = Session::with(large);
+    session.say("look");
+    for round in 0..4 {
+        let id = format!("c{round}");
+        session.model(stream([call(&id, "look", json!({}))], StopReason::ToolUse));
+        session.result(&id, &"made up\n".repeat(5_000));
+    }
+    session.is_refused("context_window", 400);
+    if session.condense().is_some() {
+        session.summary("In short.");
+    }
+    let guessed = session.window();
+    assert!(guessed < 128_000);
+    session.answer("done");
+    assert_eq!(session.window(), guessed);
+    session.say("and now?");
+    session.model(vec![error_event("server_error", "no")]);
+    assert_eq!(session.window(), guessed, "an answer has confirmed it");
+    session.check_replay();
+}
+
+#[test]
+fn older_sessions_keep_what_was_guessed() {
+    let mut session = Session::with(|config| {
+        large(config);
+        config.rules_version = 5;
+    });
+    session.say("look");
+    for round in 0..4 {
+        let id = format!("c{round}");
+        session.model(stream([call(&id, "look", json!({}))], StopReason::ToolUse));
+        session.result(&id, &"made up\n".repeat(5_000));
+    }
+    session.is_refused_to_the_end("too_large", 413);
+    assert!(session.window() < 128_000);
+    session.check_replay();
+}
+
+#[test]
+fn an_input_without_content_asks_again_what_was_not_answered() {
+    let mut session = Session::with(large);
+    session.say("fix it");
+    session.model(vec![error_event("unauthorized", "no")]);
+    session.says_nothing();
+    let request = session.request();
+    assert_eq!(request.messages.len(), 1, "{:?}", request.messages);
+    session.answer("done");
+    session.check_replay();
+}
+
+impl Session {
+    fn says_nothing(&mut self) {
+        self.happens(UserMessage {
+            message_id: MessageId::new(format!("msg_nothing_{}", self.ends_of_runs().len())),
+            content: Vec::new(),
+            mode: InputMode::Queue,
+            idempotency_key: None,
+        });
+    }
+}
