@@ -44,7 +44,7 @@ pub struct Brought {
 pub enum Role {
     /// Settings: `.agentx/config.yaml`.
     Settings,
-    /// Instructions to the model: `AGENTS.md`.
+    /// Instructions to the model: `AGENTS.md` or `CLAUDE.md`.
     Instructions,
     /// Agents, tools, rules, texts and scripts.
     Definition,

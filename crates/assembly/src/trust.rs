@@ -2,27 +2,18 @@
 //! that.
 
 use agentx_agent_files::definition::{AgentLimits, Approval};
-use agentx_types::{AgentConfig, ApprovalMode, Limits, RuleEffect};
+use agentx_types::{AgentConfig, Limits, RuleEffect};
 
 /// Applies what a file says about decisions.
 pub(crate) fn tighten_approval(config: &mut AgentConfig, approval: &Approval) {
     if let Some(mode) = approval.mode {
-        config.approval = stricter(config.approval, mode);
+        config.approval = config.approval.stricter(mode);
     }
     let strict = approval
         .rules
         .iter()
         .filter(|rule| rule.effect != RuleEffect::Allow);
     config.rules.extend(strict.cloned());
-}
-
-fn stricter(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
-    let rank = |mode| match mode {
-        ApprovalMode::Auto => 0,
-        ApprovalMode::Ask => 1,
-        ApprovalMode::Deny => 2,
-    };
-    if rank(other) > rank(one) { other } else { one }
 }
 
 /// Applies what a file says about limits.
@@ -45,6 +36,8 @@ fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use agentx_types::ApprovalMode;
+
     use super::*;
 
     #[test]
@@ -57,7 +50,7 @@ mod tests {
             (Ask, Deny, Deny),
             (Deny, Auto, Deny),
         ] {
-            assert_eq!(stricter(settings, file), is);
+            assert_eq!(settings.stricter(file), is);
         }
         let limits = Limits {
             max_iterations: Some(5),

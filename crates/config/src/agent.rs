@@ -16,7 +16,9 @@ pub const SCRIPTED_MODEL: &str = "scripted";
 /// What an agent is told where nobody says otherwise.
 pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 
-const INSTRUCTIONS_FILE: &str = "AGENTS.md";
+/// Files of instructions, in the order in which they are looked for: of each directory the first one counts. Claude Code reads `CLAUDE.md`
+/// (<https://docs.anthropic.com/en/docs/claude-code/memory>).
+const INSTRUCTIONS_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// How files end to which a link of that name may lead.
 const TEXT_ENDINGS: [&str; 3] = [".md", ".mdc", ".mdx"];
 /// The largest file of instructions that is read.
@@ -132,7 +134,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// AGENTS.md of the project root and of every directory from there to the working directory, in this order, as far as the
+    /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working directory, in this order, as far as the
     /// person lets this folder instruct the model.
     fn instructions(&self) -> Vec<Instructions> {
         let files = self.instruction_files().into_iter();
@@ -159,11 +161,10 @@ impl Settings {
             .take_while(|dir| dir.starts_with(root))
             .collect();
         directories.reverse();
-        let files = directories.into_iter().map(|dir| dir.join(INSTRUCTIONS_FILE));
-        files
-            .filter_map(|path| Some((self.read_instructions(&path)?, path)))
-            .map(|(text, path)| (path, text))
-            .collect()
+        let read = |path: PathBuf| Some((self.read_instructions(&path)?, path));
+        let first = |dir: &Path| INSTRUCTIONS_FILES.iter().find_map(|name| read(dir.join(name)));
+        let files = directories.into_iter().filter_map(first);
+        files.map(|(text, path)| (path, text)).collect()
     }
 
     fn read_instructions(&self, path: &Path) -> Option<String> {

@@ -40,6 +40,7 @@ mod secret;
 mod set;
 mod settings;
 mod trust;
+mod unset;
 mod value;
 mod workspace;
 pub mod yaml;
@@ -67,5 +68,6 @@ pub use settings::{
     CallSettings, Durability, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,
 };
 pub use trust::{Ignored, distrust, trust};
+pub use unset::unset;
 pub use value::{KeyReference, Kind, Value};
 pub use workspace::NamedFile;

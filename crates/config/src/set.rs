@@ -103,7 +103,7 @@ fn known_model(loaded: &Loaded, name: &str, at: At) -> Result<(), ConfigError> {
     Err(ConfigError::Mistakes(vec![mistake]))
 }
 
-fn write(file: &Path, text: &str) -> Result<(), ConfigError> {
+pub(crate) fn write(file: &Path, text: &str) -> Result<(), ConfigError> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
     }
@@ -120,7 +120,7 @@ fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {
 }
 
 /// The key that is meant. Names that a person chose may hold dots: `models.gpt-4.1.provider`.
-fn path_of(dotted: &str) -> Result<KeyPath, ConfigError> {
+pub(crate) fn path_of(dotted: &str) -> Result<KeyPath, ConfigError> {
     let plain = KeyPath::dotted(dotted);
     let is_whole = |path: &KeyPath| path.spec().is_some() && path.0.iter().all(|name| !name.is_empty());
     if is_whole(&plain) {
@@ -347,7 +347,7 @@ fn is_bare(line: &str) -> bool {
     without_comment.trim_end().ends_with(':')
 }
 
-fn indent_of(line: &str) -> usize {
+pub(crate) fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
@@ -374,7 +374,7 @@ fn put(tree: &mut serde_json::Value, names: &[String], value: serde_json::Value)
 }
 
 /// A tree without places.
-fn plain(node: &Node) -> serde_json::Value {
+pub(crate) fn plain(node: &Node) -> serde_json::Value {
     match &node.value {
         Yaml::Null => serde_json::Value::Null,
         Yaml::Bool(value) => (*value).into(),

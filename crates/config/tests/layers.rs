@@ -500,7 +500,13 @@ fn instructions_are_read_from_the_root_down_and_never_from_outside() {
     assert!(Path::new(&agent.workspace).ends_with("ws/sub"));
     std::fs::remove_file(desk.path("ws/sub/AGENTS.md")).unwrap();
     std::fs::write(desk.path("ws/sub/AGENTS.md"), "sub").unwrap();
-    assert_eq!(texts(&settings.agent(model, Vec::new())), ["root", "sub"]);
+    assert_eq!(texts(&settings.agent(model.clone(), Vec::new())), ["root", "sub"]);
+    std::fs::write(desk.path("ws/sub/CLAUDE.md"), "of another program").unwrap();
+    let both = texts(&settings.agent(model.clone(), Vec::new()));
+    assert_eq!(both, ["root", "sub"], "one file of each directory");
+    std::fs::remove_file(desk.path("ws/sub/AGENTS.md")).unwrap();
+    let other = texts(&settings.agent(model, Vec::new()));
+    assert_eq!(other, ["root", "of another program"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A key is set where it belongs, and nothing else that a person wrote changes; what would be a mistake is refused.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-use agentx_config::{ConfigError, Places, Request, replace, set};
+use agentx_config::{ConfigError, Places, Request, replace, set, unset};
 
 /// A home with a file, and what comes of setting keys in it.
 struct Home(tempfile::TempDir);
@@ -246,4 +246,41 @@ fn any_model_that_can_be_asked_may_be_set() {
             .contains("config.yaml:2:8: `model`: unknown model"),
         "{error}"
     );
+}
+
+#[test]
+fn a_key_is_taken_out_and_nothing_else_changes() {
+    let text = "# mine\nmodel: opus # the best\n\nlimits: # mine too\n  # not more\n  max_cost: 2.50\n  timeout: 20m\n\ntools:\n  disabled:\n  - glob\n  - grep\nlog: warn\n";
+    for (key, gone) in [
+        ("model", "model: opus # the best\n"),
+        ("limits.timeout", "  timeout: 20m\n"),
+        ("tools.disabled", "tools:\n  disabled:\n  - glob\n  - grep\n"),
+        ("log", "log: warn\n"),
+        ("approval", ""),
+        ("limits.max_tokens", ""),
+    ] {
+        let home = Home::new(text);
+        let done = unset(home.request(&|_| None), &home.file(), key).unwrap();
+        assert_eq!(done.changed, !gone.is_empty(), "{key}");
+        let left = std::fs::read_to_string(home.file()).unwrap();
+        assert_eq!(left, text.replace(gone, ""), "{key}");
+    }
+    let home = Home::new("model: opus\n");
+    unset(home.request(&|_| None), &home.file(), "model").unwrap();
+    assert_eq!(std::fs::read_to_string(home.file()).unwrap(), "");
+    for (text, key) in [
+        ("limits: {timeout: 20m, max_cost: 1}\n", "limits.timeout"),
+        ("model: opus\n", "nosuch"),
+    ] {
+        let home = Home::new(text);
+        assert!(
+            unset(home.request(&|_| None), &home.file(), key).is_err(),
+            "{key}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(home.file()).unwrap(),
+            text,
+            "it stays as it is"
+        );
+    }
 }

@@ -12,7 +12,8 @@ use agentx_runtime::{
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
-    ActionKind, ConfigChange, Guard, ModelSpec, OwnerId, ServerRules, SessionId, SessionRole, ToolCallId,
+    ActionKind, ApprovalMode, ConfigChange, Guard, ModelSpec, OwnerId, ServerRules, SessionId, SessionRole,
+    ToolCallId,
 };
 
 use crate::ids;
@@ -83,6 +84,7 @@ impl NodeRuntime {
             tools: parts.tools.specs(),
             guard: parts.guard,
             server_rules: None,
+            approval: None,
             program: parts.program,
             serves: false,
         };
@@ -133,6 +135,14 @@ impl NodeRuntime {
     /// The files that calls are kept from in every session that it opens.
     pub fn guard(&self) -> Option<Arc<Guard>> {
         self.driver.guard.clone()
+    }
+
+    /// The same runtime, for a program whose settings say how calls are decided: an existing session that asks nobody is set to `mode` when
+    /// it is opened, unless the changes that it is opened with name a mode.
+    #[must_use]
+    pub fn asking_again(mut self, mode: ApprovalMode) -> Self {
+        self.driver.approval = Some(mode);
+        self
     }
 
     /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every owner, so that a

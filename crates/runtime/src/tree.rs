@@ -158,6 +158,7 @@ impl AgentTree {
         if let Some(changed) = limits {
             self.pass_on(&changed, fact, transition);
         }
+        self.pass_on_approval(fact, transition);
         while let Some((child, output)) = upward.pop_front() {
             let Some(parent) = self.parents.get(&child) else {
                 continue;
@@ -225,13 +226,33 @@ impl AgentTree {
 
     /// Those below it have the new limits too, where they had the old ones.
     fn pass_on(&mut self, changed: &Changed, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
-        let is_below = |id: &&AgentStateId| self.line(id).any(|id| *id == changed.of);
-        let below: Vec<AgentStateId> = self.agents.keys().filter(is_below).cloned().collect();
-        for id in below {
+        for id in self.below(&changed.of) {
             if let Some(agent) = self.agents.get_mut(&id) {
                 agent.on_limits_above(changed.before, changed.after, fact, transition);
             }
         }
+    }
+
+    /// Where `fact` makes an agent stricter, those below it are as strict.
+    fn pass_on_approval(&mut self, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
+        let EnvironmentEvent::ConfigChanged(ConfigChanged {
+            change: ConfigChange::Approval(mode),
+        }) = &fact.event
+        else {
+            return;
+        };
+        let below = fact.agent_state_id.as_ref().map(|id| self.below(id));
+        for id in below.unwrap_or_default() {
+            if let Some(agent) = self.agents.get_mut(&id) {
+                agent.on_approval_above(*mode, fact, transition);
+            }
+        }
+    }
+
+    /// The agents below this one, however deep.
+    fn below(&self, of: &AgentStateId) -> Vec<AgentStateId> {
+        let is_below = |id: &&AgentStateId| self.line(id).any(|above| above == of);
+        self.agents.keys().filter(is_below).cloned().collect()
     }
 }
 

@@ -21,6 +21,7 @@ async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
         tools: fixture::tools(),
         guard: None,
         server_rules: None,
+        approval: None,
         program: "test".into(),
         serves: false,
     };

@@ -75,6 +75,7 @@ impl World {
             tools: fixture::tools(),
             guard: None,
             server_rules: None,
+            approval: None,
             program: "test".into(),
             serves: false,
         };

@@ -83,6 +83,7 @@ fn parts(log: &MemoryLog, tools: Vec<ToolSpec>, answers: impl IntoIterator<Item 
         tools: tools.into(),
         guard: None,
         server_rules: None,
+        approval: None,
         program: "test".into(),
         serves: false,
     }

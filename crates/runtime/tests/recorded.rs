@@ -155,6 +155,7 @@ async fn resumed(log: &MemoryLog, id: &SessionId) -> Arc<dyn Session> {
         tools: fixture::tools(),
         guard: None,
         server_rules: None,
+        approval: None,
         program: "test".into(),
         serves: false,
     };

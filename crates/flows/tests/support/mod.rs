@@ -246,6 +246,7 @@ impl Place {
             tools: Arc::from([]),
             guard: None,
             server_rules: None,
+            approval: None,
             program: "test".into(),
             serves: false,
         };

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_types::{
-    ActionKind, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, ServerRules, Source,
-    ToolCallId, ToolSpec,
+    ActionKind, ApprovalMode, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, ServerRules,
+    Source, ToolCallId, ToolSpec,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -62,6 +62,9 @@ pub struct DriverParts {
     /// What the settings of a server say about each call, where this process is one: every session is bound by it, whatever its own
     /// configuration says. `None` takes what an earlier server left in a session out of it.
     pub server_rules: Option<Arc<ServerRules>>,
+    /// What an existing session that asks nobody is set to when it is opened, unless whoever opens it says otherwise: so `--yes` holds for
+    /// one program and not for those that go on with its session. `None` leaves each session as it was.
+    pub approval: Option<ApprovalMode>,
     /// The program and its version, for the log.
     pub program: String,
     /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a kill.

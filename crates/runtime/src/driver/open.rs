@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard, LeftRunning,
-    OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId, SessionOpened, Source, ToolSpec,
-    WriterAttached,
+    AgentConfig, AgentStateId, ApprovalMode, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard,
+    LeftRunning, OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId, SessionOpened, Source,
+    ToolSpec, WriterAttached,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -180,12 +180,14 @@ async fn load(
     let rules = older_rules(&fold).then_some(ConfigChange::RulesVersion(RULES_VERSION));
     let guard = other_guard(&fold, parts.guard.as_ref());
     let server = other_server_rules(&fold, parts.server_rules.as_ref());
+    let approval = asks_again(&fold, parts.approval, &changes);
     drafts.extend(
         tools
             .into_iter()
             .chain(rules)
             .chain(guard)
             .chain(server)
+            .chain(approval)
             .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
     );
     drafts.extend(
@@ -247,6 +249,20 @@ fn other_guard(fold: &SessionFold, own: Option<&Arc<Guard>>) -> Option<ConfigCha
 fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Option<ConfigChange> {
     let kept = fold.root_agent()?.config().server_rules.as_ref();
     (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))
+}
+
+/// The mode of this program, where the session asks nobody and nobody says now that it should.
+fn asks_again(
+    fold: &SessionFold,
+    own: Option<ApprovalMode>,
+    changes: &[ConfigChange],
+) -> Option<ConfigChange> {
+    let is_said = changes
+        .iter()
+        .any(|change| matches!(change, ConfigChange::Approval(_)));
+    let asks_nobody = fold.root_agent()?.config().approval == ApprovalMode::Auto;
+    let own = own.filter(|own| *own != ApprovalMode::Auto && asks_nobody && !is_said);
+    own.map(ConfigChange::Approval)
 }
 
 /// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.

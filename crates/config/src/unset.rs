@@ -1,0 +1,115 @@
+//! Taking a key out of a file without touching what else the person wrote. What would leave a mistake is refused, and the file stays as it
+//! is.
+
+use std::path::Path;
+
+use crate::edit::index_of;
+use crate::load::{Request, load_as_if};
+use crate::set::{Changed, indent_of, path_of, plain, write};
+use crate::yaml::{Key, Node, Yaml, parse};
+use crate::{ConfigError, KeyPath};
+
+/// Takes `key` out of one of the files that `request` reads, with the levels above it that hold nothing else.
+///
+/// # Errors
+/// Where there is no such key, the configuration would have mistakes without it, or it cannot be taken out of the file without touching
+/// the rest.
+pub fn unset(request: Request<'_>, file: &Path, key: &str) -> Result<Changed, ConfigError> {
+    let path = path_of(key)?;
+    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let text = match std::fs::read_to_string(&real) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(ConfigError::file(file, error)),
+    };
+    let changed = match parse(&text) {
+        Ok(root) => without(&text, &root, &path).ok_or_else(|| ConfigError::Edit {
+            path: file.to_owned(),
+            what: format!("`{key}` cannot be taken out here without touching what else was written"),
+            text: format!("take out `{key}`"),
+        })?,
+        // What is wrong with it is said with its place below.
+        Err(_) => text.clone(),
+    };
+    let loaded = load_as_if(request, file, &changed)?;
+    let is_other = changed != text;
+    if is_other {
+        write(&real, &changed)?;
+    }
+    Ok(Changed {
+        file: file.to_owned(),
+        changed: is_other,
+        loaded,
+        key: path,
+    })
+}
+
+/// The text without the key: the same text where it has none; `None` where that would change something else.
+fn without(text: &str, root: &Node, path: &KeyPath) -> Option<String> {
+    let mut map = match &root.value {
+        Yaml::Map(map) => map,
+        Yaml::Null => return Some(text.to_owned()),
+        _ => return None,
+    };
+    // The highest level that holds nothing but the way to the key.
+    let mut highest: Option<(&Key, usize)> = None;
+    for (depth, name) in path.0.iter().enumerate() {
+        let Some((key, node)) = map.iter().find(|(key, _)| key.name == *name) else {
+            return Some(text.to_owned());
+        };
+        if map.len() > 1 || highest.is_none() {
+            highest = Some((key, depth));
+        }
+        match &node.value {
+            Yaml::Map(below) => map = below,
+            _ if depth + 1 == path.0.len() => {}
+            _ => return Some(text.to_owned()),
+        }
+    }
+    let (key, depth) = highest?;
+    let changed = without_lines(text, key)?;
+    let mut expected = plain(root);
+    take_out(&mut expected, path.0.get(..=depth)?);
+    let after = parse(&changed).ok().map(|root| plain(&root))?;
+    let is_empty =
+        |tree: &serde_json::Value| tree.is_null() || tree.as_object().is_some_and(|map| map.is_empty());
+    (after == expected || (is_empty(&after) && is_empty(&expected))).then_some(changed)
+}
+
+/// The text without the lines of a key and of all that lies below it.
+fn without_lines(text: &str, key: &Key) -> Option<String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let from = index_of(key.at.line)?;
+    let indent = indent_of(lines.get(from)?);
+    // In braces it has no line of its own.
+    if usize::try_from(key.at.column).ok()? != indent + 1 {
+        return None;
+    }
+    let mut end = from + 1;
+    for (index, line) in lines.iter().enumerate().skip(from + 1) {
+        let words = line.trim();
+        if words.is_empty() {
+            continue;
+        }
+        let is_inside = indent_of(line) > indent || (indent_of(line) == indent && words.starts_with("- "));
+        if !is_inside {
+            break;
+        }
+        end = index + 1;
+    }
+    Some(lines[..from].concat() + &lines[end..].concat())
+}
+
+fn take_out(tree: &mut serde_json::Value, names: &[String]) {
+    let Some(((last, above), map)) = names.split_last().zip(tree.as_object_mut()) else {
+        return;
+    };
+    match above.split_first() {
+        None => drop(map.remove(last)),
+        Some((first, _)) => {
+            if let Some(below) = map.get_mut(first) {
+                take_out(below, &names[1..]);
+            }
+        }
+    }
+}

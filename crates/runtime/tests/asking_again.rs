@@ -1,0 +1,178 @@
+//! That nobody is asked holds for the program that was told so, and a mode that becomes stricter reaches every agent below.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_agent::delegation_tools;
+use agentx_runtime::{
+    AgentEventBus, Delivery, DriverParts, Effector, OpenRequest, Session, SessionIds, SystemBus, UserInput,
+    View, open_session,
+};
+use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::ApprovalMode::{Ask, Auto, Deny};
+use agentx_types::{
+    ActionKind, AgentConfig, ApprovalMode, ConfigChange, ContentPart, OwnerId, RuntimeEvent, SessionId,
+    Source, Vocabulary,
+};
+use serde_json::json;
+
+fn parts(log: &MemoryLog, approval: Option<ApprovalMode>, answers: Vec<Answer>) -> DriverParts {
+    let model: Arc<dyn Effector> = Arc::new(ScriptedModel::new(answers));
+    DriverParts {
+        log: Arc::new(log.clone()),
+        effectors: Arc::new(BTreeMap::from([(ActionKind::CallModel, model)])),
+        clock: Arc::new(SimulatedClock::default()),
+        bus: SystemBus::new(),
+        agents: AgentEventBus::new(),
+        tools: fixture::tools(),
+        guard: None,
+        server_rules: None,
+        approval,
+        program: "test".into(),
+        serves: false,
+    }
+}
+
+async fn open(parts: DriverParts, request: OpenRequest) -> Arc<dyn Session> {
+    let ids = SessionIds {
+        session_id: SessionId::new("ses_1"),
+        agent_state_id: fixture::agent_state_id(),
+        owner: OwnerId::new("own_test"),
+    };
+    open_session(parts, ids, request).await.unwrap()
+}
+
+async fn mode_when_opened(
+    left: ApprovalMode,
+    program: Option<ApprovalMode>,
+    changes: Vec<ConfigChange>,
+) -> ApprovalMode {
+    let log = MemoryLog::new();
+    let config = AgentConfig {
+        approval: left,
+        ..fixture::config()
+    };
+    // A session that is new is as it is wanted, whatever the program's mode is.
+    let session = open(parts(&log, program, vec![]), OpenRequest::New(Box::new(config))).await;
+    assert_eq!(session.state().await.unwrap().config.approval, left);
+    let id = session.id().clone();
+    session.close().await;
+    let session = open(
+        parts(&log, program, vec![]),
+        OpenRequest::Resume(id.clone(), changes),
+    )
+    .await;
+    let mode = session.state().await.unwrap().config.approval;
+    let asked_again =
+        |fact: &agentx_runtime::Fact| fact.source == Source::System && fact.event.tag() == "config_changed";
+    let facts = log.facts(&id);
+    let attached = facts
+        .iter()
+        .rposition(|fact| fact.event.tag() == "writer_attached");
+    assert!(
+        !facts[attached.unwrap()..].iter().any(asked_again),
+        "it is on record before the program takes over: nothing runs under the old mode"
+    );
+    mode
+}
+
+#[tokio::test]
+async fn a_session_that_asks_nobody_asks_again_in_a_program_that_was_not_told_so() {
+    let auto = || vec![ConfigChange::Approval(Auto)];
+    assert_eq!(mode_when_opened(Auto, Some(Ask), vec![]).await, Ask);
+    assert_eq!(mode_when_opened(Auto, Some(Deny), vec![]).await, Deny);
+    assert_eq!(mode_when_opened(Auto, Some(Auto), vec![]).await, Auto);
+    assert_eq!(
+        mode_when_opened(Auto, None, vec![]).await,
+        Auto,
+        "a server's session stays as it is"
+    );
+    assert_eq!(
+        mode_when_opened(Auto, Some(Ask), auto()).await,
+        Auto,
+        "it is said again"
+    );
+    assert_eq!(
+        mode_when_opened(Deny, Some(Ask), vec![]).await,
+        Deny,
+        "nothing becomes freer"
+    );
+    assert_eq!(mode_when_opened(Ask, Some(Auto), vec![]).await, Ask);
+}
+
+/// An agent that may make `scout`, which may run commands.
+fn parent() -> AgentConfig {
+    let scout = AgentConfig {
+        name: "scout".into(),
+        approval: Auto,
+        ..fixture::config()
+    };
+    let agents = vec![scout];
+    let tools = fixture::tools()
+        .iter()
+        .cloned()
+        .chain(delegation_tools(&agents))
+        .collect();
+    AgentConfig {
+        agents,
+        tools,
+        approval: Auto,
+        ..fixture::config()
+    }
+}
+
+async fn asks_in_a_child(answers: Vec<Answer>, mode_after: usize) -> bool {
+    let log = MemoryLog::new();
+    let session = open(parts(&log, None, answers), OpenRequest::New(Box::new(parent()))).await;
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    let say = |text: &str| UserInput {
+        content: vec![ContentPart::text(text)],
+        ..UserInput::default()
+    };
+    if mode_after == 0 {
+        session.change(ConfigChange::Approval(Ask)).await.unwrap();
+    }
+    session.send(say("find it")).await.unwrap();
+    let mut ended = 0;
+    while let Some(delivery) = events.next().await {
+        let Delivery::Runtime(event) = delivery else {
+            continue;
+        };
+        match &event.event {
+            RuntimeEvent::ApprovalRequested(asked) => return asked.name == "read",
+            RuntimeEvent::ToolFailed(_) => return false,
+            RuntimeEvent::RunFinished(_)
+                if event.agent_state_id.as_ref() == Some(&fixture::agent_state_id()) =>
+            {
+                ended += 1;
+                if ended == mode_after {
+                    session.change(ConfigChange::Approval(Ask)).await.unwrap();
+                    session.send(say("once more")).await.unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+    panic!("the session ended first");
+}
+
+#[tokio::test]
+async fn agents_below_one_that_asks_again_ask_too() {
+    let order = json!({"agent": "scout", "input": "where is it?", "background": false});
+    let outside = json!({"path": "/etc/hostname"});
+    let answers = vec![
+        Answer::call("call_1", "delegate", order.clone()),
+        Answer::call("call_2", "read", outside.clone()),
+    ];
+    assert!(asks_in_a_child(answers, 0).await, "one that is made afterwards");
+    let answers = vec![
+        Answer::text("Nothing to do."),
+        Answer::call("call_1", "delegate", order),
+        Answer::call("call_2", "read", outside),
+    ];
+    assert!(
+        asks_in_a_child(answers, 1).await,
+        "one that is made in a later run"
+    );
+}
