@@ -10,6 +10,7 @@ mod remote;
 mod sessions;
 mod upkeep;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use agent::{AgentArgs, Approve, SessionArgs};
@@ -21,6 +22,7 @@ pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs, Watch
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, UsageArgs};
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 /// Runs agents: chat in a terminal, headless runs, sessions that keep every event.
@@ -93,9 +95,29 @@ pub(crate) struct Global {
 impl Cli {
     /// Reads the command line of this process. `agentx --help` is one screen; `agentx help` says the rest.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        let command = Self::command().override_help(crate::cmd::help::screen());
-        Self::from_arg_matches(&command.try_get_matches()?)
+        let command = || Self::command().override_help(crate::cmd::help::screen());
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let matches =
+            command()
+                .try_get_matches_from(&words)
+                .or_else(|error| match with_chat(&error, &words) {
+                    Some(words) => command().try_get_matches_from(words),
+                    None => Err(error),
+                });
+        Self::from_arg_matches(&matches?)
     }
+}
+
+/// `agentx "fix the bug"` opens a chat that begins with that: several words in one are no misspelt command.
+fn with_chat(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let at = words.iter().position(|typed| typed.to_str() == Some(word))?;
+    let is_prompt = word.trim().contains(char::is_whitespace) && error.kind() == ErrorKind::InvalidSubcommand;
+    let mut words = words.to_vec();
+    words.insert(at, "chat".into());
+    is_prompt.then_some(words)
 }
 
 /// The commands.
@@ -181,6 +203,8 @@ pub(crate) enum Command {
 /// `agentx chat`
 #[derive(Args, Debug)]
 pub(crate) struct ChatArgs {
+    /// What to say first; the chat goes on after it
+    pub(crate) prompt: Vec<String>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
@@ -303,6 +327,14 @@ pub(crate) enum ConfigCommand {
         #[arg(allow_hyphen_values = true)]
         value: String,
         /// In this workspace's file instead of yours
+        #[arg(long)]
+        workspace: bool,
+    },
+    /// Take a key out of your file; what else stands there stays as it is
+    Unset {
+        /// Which, as `agentx config show` names it
+        key: String,
+        /// Out of this workspace's file instead of yours
         #[arg(long)]
         workspace: bool,
     },

@@ -10,7 +10,9 @@ use agentx::identity::{Keyring, OPERATOR, PublicKey};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, Endpoint, Keeping, RemoteRuntime, keep};
 use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, ToolOutcome};
-use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId};
+use agentx::types::{
+    AgentConfig, ApprovalMode, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +20,9 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::signals::Signals;
+
+/// What opening a session puts on record first is among so many facts.
+const FIRST_FACTS: usize = 16;
 
 /// Where commands work: here, or on a server.
 pub(crate) struct Place {
@@ -52,14 +57,15 @@ impl Place {
     pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, CliError> {
         match &settings.connect {
             Some(address) => Self::server(settings, address, cwd).await,
-            None => Ok(Self::here(build_node(settings)?)),
+            None => Self::here(settings),
         }
     }
 
-    /// This machine.
-    pub(crate) fn here(node: WithFiles) -> Self {
-        let runtime = Arc::new(node.runtime);
-        Self {
+    /// This machine. A session that was left asking nobody asks as the settings say: they include the flags of this command line.
+    pub(crate) fn here(settings: &Settings) -> Result<Self, CliError> {
+        let node = build_node(settings)?;
+        let runtime = Arc::new(node.runtime.asking_again(settings.approval));
+        Ok(Self {
             runtime: runtime.clone(),
             node: Some(Node {
                 runtime,
@@ -67,7 +73,7 @@ impl Place {
                 mistakes: node.mistakes,
             }),
             server: None,
-        }
+        })
     }
 
     /// The server at this address, as the person of this machine's data directory.
@@ -174,6 +180,26 @@ impl Place {
             EnvironmentEvent::SessionOpened(opened) => Some((*opened.config).clone()),
             _ => None,
         }
+    }
+
+    /// The mode that opening a session of this machine gave it, where it had been left asking nobody. Looks at the first facts after
+    /// `there`.
+    pub(crate) async fn asks_again(&self, session: &SessionId, there: u64) -> Option<ApprovalMode> {
+        let facts = self
+            .node
+            .as_ref()?
+            .runtime
+            .facts(session, there, FIRST_FACTS)
+            .await
+            .ok()?;
+        facts.iter().find_map(|fact| match &fact.event {
+            EnvironmentEvent::ConfigChanged(changed) if fact.source == Source::System => match changed.change
+            {
+                ConfigChange::Approval(mode) => Some(mode),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     /// The runtime, to be kept.

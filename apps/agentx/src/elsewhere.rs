@@ -8,7 +8,7 @@ use agentx::config::{Loaded, Places};
 use agentx::types::{AgentConfig, SessionId};
 
 use crate::args::{AgentArgs, Global};
-use crate::compose::{Place, build_node};
+use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::folder;
@@ -59,6 +59,7 @@ async fn find_place(
     // An agent that a file describes may name a model of its own.
     if *target == Target::New && agent.agent.is_none() {
         usual_model::settle(&mut loaded.settings, console).await?;
+        usual_model::check_configured(loaded)?;
     }
     let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
     place.introduce(console);
@@ -89,7 +90,7 @@ async fn find_place(
             console.say_lines(&folder::note(loaded));
             console.say_lines(&check_tools(loaded)?);
             loaded.settings.data_dir = data_dir;
-            Place::here(build_node(&loaded.settings)?)
+            Place::here(&loaded.settings)?
         }
         _ => place,
     };

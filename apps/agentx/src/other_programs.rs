@@ -97,6 +97,14 @@ const COMMAND_LINE: &Table = &[
         "log_level in the configuration says how much is logged",
     ),
     (
+        &["mcp", "plugin", "plugins"],
+        "there are no MCP servers and plugins; a file describes a tool of your own: `agentx tools new`, `agentx help tools`",
+    ),
+    (
+        &["--add-dir"],
+        "a rule lets the agent read or write elsewhere: agentx approvals add allow read --path '/DIR/**'",
+    ),
+    (
         &["update", "upgrade"],
         "this program does not replace itself: install the new version the way you installed this one",
     ),
@@ -154,7 +162,28 @@ const SLASH: &Table = &[
         &["bashes", "tasks", "ps", "background"],
         "/jobs lists the commands in the background; /jobs stop NAME ends one",
     ),
-    (&["tools", "mcp", "skills"], "`agentx tools` lists the tools"),
+    (&["tools", "skills"], "`agentx tools` lists the tools"),
+    (
+        &["mcp", "plugin", "plugins"],
+        "there are no MCP servers and plugins; a file describes a tool of your own: `agentx tools new`",
+    ),
+    (
+        &["cd", "pwd"],
+        "a session stays in its directory; `agentx --cwd DIR` begins one in another",
+    ),
+    (
+        &["add-dir"],
+        "a rule lets the agent read or write elsewhere: agentx approvals add allow read --path '/DIR/**'",
+    ),
+    (
+        &["effort", "think", "reasoning"],
+        "params.thinking_tokens in the configuration says how much the model may reason: `agentx config set params.thinking_tokens 8000`",
+    ),
+    (&["redo"], "/rewind undo takes the last rewind back"),
+    (
+        &["share"],
+        "`agentx sessions share` lets other people of your server see a session; `agentx sessions export ID` writes it down",
+    ),
     (
         &["export", "save", "copy"],
         "`agentx sessions export ID` writes a session down; /status says its id",

@@ -6,7 +6,7 @@ use agentx::config::{ModelOffer, Origin, Settings, nearest};
 use agentx::runtime::{
     ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange,
 };
-use agentx::types::{AgentConfig, AgentKind, Api, ConfigChange, ModelSpec, Prices, SessionId};
+use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
@@ -221,6 +221,20 @@ pub(crate) fn note_of_tools(change: &ToolsChange) -> Option<String> {
     let back = part(&change.back, "tools that this session has from now on");
     let both = gone.into_iter().chain(back).collect::<String>();
     (!both.is_empty()).then_some(both)
+}
+
+/// What a person should know of a session of this machine that had been left asking nobody: `--yes` holds for the program that it was
+/// given to. `there` is the last event before it was opened.
+pub(crate) async fn note_of_approval(place: &Place, session: &dyn Session, there: u64) -> Option<String> {
+    let mode = place.asks_again(session.id(), there).await?;
+    let now = match mode {
+        ApprovalMode::Ask => "from now on you are asked again",
+        ApprovalMode::Deny => "from now on they are refused where no rule allows them",
+        ApprovalMode::Auto => return None,
+    };
+    Some(format!(
+        "note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"
+    ))
 }
 
 /// The limits that flags name.

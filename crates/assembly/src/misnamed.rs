@@ -102,7 +102,8 @@ impl<'a> Names<'a> {
             return;
         }
         let near_case = rule.tool.to_lowercase();
-        let may_be_later = (rule.tool.contains('*') || rule.tool.starts_with(MCP))
+        let is_pattern = rule.tool.contains('*') && !rule.tool.contains('(');
+        let may_be_later = (is_pattern || rule.tool.starts_with(MCP))
             && !self.known.iter().any(|name| fits(&near_case, name));
         let is_mistake = rule.effect != RuleEffect::Allow && !may_be_later;
         let nearest = self.nearest(&rule.tool);

@@ -75,11 +75,17 @@ impl Chat<'_> {
             Seat::New(agent) => agent.config.model.id.clone(),
             Seat::Open { .. } => self.settings.model_or_default().value,
         };
-        models::render(
-            &self.place.runtime().models(),
-            &chosen,
-            self.console.terminal.width,
-        )
+        let all = self.place.runtime().models();
+        let (usable, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| info.missing.is_none());
+        let list = models::render(&usable, &chosen, self.console.terminal.width);
+        match others.len() {
+            0 => list,
+            others => format!(
+                "{list}{} without a key: {}\n",
+                units::counted(others, "model"),
+                self.place.command("models")
+            ),
+        }
     }
 
     /// Changes the agent from here on, which the status row shows at once.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{ContextWish, Delivery, Session, View};
-use agentx::types::{Message, RuntimeEvent};
+use agentx::runtime::{ContextWish, Delivery, Session, UserInput, View};
+use agentx::types::{Message, RunStatus, RuntimeEvent};
 
 use super::slash::{CompactWish, PinWish};
 use super::{Chat, Seat};
@@ -34,17 +34,40 @@ impl Chat<'_> {
         })
     }
 
-    /// Asks a model again at once that failed and is waited for.
+    /// Asks a model again at once that failed and is waited for; after a run that failed, asks again what is there.
     pub(super) async fn retry(&mut self) -> Result<String, CliError> {
         let Seat::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
-        if !self.desk.is_busy() {
-            return Ok("nothing waits for another attempt; say what you want to be tried again".to_owned());
-        }
         let session = session.clone();
+        if !self.desk.is_busy() {
+            return self.ask_again(&session).await;
+        }
         self.wait_for(async { session.retry().await }).await?;
         Ok(String::new())
+    }
+
+    /// Begins a run without a new message, where the last one ended without an answer.
+    async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, CliError> {
+        let run = session.state().await?.run;
+        let unanswered = run.is_some_and(|run| run.status.is_final() && run.status != RunStatus::Completed);
+        if !unanswered || self.place.remote().is_some() {
+            return Ok("nothing waits for another attempt; say what you want to be tried again".to_owned());
+        }
+        self.desk.sending("", Vec::new());
+        match self
+            .wait_for(async { session.send(UserInput::default()).await })
+            .await
+        {
+            Ok(seq) => {
+                self.desk.sent(seq);
+                Ok("asked again".to_owned())
+            }
+            Err(error) => {
+                self.desk.unsent();
+                Err(error)
+            }
+        }
     }
 
     /// Has an input stay as it is whatever is condensed, or no longer.

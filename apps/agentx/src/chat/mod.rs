@@ -366,6 +366,7 @@ impl<'a> Chat<'a> {
         if works && !self.desk.is_busy() {
             self.attention.ended(Instant::now());
         }
+        self.transcript.has_no_price = self.progress.has_no_price();
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);

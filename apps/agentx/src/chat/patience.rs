@@ -55,7 +55,7 @@ impl Inputs {
     }
 
     /// Keeps one for later.
-    pub(super) fn keep(&mut self, input: Input) {
+    pub(crate) fn keep(&mut self, input: Input) {
         self.kept.push_back(input);
     }
 

@@ -136,6 +136,11 @@ impl Progress {
         stand
     }
 
+    /// Whether nobody knows what the model costs.
+    pub(crate) fn has_no_price(&self) -> bool {
+        self.stand.has_no_price()
+    }
+
     /// Takes an event. Of other agents than the one that people talk to, only what they ask and spend counts.
     pub(crate) fn event(&mut self, event: &RuntimeEvent, is_of_another: bool, now: Instant) {
         match event {

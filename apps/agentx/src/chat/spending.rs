@@ -6,6 +6,7 @@ use super::{Chat, Seat};
 use crate::cmd::spending::{render, total};
 use crate::error::CliError;
 use crate::render::units;
+use crate::seat;
 
 impl Chat<'_> {
     /// Says what was spent.
@@ -25,7 +26,7 @@ impl Chat<'_> {
         let mut text = format!(
             "{} · {}\n",
             units::usage(&state.usage),
-            units::cost(state.cost, &state.usage)
+            units::cost_of(state.cost, &state.usage, seat::has_no_price(&state.config))
         );
         for by in [UsageBy::Model, UsageBy::Cause] {
             // An older server does not tell how the sum came about; the sum is right all the same.

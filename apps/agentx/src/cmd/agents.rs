@@ -7,6 +7,7 @@ use agentx::agent_files::{Library, Mistake, Scaffold, scaffold};
 use agentx::assembly::{file_tools, user_folder, whole_library, workspace_folder};
 use agentx::config::Settings;
 use agentx::luau_tools;
+use agentx::node::built_in_tools;
 use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
 use agentx::types::{AgentConfig, AgentKind};
 
@@ -36,7 +37,7 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
     with_runtime(global, console, async |place, loaded, console| {
         let settings = &loaded.settings;
         match command {
-            AgentsCommand::List => list(place, json, console).await,
+            AgentsCommand::List => list(place, settings, json, console).await,
             AgentsCommand::Check => check(place, &loaded.settings, json, console).await,
             AgentsCommand::Show { name } => {
                 let agent = AgentArgs {
@@ -58,13 +59,25 @@ fn word_of(kind: AgentKind) -> &'static str {
     }
 }
 
-async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+async fn list(
+    place: &Place,
+    settings: &Settings,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
     let agents = place.runtime().agents().await?;
     if json {
         console.out_pretty(&agents)?;
         return Ok(Exit::Ok);
     }
     warn_of_mistakes(place.mistakes(), console);
+    let not_trusted = not_trusted(place, settings, |library| {
+        library.agents().keys().cloned().collect()
+    });
+    console.say_lines(&not_trusted);
+    if agents.is_empty() && !not_trusted.is_empty() {
+        return Ok(Exit::Ok);
+    }
     if agents.is_empty() {
         console.say(match place.library() {
             Some(_) if !place.mistakes().is_empty() => "no file describes an agent that can be used\n",
@@ -84,6 +97,30 @@ async fn list(place: &Place, json: bool, console: &mut Console) -> Result<Exit, 
     }
     console.out(&table(&rows, console.out_width()))?;
     Ok(Exit::Ok)
+}
+
+/// What the folder's files describe and its person has not accepted, in lines for the person. `names` takes them out of a library.
+pub(crate) fn not_trusted(
+    place: &Place,
+    settings: &Settings,
+    names: impl Fn(&Library) -> BTreeSet<String>,
+) -> String {
+    let Some(library) = place.library() else {
+        return String::new();
+    };
+    let all = names(&whole_library(settings, &built_in_tools()));
+    let left: Vec<String> = all
+        .difference(&names(library))
+        .map(|name| visible(name))
+        .collect();
+    match left.is_empty() {
+        true => String::new(),
+        false => format!(
+            "note: described here and not used, because you have not trusted the files: {}\n\
+             hint: `agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it\n",
+            left.join(", ")
+        ),
+    }
 }
 
 /// Says that files have mistakes, where they do.

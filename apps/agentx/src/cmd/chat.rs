@@ -30,12 +30,12 @@ use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
 
-/// Opens the chat.
+/// Opens the chat, which begins with `prompt`.
 pub(crate) fn run(
     global: &Global,
     agent: &AgentArgs,
-    target: Target,
-    fork: bool,
+    (target, fork): (Target, bool),
+    prompt: &[String],
     console: &mut Console,
 ) -> Result<Exit, CliError> {
     let mut loaded = start::settings(global, agent)?;
@@ -62,7 +62,7 @@ pub(crate) fn run(
             target => target,
         };
         let place = place_of(global, agent, &mut loaded, &target, console).await?;
-        let ends = (target, typed);
+        let ends = (target, typed, prompt.join(" "));
         let (left, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
         let again = left.map(|left| (place.command(&format!("resume {}", left.session)), left));
         Ok::<_, CliError>((again, exit))
@@ -109,14 +109,21 @@ async fn chat(
     place: &Place,
     loaded: &Loaded,
     agent: &AgentArgs,
-    (target, typed): (Target, Option<mpsc::Receiver<Input>>),
+    (target, typed, prompt): (Target, Option<mpsc::Receiver<Input>>, String),
     fork: bool,
     console: &mut Console,
 ) -> Result<(Option<Left>, Result<Exit, CliError>), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     let session = match seat::find(place, settings, &target).await? {
-        Some(id) => Some(seat::resume(place, settings, agent, id, fork).await?),
+        Some(id) => {
+            let there = place.runtime().info(&id).await?.last_seq;
+            let session = seat::resume(place, settings, agent, id, fork).await?;
+            if let Some(note) = seat::note_of_approval(place, session.as_ref(), there).await {
+                console.say(&note);
+            }
+            Some(session)
+        }
         None => None,
     };
     let (agent, tools_change) = match &session {
@@ -152,7 +159,12 @@ async fn chat(
     let inputs = typed.unwrap_or_else(|| inputs(console));
     let (mut face, history) = face(console, settings)?;
     greet(&mut face, &text, console)?;
-    let ends = (Inputs::new(inputs), signals);
+    let mut inputs = Inputs::new(inputs);
+    if !prompt.trim().is_empty() {
+        // It answers no question that is open already.
+        inputs.keep(Input::Waited(prompt));
+    }
+    let ends = (inputs, signals);
     let editor = Editor::with_keys(history, settings.chat.keys);
     let chat = Chat::new(place, settings, console, face, editor, agent, ends);
     let mut chat = match session {

@@ -18,6 +18,7 @@ use crate::render::clean::visible;
 use crate::render::fitted::fitted;
 use crate::render::table::table;
 use crate::start;
+use crate::usual_model::configured_providers;
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
@@ -30,6 +31,7 @@ pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Consol
             value,
             workspace,
         } => change::set(global, key, value, *workspace, console)?,
+        ConfigCommand::Unset { key, workspace } => change::unset(global, key, *workspace, console)?,
         ConfigCommand::Edit { workspace } => change::edit(global, *workspace, console)?,
         ConfigCommand::Trust(args) => trust_workspace(global, *args, console)?,
     }
@@ -183,6 +185,7 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     console.say_lines(&start::notes(loaded));
     console.say_lines(&start::check_tools(loaded)?);
+    console.say_lines(&missing_keys(loaded));
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.
@@ -206,6 +209,17 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
         read.join(", ")
     };
     console.out(&format!("the configuration is right: {files}\n"))
+}
+
+/// Keys that the configuration names and that are not there, in lines for the person.
+fn missing_keys(loaded: &Loaded) -> String {
+    let configured = configured_providers(loaded).into_iter();
+    let missing = configured.filter_map(|provider| Some((&provider.name, provider.missing_variable()?)));
+    missing
+        .map(|(name, variable)| {
+            format!("warning: `providers.{name}` cannot be asked: its key {variable} is not set\n")
+        })
+        .collect()
 }
 
 fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), CliError> {

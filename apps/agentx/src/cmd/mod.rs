@@ -60,13 +60,20 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
         command,
     } = cli;
     let command = match command {
-        None => return chat::run(&global, &agent, Target::New, false, console),
+        None => return chat::run(&global, &agent, (Target::New, false), &[], console),
         Some(command) => command,
     };
     match command {
         Command::Chat(args) => {
             let target = Target::of(&args.session)?;
-            chat::run(&global, &args.agent.or(agent), target, args.session.fork, console)
+            let fork = args.session.fork;
+            chat::run(
+                &global,
+                &args.agent.or(agent),
+                (target, fork),
+                &args.prompt,
+                console,
+            )
         }
         Command::Resume(args) => {
             let session = SessionArgs {
@@ -78,7 +85,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
                 (false, None) => Target::Chosen,
                 (false, Some(_)) => Target::of(&session)?,
             };
-            chat::run(&global, &args.agent.or(agent), target, false, console)
+            chat::run(&global, &args.agent.or(agent), (target, false), &[], console)
         }
         Command::Run(mut args) => {
             args.agent = args.agent.or(agent);

@@ -1,14 +1,18 @@
 //! `agentx models`: the models that can be asked, and what is missing for the others.
 
-use agentx::config::Loaded;
+use agentx::config::{Loaded, Origin, ProviderSettings, Settings, Sourced};
+use agentx::node::model::models_of_server;
 use agentx::runtime::ModelInfo;
+use agentx::types::{Api, Prices};
 
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
+use crate::start::is_demo;
 
 /// Lists the models.
 pub(crate) async fn run(
@@ -17,17 +21,102 @@ pub(crate) async fn run(
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let models = place.runtime().models();
+    let mut models = place.runtime().models();
+    let mut settings = loaded.settings.clone();
+    if place.remote().is_none() {
+        own_servers(&mut settings, &mut models, console).await;
+    }
     if json {
         console.out_pretty(&models)?;
         return Ok(Exit::Ok);
     }
     let chosen = match place.default_agent().await? {
         Some(agent) => agent.model.id,
-        None => loaded.settings.model_or_default().value,
+        None => settings.model_or_default().value,
     };
     console.out(&render(&models, &chosen, console.out_width()))?;
     Ok(Exit::Ok)
+}
+
+/// Puts what servers of the person's own have in the place of the models that their vendor has, and has the model that is named in the list.
+/// Where no model is named, the one that such a server has is the one that is asked.
+async fn own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>, console: &mut Console) {
+    let providers = settings.providers.clone();
+    let speaks = |name: &str| settings.catalog.provider(name).map(|provider| provider.api);
+    let is_own = |provider: &ProviderSettings| {
+        let is_openai = speaks(&provider.name) == Some(Api::OpenaiChat);
+        provider.base_url_given && provider.is_connected() && is_openai
+    };
+    let own: Vec<&ProviderSettings> = providers.iter().filter(|provider| is_own(provider)).collect();
+    for provider in own {
+        let name = &provider.name;
+        let known = match models_of_server(settings, name).await {
+            Some(Ok(known)) => known,
+            Some(Err(why)) => {
+                let note = format!("note: the server of {name} does not say which models it has: {why}\n");
+                console.say(&format!("{}\n", visible(note.trim_end())));
+                continue;
+            }
+            None => continue,
+        };
+        let is_there = |info: &ModelInfo| {
+            let id = &info.spec.id;
+            info.spec.provider != *name || known.contains(id) || settings.catalog.own(id).is_some()
+        };
+        models.retain(is_there);
+        for id in &known {
+            add(settings, models, &format!("{name}/{id}"));
+        }
+        let usual = settings.model_or_default().value;
+        let is_of_it = match &provider.default_model {
+            Some(model) => *model == usual,
+            None => is_demo(&usual),
+        };
+        let is_usual = settings.model.is_none() && is_of_it;
+        let has_usual = provider
+            .default_model
+            .as_ref()
+            .is_some_and(|usual| known.contains(usual));
+        if is_usual && !has_usual {
+            // Of several none is asked until one is named.
+            let one = known
+                .first()
+                .filter(|_| known.len() == 1)
+                .cloned()
+                .unwrap_or_default();
+            settings.model = Some(Sourced::new(format!("{name}/{one}"), Origin::Default));
+        }
+    }
+    if let Some(named) = settings.model.clone() {
+        add(settings, models, &named.value);
+    }
+}
+
+/// Adds a model of this name, where the list has none and it can be asked.
+fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
+    if models.iter().any(|info| is_called(info, name)) || name.ends_with('/') {
+        return;
+    }
+    let Ok(spec) = settings.choose_model(name, &[]) else {
+        return;
+    };
+    let missing = settings
+        .provider(&spec.provider)
+        .and_then(|provider| Some(format!("set {}", provider.missing_variable()?)));
+    models.push(ModelInfo {
+        spec,
+        aliases: Vec::new(),
+        missing,
+    });
+}
+
+/// Whether a person means this model by the name.
+fn is_called(info: &ModelInfo, name: &str) -> bool {
+    let is_it = |name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);
+    let of_provider = name
+        .split_once('/')
+        .filter(|(provider, _)| *provider == info.spec.provider);
+    is_it(name) || of_provider.is_some_and(|(_, id)| is_it(id))
 }
 
 /// Below this a terminal has no room for all that there is to say.
@@ -50,13 +139,16 @@ pub(crate) fn render(models: &[ModelInfo], chosen: &str, width: usize) -> String
     for info in models {
         let spec = &info.spec;
         let price = |nano: u64| nano as f64 / 1e3;
-        let is_chosen = spec.id == chosen || info.aliases.iter().any(|alias| alias == chosen);
+        let is_chosen = is_called(info, chosen);
         rows.push(vec![
             if is_chosen { "*" } else { "" }.to_owned(),
             spec.id.clone(),
             spec.provider.clone(),
             units::count(spec.context_window),
-            format!("${} / ${}", price(spec.prices.input), price(spec.prices.output)),
+            match spec.prices == Prices::default() && spec.api != Api::Scripted {
+                true => "?".to_owned(),
+                false => format!("${} / ${}", price(spec.prices.input), price(spec.prices.output)),
+            },
             info.aliases.join(" "),
             info.missing.clone().unwrap_or_default(),
         ]);

@@ -6,6 +6,7 @@ mod beginning;
 mod ending;
 mod facts;
 mod headless;
+mod opening;
 mod prompt;
 
 use agentx::types::SessionId;

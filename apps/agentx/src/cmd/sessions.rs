@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::{conversation, table::table, units};
 use crate::seat;
+use crate::start::is_demo;
 
 /// Runs one of the commands.
 pub(crate) async fn run(
@@ -128,7 +129,7 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
             units::ago(info.updated_at, now),
             status_of(info, on_server),
             info.messages.to_string(),
-            units::cost(info.cost, &info.usage),
+            units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
             visible(&info.model),
             format!("{whose}{}{fork}", visible(&title)),
         ]);

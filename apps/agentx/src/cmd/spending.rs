@@ -11,6 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::{table::table, units};
+use crate::start::is_demo;
 
 /// Tells what was spent.
 pub(crate) async fn run(
@@ -92,7 +93,11 @@ pub(crate) fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: us
             units::count(read),
             units::count(usage.cache_read_tokens),
             units::count(usage.output_tokens),
-            units::cost(row.cost, usage),
+            units::cost_of(
+                row.cost,
+                usage,
+                by == UsageBy::Model && !row.key.is_empty() && !is_demo(&row.key),
+            ),
         ];
         if by == UsageBy::Session {
             cells.push(visible(row.title.as_deref().unwrap_or_default()));

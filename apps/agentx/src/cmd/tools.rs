@@ -1,7 +1,7 @@
 //! `agentx tools`: what an agent can do here, and tools that files describe.
 
-use agentx::agent_files::Scaffold;
-use agentx::assembly::mistakes_of;
+use agentx::agent_files::{Library, Scaffold};
+use agentx::assembly::{file_tools, mistakes_of};
 use agentx::runtime::ToolOutcome;
 use agentx::types::{Access, Api, ContentPart, EnvironmentEvent, ModelSpec, Prices, ToolSpec};
 use serde_json::{Value, json};
@@ -40,6 +40,8 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
         match command {
             ToolsCommand::List => {
                 agents::warn_of_mistakes(place.mistakes(), console);
+                let names = |library: &Library| file_tools(library).into_keys().collect();
+                console.say_lines(&agents::not_trusted(place, &loaded.settings, names));
                 list(&tools, json, console)
             }
             ToolsCommand::Show { name } => show(find_here(place, &tools, &name)?, json, console),

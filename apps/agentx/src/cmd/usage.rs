@@ -82,6 +82,9 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
             hints.push(format!("`agentx {} --help` shows its commands", above.get_name()));
         }
     }
+    if let Some(near) = near_flag(error, typed) {
+        hints = vec![format!("did you mean `--{near}`?")];
+    }
     if let Some(hint) = of_another_program(error, typed) {
         hints = vec![hint];
     }
@@ -92,6 +95,26 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
         });
     }
     CliError::usage(message.join("\n"), hints.join("; "))
+}
+
+/// The flag of the command that was typed that is called nearly as one that it does not have: a swap of letters is one step, which the
+/// parser's own measure does not see.
+fn near_flag(error: &clap::Error, typed: &[String]) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let word = word
+        .strip_prefix("--")
+        .filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let word = word.split('=').next()?;
+    let mut root = Cli::command();
+    root.build();
+    let mut at = &root;
+    for name in command_in(typed).iter().flat_map(|path| path.split(' ')) {
+        at = at.find_subcommand(name)?;
+    }
+    let flags: Vec<&str> = at.get_arguments().filter_map(clap::Arg::get_long).collect();
+    nearest(word, flags, 1).first().map(|near| (*near).to_owned())
 }
 
 /// What helps whoever typed what another program takes: its flags and commands, or a prompt where a command stands.

@@ -9,6 +9,7 @@ use super::preview::Preview;
 use crate::cmd::sessions::status_of;
 use crate::render::clean::{clean, visible};
 use crate::render::units;
+use crate::start::is_demo;
 
 /// From so many columns on the preview stands beside the list.
 pub(super) const BESIDE: usize = 80;
@@ -177,7 +178,7 @@ fn aside(
         status_of(info, model.on_server),
         units::counted(info.messages, "message"),
         visible(&info.model),
-        units::cost(info.cost, &info.usage),
+        units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
     ];
     facts.retain(|fact| !fact.is_empty());
     rows.extend(plain(&facts.join(" · "), theme.faint));

@@ -69,6 +69,8 @@ pub(crate) struct Transcript {
     silent_end: bool,
     /// What the last run cost, where that is told after it.
     costs: bool,
+    /// Whether nobody knows what the model costs.
+    pub(crate) has_no_price: bool,
     turn: Option<TurnResponse>,
     pieces: Vec<Piece>,
 }
@@ -372,7 +374,7 @@ impl Transcript {
         let Some(turn) = self.turn.take() else { return };
         let words = [
             units::usage(&turn.usage),
-            units::cost(turn.cost, &turn.usage),
+            units::cost_of(turn.cost, &turn.usage, self.has_no_price),
             units::duration(turn.duration_ms),
         ];
         let line = self.style.dim(&words.join(self.style.sign(" · ", ", ")));

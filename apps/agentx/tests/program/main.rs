@@ -23,6 +23,7 @@ mod misnamed;
 mod mistakes;
 mod other_programs;
 mod own_commands;
+mod own_server;
 mod picker;
 mod planted;
 mod provider;

@@ -8,9 +8,7 @@ const LINES: &[(&[&str], &str)] = &[
     (&["--print", "list the files"], "agentx run \"PROMPT\""),
     (&["exec", "list the files"], "agentx run \"PROMPT\""),
     (&["run", "-p", "list the files"], "agentx run \"PROMPT\""),
-    (&["list the files"], "agentx run \"PROMPT\""),
     (&["hello"], "agentx run \"hello\""),
-    (&["chat", "list the files"], "agentx run \"PROMPT\""),
     (&["--continue"], "agentx resume --last"),
     (&["-c"], "agentx resume --last"),
     (&["--resume"], "agentx resume --last"),
@@ -31,6 +29,10 @@ const LINES: &[(&[&str], &str)] = &[
     (&["-v"], "agentx --version"),
     (&["--max-turns", "3"], "--max-iterations"),
     (&["--cd", "src"], "--cwd DIR"),
+    (&["mcp", "list"], "agentx tools new"),
+    (&["--add-dir", "x"], "agentx approvals add"),
+    (&["--yse"], "--yes"),
+    (&["run", "--yse", "x"], "--yes"),
 ];
 
 /// What is typed in a chat, and what the answer names.
@@ -44,6 +46,12 @@ const SLASH: &[(&str, &str)] = &[
     ("/resume", "agentx resume"),
     ("/undo", "/rewind"),
     ("/models", "/model NAME"),
+    ("/mcp", "agentx tools new"),
+    ("/cd", "agentx --cwd"),
+    ("/add-dir", "agentx approvals add"),
+    ("/effort", "params.thinking_tokens"),
+    ("/redo", "/rewind undo"),
+    ("/share", "agentx sessions share"),
     ("/config", "agentx config edit"),
 ];
 
@@ -85,4 +93,20 @@ fn a_slash_command_of_another_program_is_answered_with_the_own_one() {
         assert!(said.is_some_and(|said| said.contains(named)), "{typed}: {ran}");
     }
     assert!(!ran.stdout.contains("not sent"), "/exit leaves: {ran}");
+}
+
+#[test]
+fn a_prompt_behind_the_name_or_chat_opens_a_chat_that_begins_with_it() {
+    for line in [
+        &["list the files here"][..],
+        &["chat", "list the files here"],
+        &["chat", "list", "the", "files", "here"],
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("ws/README.md", "# Hello\n");
+        let ran = sandbox.run(line);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert!(ran.stdout.contains("README.md"), "{ran}");
+        assert!(ran.to_string().contains("agentx resume"), "it was a chat: {ran}");
+    }
 }

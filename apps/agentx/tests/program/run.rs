@@ -11,7 +11,12 @@ fn standard_output_is_data_and_standard_error_is_how_it_goes() {
     let ran = sandbox.run(&["run", "--yes", "run echo one"]);
     insta::assert_snapshot!("run_text", ran);
     let quiet = sandbox.run(&["run", "--quiet", "read README.md"]);
-    assert_eq!((quiet.stderr.as_str(), quiet.code), ("", Some(0)), "{quiet}");
+    assert_eq!(quiet.code, Some(0), "{quiet}");
+    assert_eq!(
+        quiet.stderr.lines().count(),
+        1,
+        "only who answers is said: {quiet}"
+    );
     assert!(quiet.stdout.contains("# Hello"), "{quiet}");
 }
 

@@ -288,3 +288,67 @@ fn it_is_said_where_nobody_is_asked() {
     let asking = sandbox.run_with_input(&["chat"], "");
     assert!(!asking.stdout.contains(SAID), "{asking}");
 }
+
+#[test]
+fn a_flag_for_one_run_ends_with_it() {
+    let said = "note: calls ran without asking in this session; from now on you are asked again";
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["run", "--yes", "run touch one"]).code, Some(0));
+    assert!(sandbox.path("ws/one").exists());
+    let again = sandbox.run(&["run", "--last", "run touch two"]);
+    assert_eq!(again.code, Some(7), "{again}");
+    assert!(!sandbox.path("ws/two").exists(), "{again}");
+    let resumed = sandbox.run_with_input(&["resume", "--last"], "run touch two\nn\n");
+    assert!(!sandbox.path("ws/two").exists(), "{resumed}");
+    assert!(!resumed.stdout.contains("calls run without asking"), "{resumed}");
+    let yes = sandbox.run(&["run", "--last", "--yes", "run touch two"]);
+    assert!(yes.code == Some(0) && sandbox.path("ws/two").exists(), "{yes}");
+
+    // A chat does not take it back itself: who goes on with its session is told.
+    let chat = sandbox.run_with_input(&["--yes"], "run touch three\n");
+    assert!(sandbox.path("ws/three").exists(), "{chat}");
+    let copy = sandbox.run(&["run", "--last", "--fork", "run touch four"]);
+    assert!(copy.code == Some(7) && copy.stderr.contains(said), "{copy}");
+    let resumed = sandbox.run_with_input(&["resume", "--last"], "run touch four\nn\n");
+    assert!(!sandbox.path("ws/four").exists(), "{resumed}");
+
+    // Settings are no flag.
+    sandbox.config("approval: auto\n");
+    let auto = sandbox.run(&["run", "run touch five"]);
+    assert!(auto.code == Some(0) && sandbox.path("ws/five").exists(), "{auto}");
+    let auto = sandbox.run(&["run", "--last", "run touch six"]);
+    assert!(auto.code == Some(0) && sandbox.path("ws/six").exists(), "{auto}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_that_was_killed_leaves_nobody_without_a_question() {
+    use std::io::{BufRead as _, BufReader};
+    let sandbox = Sandbox::new();
+    let args = [
+        "run",
+        "--yes",
+        "--output-format",
+        "stream-json",
+        "run sleep 60; touch made",
+    ];
+    let mut child = sandbox.command(&args).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("\"tool_executing\"") {
+        line.clear();
+        assert!(
+            out.read_line(&mut line).unwrap() > 0,
+            "it ended before the tool ran"
+        );
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let again = sandbox.run(&["run", "--last", "run touch two"]);
+    assert!(
+        again.stderr.contains("from now on you are asked again"),
+        "{again}"
+    );
+    assert!(!sandbox.path("ws/two").exists(), "{again}");
+    assert_eq!(again.code, Some(7), "{again}");
+}

@@ -6,6 +6,7 @@ use agentx::types::{ApprovalMode, NanoUsd, Prices, Usage};
 use serde_json::json;
 
 use crate::render::units;
+use crate::start::is_demo;
 
 /// How the row says that calls are done without a question.
 const NOBODY: &str = "auto-yes";
@@ -43,6 +44,11 @@ pub(crate) struct Stand {
 }
 
 impl Stand {
+    /// Whether nobody knows what the model costs.
+    pub(crate) fn has_no_price(&self) -> bool {
+        self.prices == Prices::default() && !self.model.is_empty() && !is_demo(&self.model)
+    }
+
     pub(super) fn value(&self, name: &str) -> String {
         let percent = self.filled.saturating_mul(100) / self.window.max(1);
         match name {
@@ -53,7 +59,7 @@ impl Stand {
                 units::count(self.window)
             ),
             "tokens" => units::usage(&self.usage),
-            "cost" => units::cost(self.cost, &self.usage),
+            "cost" => units::cost_of(self.cost, &self.usage, self.has_no_price()),
             "iterations" => units::counted(self.iterations, "round"),
             "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
             "session" => self.session.clone(),

@@ -46,6 +46,30 @@ pub(crate) fn set(
     Ok(())
 }
 
+/// Takes a key out of a file.
+pub(crate) fn unset(
+    global: &Global,
+    key: &str,
+    workspace: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let (request, file) = request(global, workspace)?;
+    let done = config::unset(request, &file, key)?;
+    let path = done.key.0.join(".");
+    if global.json {
+        return console.out_pretty(&json!({ "key": path, "file": file, "changed": done.changed }));
+    }
+    let words = if done.changed {
+        "is taken out of"
+    } else {
+        "does not stand in"
+    };
+    console.out(&format!("{} {words} {}\n", visible(&path), file.display()))?;
+    console.say(&overruled(&done.loaded, &path, &file));
+    console.say_lines(&start::notes(&done.loaded));
+    Ok(())
+}
+
 /// Says that another layer has the last word about a key.
 fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
     let rows = loaded.merged.rows();

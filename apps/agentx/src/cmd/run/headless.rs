@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use agentx::config::Settings;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{
     AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, ContentPart, Envelope, RunId, RuntimeEvent,
-    SessionId,
 };
 
 use super::approver::{Approver, deny_where_it_would_ask};
 use super::beginning::{self, Words};
 use super::ending::{self, Ending};
 use super::facts::{drain, next_fact};
+use super::opening::{asks_again, open, say_notes};
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
-use crate::compose::Place;
 use crate::console::Console;
 use crate::elsewhere::place_of;
 use crate::error::CliError;
@@ -53,6 +51,7 @@ pub(crate) async fn run(
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
         (opened, _) => opened?,
     };
+    say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
@@ -65,43 +64,15 @@ pub(crate) async fn run(
     if away.is_away() {
         return result;
     }
+    if args.agent.yes || args.agent.approve.is_some() {
+        asks_again(global, &place, &loaded.settings, session.as_ref()).await;
+    }
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
     }
     seat::leave(&place, session.as_ref()).await;
     result
-}
-
-/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.
-async fn open(
-    place: &Place,
-    settings: &mut Settings,
-    args: &RunArgs,
-    found: Option<SessionId>,
-    has_person: bool,
-) -> Result<(Arc<dyn Session>, bool, u64), CliError> {
-    let was_said = args.agent.approve.is_some() || args.agent.yes || place.remote().is_none();
-    let is_said = settings.approval == ApprovalMode::Ask;
-    if is_said && !has_person {
-        settings.approval = ApprovalMode::Deny;
-    }
-    if let Some(id) = found {
-        let there = place.runtime().info(&id).await?.last_seq;
-        let session = seat::resume(place, settings, &args.agent, id, args.session.fork).await?;
-        let asks = match was_said {
-            true => is_said,
-            false => session.state().await?.config.approval == ApprovalMode::Ask,
-        };
-        return Ok((session, asks, there));
-    }
-    let mut agent = seat::new_agent(place, settings, &args.agent).await?;
-    // A file may want to be asked where the command line does not.
-    let asks = (was_said && is_said) || agent.config.approval == ApprovalMode::Ask;
-    if asks && !has_person {
-        agent.refuse();
-    }
-    Ok((agent.open(place.runtime()).await?, asks, u64::MAX))
 }
 
 /// Sends the prompt in an open session and follows the run; without one, the last run that there is.

@@ -12,6 +12,7 @@ use crate::cmd::sessions::run_word;
 use crate::render::clean::{clean, visible};
 use crate::render::tool::describe;
 use crate::render::units;
+use crate::seat;
 
 /// Which of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +103,11 @@ fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
         named("run", &run, theme),
         named("model", &visible(&state.config.model.id), theme),
         named("tokens", &units::usage(&state.usage), theme),
-        named("cost", &units::cost(state.cost, &state.usage), theme),
+        named(
+            "cost",
+            &units::cost_of(state.cost, &state.usage, seat::has_no_price(&state.config)),
+            theme,
+        ),
         named(
             "window",
             &format!(

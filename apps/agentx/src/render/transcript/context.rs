@@ -71,7 +71,7 @@ fn repaired(part: RequestPart) -> &'static str {
     match part {
         RequestPart::Thinking => "without earlier reasoning",
         RequestPart::Extras => "without optional settings",
-        RequestPart::Media => "without earlier pictures and files",
+        RequestPart::Media => "without pictures and files",
         RequestPart::ToolCalls => "with earlier tool calls as plain text",
         RequestPart::LongestAnswer => "with a shorter limit for the answer",
         RequestPart::Roles => "with a person and the assistant in turns",

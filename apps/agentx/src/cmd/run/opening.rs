@@ -1,0 +1,86 @@
+//! Opening the session of a run, and how calls are decided in it while the run lasts.
+
+use std::sync::Arc;
+
+use agentx::config::Settings;
+use agentx::runtime::Session;
+use agentx::types::{ApprovalMode, ConfigChange, SessionId};
+
+use crate::args::{AgentArgs, Global, RunArgs};
+use crate::compose::Place;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::{seat, start, usual_model};
+
+/// `--yes` ends with the run: who goes on with the session, and on a server anybody who drives it, is asked as without it. Where that
+/// cannot be said, opening the session on this machine says it.
+pub(super) async fn asks_again(global: &Global, place: &Place, settings: &Settings, session: &dyn Session) {
+    let usual = match place.default_agent().await {
+        Ok(Some(agent)) => agent.approval,
+        _ => {
+            let there = Global {
+                cwd: Some(settings.workspace.clone()),
+                ..global.clone()
+            };
+            start::settings(&there, &AgentArgs::default())
+                .map_or(ApprovalMode::Ask, |usual| usual.settings.approval)
+        }
+    };
+    let is_auto = session
+        .state()
+        .await
+        .is_ok_and(|state| state.config.approval == ApprovalMode::Auto);
+    if is_auto && usual != ApprovalMode::Auto {
+        let _ = session.change(ConfigChange::Approval(usual)).await;
+    }
+}
+
+/// What a person should know of the session before it is gone on with: who answers in it, and that calls are asked about again.
+pub(super) async fn say_notes(
+    place: &Place,
+    settings: &Settings,
+    session: &dyn Session,
+    there: u64,
+    console: &mut Console,
+) {
+    if place.remote().is_none()
+        && let Ok(state) = session.state().await
+        && let Some(note) = usual_model::note_of_demo(settings, &state.config.model)
+    {
+        console.say(&console.err_style().dim(note));
+    }
+    if let Some(note) = seat::note_of_approval(place, session, there).await {
+        console.say(&note);
+    }
+}
+
+/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.
+pub(super) async fn open(
+    place: &Place,
+    settings: &mut Settings,
+    args: &RunArgs,
+    found: Option<SessionId>,
+    has_person: bool,
+) -> Result<(Arc<dyn Session>, bool, u64), CliError> {
+    let was_said = args.agent.approve.is_some() || args.agent.yes || place.remote().is_none();
+    let is_said = settings.approval == ApprovalMode::Ask;
+    if is_said && !has_person {
+        settings.approval = ApprovalMode::Deny;
+    }
+    if let Some(id) = found {
+        let there = place.runtime().info(&id).await?.last_seq;
+        let session = seat::resume(place, settings, &args.agent, id, args.session.fork).await?;
+        let asks = match was_said {
+            true => is_said,
+            false => session.state().await?.config.approval == ApprovalMode::Ask,
+        };
+        return Ok((session, asks, there));
+    }
+    let mut agent = seat::new_agent(place, settings, &args.agent).await?;
+    // A file may want to be asked where the command line does not.
+    let asks = (was_said && is_said) || agent.config.approval == ApprovalMode::Ask;
+    if asks && !has_person {
+        agent.refuse();
+    }
+    Ok((agent.open(place.runtime()).await?, asks, u64::MAX))
+}
