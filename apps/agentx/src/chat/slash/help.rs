@@ -63,7 +63,7 @@ pub(crate) const HELP: &str = "\
 /todo                     the list of what is to be done
 /steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
 /queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
-/retry                    ask an overloaded or absent model again now, not after the pause
+/retry                    ask an overloaded or absent model again now, or again after a run that failed
 /rewind [N]               go back to before an input: conversation, files or both; says first what that undoes
 /rewind undo              files are again as they were before they were put back
 /fork [EVENT]             try another way in a copy of this session, from here or an earlier event
