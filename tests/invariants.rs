@@ -41,6 +41,7 @@ impl World {
             agents: AgentEventBus::new(),
             tools: fixture::tools(),
             guard: None,
+            approval: None,
             server_rules: None,
             program: "test".into(),
             serves: false,

@@ -89,6 +89,7 @@ fn parts(url: &str, log: &MemoryLog) -> DriverParts {
         agents: AgentEventBus::new(),
         tools: fixture::tools(),
         guard: None,
+        approval: None,
         server_rules: None,
         program: "test".into(),
         serves: false,
