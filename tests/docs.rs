@@ -12,6 +12,8 @@ mod console;
 mod links;
 #[path = "docs/markdown.rs"]
 mod markdown;
+#[path = "docs/named_tests.rs"]
+mod named_tests;
 #[path = "docs/protocol.rs"]
 mod protocol;
 #[path = "docs/settings.rs"]

@@ -186,9 +186,8 @@ fn bash(script: &str) -> String {
             flags.push_str(&format!("        {}) kind={kind} ;;\n", long.join("|")));
             known.append(&mut long);
         }
-        let commands: Vec<String> = paths_of(&places, kind)
-            .map(|path| format!("\" {path}\""))
-            .collect();
+        let commands = paths_of(&places, kind).map(|path| format!("\" {path}\""));
+        let commands = commands.collect::<Vec<_>>();
         if !commands.is_empty() {
             paths.push_str(&format!("            {}) kind={kind} ;;\n", commands.join("|")));
         }

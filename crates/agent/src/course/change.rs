@@ -156,8 +156,8 @@ mod tests {
         );
         let mut maker = with(ApprovalMode::Ask, &[allow.clone(), deny.clone(), ask.clone()]);
         maker.guard = Some(Arc::default());
-        let mut child = with(ApprovalMode::Auto, &[deny.clone()]);
-        child.agents = vec![with(ApprovalMode::Deny, &[allow.clone()])];
+        let mut child = with(ApprovalMode::Auto, std::slice::from_ref(&deny));
+        child.agents = vec![with(ApprovalMode::Deny, std::slice::from_ref(&allow))];
         hold_to(&mut child, &maker);
         assert_eq!(
             (child.approval, &child.rules),
