@@ -117,7 +117,7 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
 fn server_hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "unknown_person" => {
-            "`agentx identity show` prints your key; whoever runs the server lets you in with `agentx identity trust KEY`"
+            "`agentx identity show` prints your key; whoever runs the server lets you in with `agentx identity trust KEY --as member`"
         }
         "unauthenticated" | "bad_signature" => "`agentx identity show` says who you are to servers",
         "stale_challenge" => "try again; if it comes again, compare the clocks of both machines",

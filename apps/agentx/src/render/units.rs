@@ -49,10 +49,10 @@ pub(crate) fn cost(cost: NanoUsd, usage: &Usage) -> String {
     format!("{}{}", about(usage), money(cost))
 }
 
-/// The same; `?` where nobody knows what the model costs.
+/// The same; `$?` where nobody knows what the model costs.
 pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> String {
     match has_no_price && cost.0 == 0 && *usage != Usage::default() {
-        true => "?".into(),
+        true => "$?".into(),
         false => self::cost(cost, usage),
     }
 }

@@ -119,7 +119,7 @@ fn what_nobody_knows_the_price_of_costs_a_question_mark() {
     assert_eq!(ran.code, Some(0), "{ran}");
     let listed = sandbox.run(&["sessions", "list"]);
     assert!(
-        listed.stdout.contains(" ? ") && !listed.stdout.contains("$0"),
+        listed.stdout.contains(" $? ") && !listed.stdout.contains("$0"),
         "{listed}"
     );
     let usage = sandbox.run(&["usage", "--by", "model"]);

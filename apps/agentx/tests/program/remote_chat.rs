@@ -127,7 +127,8 @@ fn who_may_only_watch_sees_a_question_and_is_not_asked() {
     let shown = other.command(&["--json", "identity", "show"]).output().unwrap();
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
     let key = shown["public_key"].as_str().unwrap();
-    sandbox.run(&["identity", "trust", key, "--name", "ada"]);
+    let trusted = sandbox.run(&["identity", "trust", key, "--name", "ada", "--as", "member"]);
+    assert_eq!(trusted.code, Some(0), "{trusted}");
     let server = Serving::start(&sandbox);
     let mut desk = chat(&sandbox, &server);
     let list = sandbox

@@ -312,6 +312,11 @@ fn a_run_with_tools() -> Vec<EnvironmentEvent> {
             },
         }
         .into(),
+        ModelFellBack {
+            model: "other".into(),
+            prices: None,
+        }
+        .into(),
         user("msg_b", InputMode::Queue),
         user("msg_x", InputMode::Queue),
         InputRevised {
