@@ -61,5 +61,7 @@ pub(crate) async fn models_and_tools_are_those_of_the_runtime(place: Place) {
         }));
     }
     let state = talk.session.state().await.unwrap();
+    // A server's rules are no part of the agent that is asked for.
+    config.server_rules.clone_from(&state.config.server_rules);
     assert_eq!(state.config, config);
 }

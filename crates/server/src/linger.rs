@@ -15,12 +15,16 @@ const PIECE: usize = 2 * 1024;
 /// How many pieces are read before others get a turn.
 const TURN: usize = 32;
 
+/// How much is thrown away at most: who sends more may lose the answer.
+const MOST: usize = 1 << 20;
+
 /// A stream that lingers when it is shut down, where `lingers` says so by then.
 pub(crate) struct Lingering<S, F> {
     inner: S,
     lingers: F,
     time: Duration,
     ends: Option<Pin<Box<Sleep>>>,
+    thrown_away: usize,
 }
 
 impl<S, F: Fn() -> bool> Lingering<S, F> {
@@ -31,6 +35,7 @@ impl<S, F: Fn() -> bool> Lingering<S, F> {
             lingers,
             time,
             ends: None,
+            thrown_away: 0,
         }
     }
 }
@@ -83,7 +88,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, F: Fn() -> bool + Unpin> AsyncWrite for 
             let mut piece = [0; PIECE];
             let mut piece = ReadBuf::new(&mut piece);
             let read = ready!(Pin::new(&mut this.inner).poll_read(cx, &mut piece));
-            if read.is_err() || piece.filled().is_empty() {
+            this.thrown_away += piece.filled().len();
+            if read.is_err() || piece.filled().is_empty() || this.thrown_away > MOST {
                 return Poll::Ready(Ok(()));
             }
         }

@@ -26,7 +26,7 @@ pub(crate) enum Actor {
     Watcher,
     /// A member who has nothing to do with it.
     Other,
-    /// Whoever runs the server; it is not their session.
+    /// Whoever runs the server; it is not their session, and they decide about its calls.
     Operator,
     /// Somebody who does not say who they are.
     Nobody,
@@ -38,17 +38,11 @@ pub(crate) enum Actor {
 
 impl Actor {
     /// Those who have no role in the session.
-    pub(crate) const STRANGERS: [Self; 5] = [
-        Self::Other,
-        Self::Operator,
-        Self::Nobody,
-        Self::Stale,
-        Self::Elsewhere,
-    ];
+    pub(crate) const STRANGERS: [Self; 4] = [Self::Other, Self::Nobody, Self::Stale, Self::Elsewhere];
 
     /// Whether the session exists, for them.
     pub(crate) fn sees(self) -> bool {
-        matches!(self, Self::Owner | Self::Driver | Self::Watcher)
+        matches!(self, Self::Owner | Self::Driver | Self::Watcher | Self::Operator)
     }
 
     /// The header that tells the server where a page is from.

@@ -1,7 +1,10 @@
 //! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there is none.
 
+use std::sync::Arc;
+
 use agentx::config::{FolderTrust, Loaded, Settings};
-use agentx::types::ApprovalMode;
+use agentx::runtime::Session;
+use agentx::types::{ApprovalMode, SessionId};
 use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
@@ -116,14 +119,7 @@ async fn chat(
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     let session = match seat::find(place, settings, &target).await? {
-        Some(id) => {
-            let there = place.runtime().info(&id).await?.last_seq;
-            let session = seat::resume(place, settings, agent, id, fork).await?;
-            if let Some(note) = seat::note_of_approval(place, session.as_ref(), there).await {
-                console.say(&note);
-            }
-            Some(session)
-        }
+        Some(id) => Some(resumed(place, settings, agent, id, fork, console).await?),
         None => None,
     };
     let (agent, tools_change) = match &session {
@@ -176,6 +172,23 @@ async fn chat(
         (Ok(left), exit) => Ok((left, exit)),
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
     }
+}
+
+/// The session that is gone on with. A line says if calls are asked about again.
+async fn resumed(
+    place: &Place,
+    settings: &Settings,
+    agent: &AgentArgs,
+    id: SessionId,
+    fork: bool,
+    console: &mut Console,
+) -> Result<Arc<dyn Session>, CliError> {
+    let there = place.runtime().info(&id).await?.last_seq;
+    let session = seat::resume(place, settings, agent, id, fork).await?;
+    if let Some(note) = seat::note_of_approval(place, session.as_ref(), there).await {
+        console.say(&note);
+    }
+    Ok(session)
 }
 
 /// What of the usual does not hold here, for the first lines of a chat: that nothing may be done, whoever says yes, or that nobody is

@@ -175,10 +175,8 @@ fn bash(script: &str) -> String {
     let (mut flags, mut paths) = (String::new(), String::new());
     let mut known = Vec::new();
     for kind in KINDS {
-        let mut long: Vec<String> = flags_of(&places, kind)
-            .iter()
-            .map(|flag| format!("--{flag}"))
-            .collect();
+        let flags_of_kind = flags_of(&places, kind);
+        let mut long = Vec::from_iter(flags_of_kind.iter().map(|flag| format!("--{flag}")));
         if kind == "models" {
             long.push("-m".into());
         }
@@ -186,8 +184,7 @@ fn bash(script: &str) -> String {
             flags.push_str(&format!("        {}) kind={kind} ;;\n", long.join("|")));
             known.append(&mut long);
         }
-        let commands = paths_of(&places, kind).map(|path| format!("\" {path}\""));
-        let commands = commands.collect::<Vec<_>>();
+        let commands = Vec::from_iter(paths_of(&places, kind).map(|path| format!("\" {path}\"")));
         if !commands.is_empty() {
             paths.push_str(&format!("            {}) kind={kind} ;;\n", commands.join("|")));
         }
