@@ -156,7 +156,8 @@ fn judge_by(
         return allowed(outside, by(rules, &allowing), allowing);
     }
     if mode == ApprovalMode::Auto {
-        return allowed(true, "the approval mode is `auto`".into(), Vec::new());
+        return hidden_from_denying(config, &subject, rules)
+            .unwrap_or_else(|| allowed(true, "the approval mode is `auto`".into(), Vec::new()));
     }
     let (reason, made_by) = match (asking, subject.allowed_by_default()) {
         (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
@@ -192,6 +193,24 @@ fn nobody_asked(config: &AgentConfig) -> &'static str {
         0..6 => "and nobody is there to be asked",
         _ => "and in the approval mode `deny` nobody is asked",
     }
+}
+
+/// Refuses, where nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read, too.
+fn hidden_from_denying(config: &AgentConfig, subject: &Subject<'_>, rules: &[Rule]) -> Option<Judgement> {
+    if config.rules_version < 6 {
+        return None;
+    }
+    let kept = rules
+        .iter()
+        .enumerate()
+        .filter(|(_, rule)| rule.effect != RuleEffect::Ask);
+    let (places, kept): (Vec<usize>, Vec<Rule>) = kept.map(|(place, rule)| (place, rule.clone())).unzip();
+    let (index, what) = subject.hidden_from(&kept)?;
+    let reason = format!(
+        "{what} cannot be known, the rule {} may be about it, and in the approval mode `auto` nobody is asked",
+        describe(&kept[index])
+    );
+    Some(denied(reason, vec![places[index]]))
 }
 
 fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement {

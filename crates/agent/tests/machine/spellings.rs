@@ -58,6 +58,32 @@ fn no_spelling_leads_around_a_rule_that_denies() {
 }
 
 #[test]
+fn no_spelling_leads_around_a_rule_that_denies_where_nobody_is_asked() {
+    let auto = |version| AgentConfig {
+        approval: ApprovalMode::Auto,
+        rules_version: version,
+        ..now(&["deny bash: git push *", "deny bash: rm -rf *"])
+    };
+    let config = auto(RULES_VERSION);
+    let allowed: Vec<String> = lines(AROUND_DENY)
+        .filter(|line| is_allowed(&config, line))
+        .collect();
+    assert!(allowed.is_empty(), "{}", allowed.join("\n"));
+    for plain in [
+        "cargo test --workspace",
+        "git status | head -3",
+        "ls *.rs && wc -l README.md",
+    ] {
+        assert!(is_allowed(&config, plain), "{plain}");
+    }
+    let before = lines(AROUND_DENY).filter(|line| is_allowed(&auto(5), line));
+    assert!(
+        before.count() > 0,
+        "sessions of before are decided about as they were"
+    );
+}
+
+#[test]
 fn a_rule_allows_no_more_than_its_words_say() {
     let rules = [
         "ls *",
