@@ -14,6 +14,8 @@ use crate::control::whole;
 use crate::hand::Hand;
 use crate::state::{Access, Caller, ServerState};
 
+/// Why a file with secrets stays as it is.
+const GUARDED: &str = "it may hold secrets: only whoever runs the server puts it back";
 /// Why a file stays as it is.
 const OUTSIDE: &str = "it lies outside of the workspace: only whoever runs the server puts it back";
 
@@ -50,10 +52,11 @@ impl ServerState {
         if !caller.operator {
             let open = self.open_already(session).await;
             let workspace = workspace(access, session, open).await?;
-            let outside = plan.files.iter_mut();
-            outside
-                .filter(|file| !is_inside(&workspace, &file.path))
-                .for_each(withhold);
+            for file in &mut plan.files {
+                if let Some(why) = self.keeps(&workspace, &file.path) {
+                    withhold(file, why);
+                }
+            }
         }
         Ok(plan)
     }
@@ -81,17 +84,19 @@ impl ServerState {
                     ));
                 }
                 let workspace = now.config.workspace;
-                let may = |path: &str| caller.operator || is_inside(&workspace, path);
-                let (mine, outside): (Vec<_>, Vec<_>) =
-                    wish.files.into_iter().partition(|file| may(&file.path));
+                let kept = |path: &str| state.keeps(&workspace, path).filter(|_| !caller.operator);
+                let (mine, others): (Vec<_>, Vec<_>) = wish
+                    .files
+                    .into_iter()
+                    .partition(|file| kept(&file.path).is_none());
                 let wish = RestoreWish {
                     to_seq: wish.to_seq,
                     files: mine,
                 };
                 let mut report = runtime.restore(&session, Some(open), wish).await?;
-                let refused = outside.into_iter().map(|file| FileFailed {
+                let refused = others.into_iter().map(|file| FileFailed {
+                    what: kept(&file.path).unwrap_or(OUTSIDE).into(),
                     path: file.path,
-                    what: OUTSIDE.into(),
                 });
                 report.failed.extend(refused);
                 Ok(report)
@@ -99,6 +104,14 @@ impl ServerState {
             .await
         })
         .await
+    }
+
+    /// Why a file is not shown or put back for those who do not run the server.
+    fn keeps(&self, workspace: &str, path: &str) -> Option<&'static str> {
+        if !is_inside(workspace, path) {
+            return Some(OUTSIDE);
+        }
+        self.settings().is_guarded(Path::new(path)).then_some(GUARDED)
     }
 
     /// The session, where somebody has opened it here.
@@ -125,8 +138,8 @@ fn is_inside(workspace: &str, path: &str) -> bool {
     std::fs::canonicalize(workspace).is_ok_and(|root| Path::new(path).starts_with(root))
 }
 
-fn withhold(file: &mut PlannedFile) {
-    file.blocked = Some(OUTSIDE.into());
+fn withhold(file: &mut PlannedFile, why: &str) {
+    file.blocked = Some(why.into());
     file.seen = None;
     file.diff.clear();
     (file.added, file.removed) = (0, 0);

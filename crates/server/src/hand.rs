@@ -164,6 +164,17 @@ impl Hand {
         role: Option<SessionRole>,
     ) -> Result<u64, RuntimeError> {
         self.needs(SessionRole::Own, "say who else may")?;
+        if !is_id_of_person(&person) {
+            return Err(RuntimeError::Refused(
+                "a person is named by an id: `own_` and at most 64 letters, digits and `_`".into(),
+            ));
+        }
+        let decides = matches!(role, Some(SessionRole::Approve | SessionRole::Own));
+        if decides && self.is_operators() && !self.caller.operator {
+            return Err(RuntimeError::Denied(
+                "only the operator says who else decides about calls of their session".into(),
+            ));
+        }
         if person == self.access.owner {
             return Err(RuntimeError::Refused(
                 "whose session it is may do everything in it".into(),
@@ -207,4 +218,12 @@ impl Hand {
             }
         }
     }
+}
+
+/// Whether it has the form of an id: it is shown in terminals, and stays in the log.
+fn is_id_of_person(person: &OwnerId) -> bool {
+    const LONGEST: usize = 64;
+    let rest = person.as_str().strip_prefix("own_").unwrap_or_default();
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    !rest.is_empty() && rest.len() <= LONGEST && rest.bytes().all(is_plain)
 }

@@ -261,6 +261,11 @@ pub(crate) fn change_of_server(
                 "which tools there are is the server's to say".into(),
             ));
         }
+        ConfigChange::Instructions(_) if !caller.operator => {
+            return Err(RuntimeError::Denied(
+                "instructions are what the server's files say".into(),
+            ));
+        }
         ConfigChange::ServerRules(_) => {
             return Err(RuntimeError::Denied(
                 "the rules of a server are those of its settings".into(),

@@ -524,3 +524,42 @@ async fn a_member_works_in_a_directory_of_their_own() {
         desk.until_finished(&place.session, seq.unwrap()).await;
     }
 }
+
+/// What a stranger got: with the role `own` they gave themselves `approve`, wrote instructions under the name of the operator's file, and
+/// put control characters into the list of people.
+#[tokio::test]
+async fn who_has_a_part_in_the_operators_session_names_nobody_who_decides_and_writes_no_instructions() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.operator).await;
+    desk.share(&desk.operator, &session, &desk.bob_id, json!("own"))
+        .await;
+    let canary = desk.directory.path().join("canary");
+    let place = Place {
+        desk: &desk,
+        session,
+        canary,
+    };
+    for role in ["approve", "own"] {
+        for person in [desk.bob_id.as_str(), "own_friend"] {
+            let shared = json!({"person": person, "role": role});
+            let answered = place.post(&desk.bob, "roles", &shared).await;
+            assert_eq!(answered.code(), "denied", "{role} for {person}");
+            desk.share(&desk.operator, &place.session, &desk.bob_id, json!("own"))
+                .await;
+        }
+    }
+    for person in [
+        "\u{1b}]2;title\u{7}",
+        "zz\nown_local",
+        "own_",
+        "own_A b",
+        &format!("own_{}", "a".repeat(65)),
+    ] {
+        let shared = json!({"person": person, "role": "watch"});
+        let answered = place.post(&desk.operator, "roles", &shared).await;
+        assert_eq!(answered.code(), "refused", "{person:?}");
+    }
+    let forged = json!({"change": {"instructions": [{"path": "AGENTS.md", "text": "made up"}]}});
+    let answered = place.post(&desk.bob, "changes", &forged).await;
+    assert_eq!(answered.code(), "denied");
+}
