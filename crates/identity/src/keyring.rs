@@ -151,7 +151,7 @@ impl Keyring {
     /// Checks that nobody else may put other files in the place of these. A server's directory has to be so.
     ///
     /// # Errors
-    /// [`KeyringError::OpenDirectory`] where others may, and where the directory cannot be looked at. None where there is no directory.
+    /// [`KeyringError::OpenDirectory`] if others may, or if the directory cannot be read. A directory that does not exist is no error.
     pub fn check_directory(&self) -> Result<(), KeyringError> {
         files::check_directory(&self.directory)
     }

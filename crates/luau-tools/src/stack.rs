@@ -55,7 +55,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// There is no room on the stack for a walk that goes deeper.
+/// The stack has no room for a deeper walk.
 #[derive(Debug)]
 pub(crate) struct NoRoom;
 
@@ -176,7 +176,7 @@ impl Stack {
 
     /// What is there: nil where there is nothing.
     pub(crate) fn kind(&self, at: At) -> Kind {
-        // SAFETY: an index beyond the last value is no error, it is said to be none.
+        // SAFETY: `lua_type` accepts an index beyond the last value and returns `LUA_TNONE`.
         match unsafe { ffi::lua_type(self.0, at.0) } {
             ffi::LUA_TNONE | ffi::LUA_TNIL => Kind::Nil,
             ffi::LUA_TBOOLEAN => Kind::Boolean,

@@ -56,7 +56,7 @@ pub(crate) struct Progress {
     run_since: Instant,
     /// The model that answers, while one does; another may have been chosen for the next call, or have stepped in.
     answers: Option<String>,
-    /// What the model costs that goes on with the answer in place of the one that was asked.
+    /// Prices of the fallback model, if one took over the current answer.
     answer_prices: Option<Prices>,
     /// When a model that failed is asked again.
     next_attempt: Instant,

@@ -257,7 +257,7 @@ pub(crate) fn parse(line: &str) -> Option<Answer> {
     })
 }
 
-/// What is said to a number in place of an answer: in other programs it chooses from a list. `None` for any other line.
+/// The reply to a number, which is an answer in other programs but not here. `None` for any other line.
 pub(crate) fn no_answer(line: &str) -> Option<String> {
     let word = line.trim();
     let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());

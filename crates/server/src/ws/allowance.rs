@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const UNKNOWN_BYTES: usize = 4 * 1024;
 /// How many a visitor may send in a frame.
 const VISITOR_BYTES: usize = 16 * 1024;
-/// What is left when there is no limit.
+/// The allowance of a connection without a limit.
 const UNLIMITED: usize = usize::MAX;
 /// What a short frame has besides what it says: its head and its mask.
 const HEAD: usize = 6;

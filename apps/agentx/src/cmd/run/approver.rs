@@ -173,7 +173,7 @@ impl Questions {
     }
 }
 
-/// Why a line that was typed is no answer here.
+/// The reason why a typed line does not answer the question.
 fn why_not(given: &str) -> String {
     match approval::parse(given) {
         Some(_) => "a pattern can be given in a chat (`agentx chat`) or with `agentx approvals add`; here the rule is kept as it \
