@@ -200,6 +200,30 @@ impl Agent {
         }
     }
 
+    /// What holds for the agents below it changes for an agent above, which is `maker` after that change: rules that deny or ask and the
+    /// guard hold here too. A rule that is taken away above stays here, because this agent may have it from its own file. Called as
+    /// [`on_limits_above`](Self::on_limits_above) is.
+    pub fn on_rules_above(
+        &mut self,
+        maker: &AgentConfig,
+        change: &ConfigChange,
+        fact: &Envelope<EnvironmentEvent>,
+        into: &mut Transition,
+    ) {
+        let follows = match change {
+            ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) => {
+                let mut rules = self.config().rules.clone();
+                course::add_strict(&mut rules, &maker.rules);
+                (rules.len() > self.config().rules.len()).then_some(ConfigChange::Rules(rules))
+            }
+            ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) => Some(change.clone()),
+            _ => None,
+        };
+        if let Some(change) = follows {
+            self.on_change_above(&change, fact, into);
+        }
+    }
+
     fn on_change_above(
         &mut self,
         change: &ConfigChange,

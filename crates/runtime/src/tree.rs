@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use agentx_agent::{Above, Agent, Census, Transition, bind_by};
+use agentx_agent::{Above, Agent, Census, Transition, bind_by, hold_to};
 use agentx_types::{
     AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent, Limits,
     MessageOutput, RunId, Source, StateOutput, TurnOutput,
@@ -79,6 +79,11 @@ impl AgentTree {
             self.agents.insert(id.clone(), Agent::new(id, config));
             return;
         };
+        // A script that makes an agent knows the rules of the moment at which it was called; others hold by now.
+        let maker = self.agents.get(&parent).map(Agent::config);
+        if let Some(maker) = maker.filter(|maker| maker.rules_version >= 7) {
+            hold_to(&mut config, maker);
+        }
         let depth = self.depth(&parent).saturating_add(1);
         self.depths.insert(id.clone(), depth);
         self.made = self.made.saturating_add(1);
@@ -159,6 +164,7 @@ impl AgentTree {
             self.pass_on(&changed, fact, transition);
         }
         self.pass_on_approval(fact, transition);
+        self.pass_on_rules(fact, transition);
         while let Some((child, output)) = upward.pop_front() {
             let Some(parent) = self.parents.get(&child) else {
                 continue;
@@ -245,6 +251,24 @@ impl AgentTree {
         for id in below.unwrap_or_default() {
             if let Some(agent) = self.agents.get_mut(&id) {
                 agent.on_approval_above(*mode, fact, transition);
+            }
+        }
+    }
+
+    /// Where `fact` changes what holds for the agents that one makes, it holds for those that are there too.
+    fn pass_on_rules(&mut self, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
+        let (EnvironmentEvent::ConfigChanged(ConfigChanged { change }), Some(of)) =
+            (&fact.event, &fact.agent_state_id)
+        else {
+            return;
+        };
+        let maker = self.agents.get(of).map(|agent| agent.config().clone());
+        let Some(maker) = maker.filter(|maker| maker.rules_version >= 7) else {
+            return;
+        };
+        for id in self.below(of) {
+            if let Some(agent) = self.agents.get_mut(&id) {
+                agent.on_rules_above(&maker, change, fact, transition);
             }
         }
     }

@@ -181,3 +181,55 @@ fn a_call_knows_how_deep_its_agent_lies_also_when_those_between_are_gone() {
         assert_eq!(world.depth_of_a_call(agent), depth, "{agent}");
     }
 }
+
+/// Whether a rule that denies reaches an agent that is there already, where the session's rules have this version: one that is added,
+/// one in a whole new list, one whose agent is told only after it was made.
+fn reaches_who_is_there(version: u32) -> Vec<bool> {
+    let deny = |tool: &str| Rule {
+        effect: RuleEffect::Deny,
+        tool: tool.to_owned(),
+        argument: None,
+        path: None,
+        workspace: None,
+    };
+    let mut world = World::open();
+    let change = |world: &mut World, change| world.fact(Some("agt_1"), ConfigChanged { change });
+    change(&mut world, ConfigChange::RulesVersion(version));
+    change(&mut world, ConfigChange::RuleAdded(deny("bash")));
+    let allow = Rule {
+        effect: RuleEffect::Allow,
+        ..deny("edit")
+    };
+    change(
+        &mut world,
+        ConfigChange::Rules(vec![deny("write"), allow.clone()]),
+    );
+    change(&mut world, ConfigChange::Guard(Some(Default::default())));
+    let spawned = AgentSpawned {
+        agent_state_id: "agt_3".into(),
+        parent: "agt_2".into(),
+        config: Box::new(fixture::config()),
+    };
+    world.fact(Some("agt_1"), spawned);
+    let config = |id: &str| world.fold.agent(&id.into()).unwrap().config().clone();
+    let (child, later) = (config("agt_2"), config("agt_3"));
+    assert!(!child.rules.contains(&allow), "what allows is not handed on");
+    vec![
+        child.rules_version == version,
+        child.rules.contains(&deny("bash")),
+        child.rules.contains(&deny("write")),
+        child.guard.is_some(),
+        later.rules.contains(&deny("write")),
+        later.guard.is_some(),
+    ]
+}
+
+#[test]
+fn rules_and_the_guard_reach_agents_that_are_there_already() {
+    assert_eq!(reaches_who_is_there(RULES_VERSION), [true; 6]);
+    assert_eq!(
+        reaches_who_is_there(6),
+        [false; 6],
+        "an older session derives what it did"
+    );
+}

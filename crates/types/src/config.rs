@@ -141,7 +141,8 @@ pub struct ServerRules {
 /// - From 6 on, a window that was guessed from a refusal without a size is forgotten where the run ends before a model has answered, a small
 ///   request that is refused for its bytes is not made smaller, and an input without content after an unanswered one asks that again.
 /// - From 6 on, agents below one whose `approval` becomes stricter are as strict.
-pub const RULES_VERSION: u32 = 6;
+/// - From 7 on, rules that deny or ask, the guard and this number reach the agents below at once when they change for one above.
+pub const RULES_VERSION: u32 = 7;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {

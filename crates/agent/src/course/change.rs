@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, RuleEffect, ServerRules};
+use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, Rule, RuleEffect, ServerRules};
 
 use super::{Course, Step};
 
@@ -71,15 +71,19 @@ pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     }
 }
 
+/// Adds the rules that deny or ask and are not there yet.
+pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
+    for rule in of_maker.iter().filter(|rule| rule.effect != RuleEffect::Allow) {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
+        }
+    }
+}
+
 /// Holds an agent, and the agents that it may make, to what holds for the one that makes it: rules that deny or ask, the guard, the rules of
 /// the server, and the approval mode where that of the maker is stricter. What allows is not handed on.
 pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
-    let strict = maker.rules.iter().filter(|rule| rule.effect != RuleEffect::Allow);
-    for rule in strict {
-        if !config.rules.contains(rule) {
-            config.rules.push(rule.clone());
-        }
-    }
+    add_strict(&mut config.rules, &maker.rules);
     if maker.guard.is_some() {
         config.guard.clone_from(&maker.guard);
     }
@@ -127,7 +131,7 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{ApprovalMode, Rule};
+    use agentx_types::ApprovalMode;
 
     use super::*;
     use crate::fixtures;

@@ -17,8 +17,8 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
+pub(crate) use change::{add_strict, followed, made_by};
 pub use change::{apply, bind_by, hold_to, keep_from};
-pub(crate) use change::{followed, made_by};
 pub use inputs::Input;
 pub(crate) use inputs::{InputQueue, Taken};
 pub(crate) use run::Step;
