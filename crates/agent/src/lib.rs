@@ -45,6 +45,7 @@ mod limits;
 pub mod matching;
 mod named;
 mod nearest;
+mod options;
 mod own_program;
 pub mod pattern;
 pub mod places;

@@ -14,6 +14,7 @@ use crate::guarded::{is_guarded, is_instructions};
 use crate::hosts::told;
 use crate::kept;
 use crate::named::{glob_meets, is_named_by};
+use crate::options::fits_by_options;
 use crate::own_program;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::reading::{Meeting, Reading, read_as};
@@ -152,9 +153,11 @@ impl<'a> Subject<'a> {
                 .as_ref()
                 .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
             && rule.argument.as_ref().is_none_or(|pattern| {
+                let as_set = |words: &String| self.version >= 7 && fits_by_options(pattern, words);
+                let is_it = |words: &String| fits(pattern, words) || as_set(words);
                 fits(pattern, &self.argument)
                     || self.may_reach(pattern)
-                    || self.reading().commands.iter().any(|words| fits(pattern, words))
+                    || self.reading().commands.iter().any(is_it)
             })
     }
 

@@ -142,6 +142,8 @@ pub struct ServerRules {
 ///   request that is refused for its bytes is not made smaller, and an input without content after an unanswered one asks that again.
 /// - From 6 on, agents below one whose `approval` becomes stricter are as strict.
 /// - From 7 on, rules that deny or ask, the guard and this number reach the agents below at once when they change for one above.
+/// - From 7 on, a command that is given input is asked about beside a rule that denies or asks, unless its program is known to take
+///   input for data; short options of such a rule count in any order and grouping.
 pub const RULES_VERSION: u32 = 7;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

@@ -1,5 +1,6 @@
 //! A command line as the words that a shell makes of it: quotes and escapes gone, what is decided only when it runs marked.
 
+use super::fed::{Inner, InnerKind};
 use super::nesting::end_of_substitution;
 use super::word::Word;
 use crate::command::BLANKS;
@@ -12,11 +13,19 @@ pub(crate) struct Lexed {
     /// What redirections name.
     pub(crate) targets: Vec<Word>,
     /// What runs within: substitutions of every kind.
-    pub(crate) inner: Vec<String>,
+    pub(crate) inner: Vec<Inner>,
     /// What commands read on standard input: here-documents and here-strings.
     pub(crate) input: Vec<String>,
     /// The commands that read what the one before writes, by their place.
     pub(crate) piped: Vec<usize>,
+    /// The commands whose input is redirected, by their place.
+    pub(crate) reads: Vec<usize>,
+    /// Where parentheses open, by the place of the next command.
+    pub(crate) opened: Vec<usize>,
+    /// Whether the input of commands in parentheses is redirected.
+    pub(crate) group_reads: bool,
+    /// Whether there are empty parentheses, which define a function.
+    pub(crate) defines: bool,
     /// A quote or a substitution has no end.
     pub(crate) unclosed: bool,
 }
@@ -29,6 +38,7 @@ pub(crate) fn lex(line: &str) -> Lexed {
         command: Vec::new(),
         redirects: None,
         documents: Vec::new(),
+        closed: false,
         lexed: Lexed::default(),
     };
     while let Some(c) = lexer.next() {
@@ -40,12 +50,14 @@ pub(crate) fn lex(line: &str) -> Lexed {
 
 pub(super) struct Lexer<'a> {
     pub(super) rest: &'a str,
-    word: Option<Word>,
-    command: Vec<Word>,
+    pub(super) word: Option<Word>,
+    pub(super) command: Vec<Word>,
     /// What the next word is, where it stands behind a redirection.
     redirects: Option<Redirects>,
     /// The ends of here-documents that begin on the next line.
     documents: Vec<String>,
+    /// Whether parentheses closed right before.
+    pub(super) closed: bool,
     pub(super) lexed: Lexed,
 }
 
@@ -65,6 +77,7 @@ impl Lexer<'_> {
     }
 
     fn take(&mut self, c: char) {
+        self.note_groups(c);
         match c {
             '\\' => self.escaped(),
             '\'' => {
@@ -80,7 +93,10 @@ impl Lexer<'_> {
             }
             '<' | '>' if self.rest.starts_with('(') => {
                 self.rest = &self.rest[1..];
-                self.substitution();
+                self.substitution(match c {
+                    '<' => InnerKind::Command,
+                    _ => InnerKind::ReadsCommand,
+                });
             }
             '<' if self.rest.starts_with("<<") => self.redirection(Redirects::Text),
             '<' if self.rest.starts_with('<') => self.redirection(Redirects::Document),
@@ -184,13 +200,13 @@ impl Lexer<'_> {
         match self.rest.chars().next() {
             Some('(') => {
                 self.rest = &self.rest[1..];
-                self.substitution();
+                self.substitution(InnerKind::Command);
             }
             Some('{') => {
                 self.rest = &self.rest[1..];
                 let inside = self.until('}');
                 self.word().push_dynamic(&format!("${{{inside}}}"));
-                self.lexed.inner.push(inside);
+                self.note_inner(inside, InnerKind::Parameter);
             }
             Some('\'') if !quoted => {
                 self.rest = &self.rest[1..];
@@ -229,11 +245,11 @@ impl Lexer<'_> {
             }
         }
         self.word().push_dynamic("");
-        self.lexed.inner.push(inside);
+        self.note_inner(inside, InnerKind::Command);
     }
 
     /// After the parenthesis that opens.
-    fn substitution(&mut self) {
+    fn substitution(&mut self, kind: InnerKind) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();
         let (inside, rest) = match end {
@@ -241,7 +257,7 @@ impl Lexer<'_> {
             None => (self.rest, ""),
         };
         self.rest = rest;
-        self.lexed.inner.push(inside.to_owned());
+        self.note_inner(inside.to_owned(), kind);
         self.word().push_dynamic("");
     }
 
@@ -265,10 +281,15 @@ impl Lexer<'_> {
                 command: Vec::new(),
                 redirects: None,
                 documents: Vec::new(),
+                closed: false,
                 lexed: Lexed::default(),
             };
             inside.double_quoted();
-            self.lexed.inner.append(&mut inside.lexed.inner);
+            let within = inside.lexed.inner.into_iter().map(|inner| Inner {
+                at: usize::MAX,
+                ..inner
+            });
+            self.lexed.inner.extend(within);
             self.lexed.input.push(body);
         }
     }
@@ -305,7 +326,7 @@ mod tests {
             words.collect::<Vec<_>>().join("|")
         };
         let targets = lexed.targets.iter().map(|word| format!("> {}", word.text));
-        let inner = lexed.inner.iter().map(|text| format!("( {text}"));
+        let inner = lexed.inner.iter().map(|inner| format!("( {}", inner.text));
         let input = lexed.input.iter().map(|text| format!("< {text}"));
         let open = lexed.unclosed.then(|| "open".to_owned());
         let commands = lexed.commands.iter().map(join);

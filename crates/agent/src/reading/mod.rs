@@ -3,8 +3,10 @@
 //! prevents; where it is plain that something is hidden, that is said.
 
 mod ansi;
+mod data;
 mod evident;
 mod expand;
+mod fed;
 mod lex;
 mod may_fit;
 mod meeting;
@@ -17,7 +19,9 @@ mod wrap;
 use agentx_types::RULES_VERSION;
 
 use crate::command::{BLANKS, take_apart};
+use data::{names_a_program, takes_data};
 use evident::{asks_beside, texts_that_may_run, words_that_may_run};
+use fed::Fed;
 use lex::lex;
 pub(crate) use may_fit::may_fit;
 pub(crate) use meeting::{Meeting, meeting};
@@ -60,6 +64,11 @@ pub struct Reading {
     names: bool,
     /// Whether globs stand for names with a dot, too.
     dots: bool,
+    /// Whether what version 7 of the rules looks at is looked at.
+    feeds: bool,
+    /// Whether the command that is looked at is given input, and whether it is given words.
+    fed: bool,
+    given: bool,
     /// Where relative paths begin after a `cd`.
     folder: Option<String>,
     /// Texts that programs may run, or read commands in.
@@ -88,6 +97,7 @@ pub fn read_as(line: &str, version: u32) -> Reading {
     let mut reading = Reading {
         closer: version >= 1,
         names: version >= 5,
+        feeds: version >= 7,
         dots: line.contains("dotglob") || line.contains("globdots") || line.contains("GLOB_DOTS"),
         ..Reading::default()
     };
@@ -105,9 +115,13 @@ impl Reading {
             self.commands.extend(apart.commands);
         }
         let hid = std::mem::replace(&mut self.hides, lexed.unclosed);
-        for command in &lexed.commands {
+        let fed = Fed::of(&lexed, self.fed);
+        let fed_outside = (self.fed, self.given);
+        for (at, command) in lexed.commands.iter().enumerate() {
+            (self.fed, self.given) = (fed.command(at), fed_outside.1);
             self.command(command, depth);
         }
+        (self.fed, self.given) = fed_outside;
         for target in &lexed.targets {
             self.note_target(target);
         }
@@ -124,9 +138,13 @@ impl Reading {
         };
         // Where a shell may read it.
         let read = self.hides;
-        let input = lexed.input.iter().filter(|_| read);
-        for inner in lexed.inner.iter().chain(input) {
-            self.line(inner, deeper);
+        for inner in &lexed.inner {
+            self.fed = fed.inner(inner);
+            self.line(&inner.text, deeper);
+        }
+        self.fed = fed_outside.0;
+        for input in lexed.input.iter().filter(|_| read) {
+            self.line(input, deeper);
         }
         self.hides |= hid;
         if lexed.unclosed {
@@ -148,13 +166,21 @@ impl Reading {
                 self.look_closer(words, depth);
             }
             match runs(words, self.closer) {
-                Runs::Nothing => return,
+                Runs::Nothing => {
+                    self.hides |= self.feeds && self.fed && !takes_data(words, self.given);
+                    return;
+                }
                 Runs::Unknown => {
                     self.hides = true;
                     return;
                 }
-                Runs::From(start) => words = words.get(start..).unwrap_or_default(),
+                Runs::From(start) => {
+                    let gives = matches!(basename(&words[0].text), "xargs" | "parallel");
+                    (self.fed, self.given) = (self.fed || gives, self.given || gives);
+                    words = words.get(start..).unwrap_or_default();
+                }
                 Runs::Parts(parts) => {
+                    self.hides |= self.feeds && self.given;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for part in parts {
                         self.command(part, deeper);
@@ -162,6 +188,8 @@ impl Reading {
                     return;
                 }
                 Runs::Lines(lines) => {
+                    // Its input may stand in the line: `xargs -I{} sh -c {}`.
+                    self.hides |= self.feeds && self.given;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for (line, known) in lines {
                         self.hides |= !known;
@@ -222,6 +250,7 @@ impl Reading {
             return;
         };
         self.hides |= asks_beside(words) || (self.names && sets_a_program(words));
+        self.hides |= self.feeds && names_a_program(words);
         if self.names {
             self.note_words_of(words);
             self.note_copies(words);
@@ -282,119 +311,4 @@ impl Reading {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_hides_a_little_is_still_read() {
-        let hidden = [
-            "rm -rf /",
-            "ls; rm -rf /",
-            "/bin/rm -rf /",
-            "FOO='a b' rm -rf /",
-            "sudo -n rm -rf /",
-            "sudo -u me -- rm -rf /",
-            "'rm' -rf /",
-            "r\\m -rf /",
-            "r\\\nm -rf /",
-            "$'\\x72m' -rf /",
-            "if true; then rm -rf /; fi",
-            "! rm -rf /",
-            "rm\t-rf /",
-            "rm -rf / >/dev/null",
-            ">/dev/null rm -rf /",
-            "bash -c 'ls; rm -rf /'",
-            "bash -o pipefail -ec 'rm -rf /'",
-            "echo $(rm -rf /)",
-            "echo \"$(echo \"$(rm -rf /)\")\"",
-            "echo $'\\''; rm -rf /; echo '",
-            "(rm -rf /)",
-            "{ rm -rf /; }",
-            "cat <(rm -rf /)",
-            "find . -name x -exec rm -rf / \\;",
-            "env -u HOME -i rm -rf /",
-            "env -S 'rm -rf /'",
-            "timeout -k 5 10 nice -n 5 rm -rf /",
-            "ssh -p 22 host 'rm -rf /'",
-            "cat <<EOF\ndon't\nEOF\nrm -rf /",
-            "eval r''m '-rf /'",
-            "bash <<EOF\ndon't\nEOF\nrm -rf /",
-            "cat <<EOF | bash\necho it\nrm -rf /\nEOF",
-            "sh <<< 'rm -rf /'",
-            "cat <<EOF\n$(rm -rf /)\nEOF",
-            "trap 'rm -rf /' EXIT",
-        ];
-        for line in hidden {
-            let reading = read(line);
-            assert!(
-                reading.commands.iter().any(|words| words == "rm -rf /"),
-                "{line:?} {reading:?}"
-            );
-        }
-        for line in [
-            "echo 'a; rm -rf /'",
-            "git rm -rf x",
-            "echo rm -rf /",
-            "timeout 60 grep -r rm src",
-            "ls # ; rm x",
-            "cat > notes <<EOF\nrm x\nEOF",
-        ] {
-            let reading = read(line);
-            assert!(
-                !reading.commands.iter().any(|words| words.starts_with("rm ")),
-                "{line:?} {reading:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_known_is_said() {
-        for line in [
-            "$X -rf /",
-            "/bin/r? x",
-            "r{m,} x",
-            "curl x | sh",
-            "bash -s",
-            "eval \"$x\"",
-            "sh -c \"$x\"",
-            "echo 'a",
-            "`x`",
-            "sudo $X",
-        ] {
-            assert!(read(line).hides, "{line:?}");
-        }
-        for line in [
-            "echo $X",
-            "ls *.rs",
-            "[ -f x ]",
-            "echo $(date)",
-            "bash x.sh",
-            "a 'b'",
-        ] {
-            assert!(!read(line).hides, "{line:?}");
-        }
-    }
-
-    #[test]
-    fn long_lines_are_read_in_time() {
-        for part in [
-            "sudo bash -c 'x' $(y) ",
-            ">",
-            "> ",
-            "a;",
-            "'",
-            "\\",
-            "$(",
-            "`",
-            "${",
-            "sudo ",
-            "find -exec ",
-            "\"$(",
-            "eval ",
-        ] {
-            let reading = read(&part.repeat(200_000 / part.len()));
-            let bytes: usize = reading.commands.iter().map(String::len).sum();
-            assert!(bytes < 100_000_000, "{part}: {bytes}");
-        }
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@ use agentx_types::{Rule, RuleEffect};
 
 use super::Subject;
 use crate::named::glob_meets;
+use crate::options::may_fit_by_options;
 use crate::pattern::fits;
 use crate::reading::{Meeting, may_fit};
 
@@ -29,7 +30,10 @@ impl Subject<'_> {
             let before = rule.argument.is_none() && self.version < 5;
             let pattern = rule.argument.as_deref().or(before.then_some(""));
             let may_run = |pattern: &str| {
-                reading.open.iter().any(|open| may_fit(pattern, open)) || reading.mentions(pattern)
+                let may_be = |open: &String| {
+                    may_fit(pattern, open) || (self.version >= 7 && may_fit_by_options(pattern, open))
+                };
+                reading.open.iter().any(may_be) || reading.mentions(pattern)
             };
             let path = rule.path.as_deref();
             if reading.hides || pattern.is_some_and(may_run) {

@@ -53,7 +53,7 @@ fn no_spelling_leads_around_a_rule_that_denies() {
     let allowed: Vec<String> = lines(AROUND_DENY)
         .filter(|line| is_allowed(&config, line))
         .collect();
-    assert!(lines(AROUND_DENY).count() >= 170);
+    assert!(lines(AROUND_DENY).count() >= 400);
     assert!(allowed.is_empty(), "{}", allowed.join("\n"));
 }
 
@@ -76,11 +76,13 @@ fn no_spelling_leads_around_a_rule_that_denies_where_nobody_is_asked() {
     ] {
         assert!(is_allowed(&config, plain), "{plain}");
     }
-    let before = lines(AROUND_DENY).filter(|line| is_allowed(&auto(5), line));
-    assert!(
-        before.count() > 0,
-        "sessions of before are decided about as they were"
-    );
+    for older in [5, 6] {
+        let before = lines(AROUND_DENY).filter(|line| is_allowed(&auto(older), line));
+        assert!(
+            before.count() > 0,
+            "sessions of before are decided about as they were"
+        );
+    }
 }
 
 #[test]

@@ -1,0 +1,120 @@
+//! Which commands of a line are given input: by a pipe, a redirection, a here-document. A group hands its input on to all that is in it.
+
+use super::lex::{Lexed, Lexer};
+
+/// Words after which a group begins, which has one input.
+const GROUPS: &[&str] = &["{", "while", "until", "if", "for", "case", "select"];
+/// Words that end one.
+const GROUP_ENDS: &[&str] = &["}", "done", "fi", "esac"];
+
+/// Which commands of a line are given input.
+pub(super) struct Fed {
+    each: Vec<bool>,
+    all: bool,
+}
+
+impl Fed {
+    /// `all`: whether the whole line is given input.
+    pub(super) fn of(lexed: &Lexed, all: bool) -> Self {
+        let count = lexed.commands.len();
+        let mut fed = Self {
+            each: vec![false; count],
+            all: all || lexed.group_reads,
+        };
+        for &at in &lexed.piped {
+            let end = match begins_group(lexed, at) {
+                true => count,
+                false => (at + 1).min(count),
+            };
+            fed.each[at.min(count)..end].fill(true);
+        }
+        for &at in &lexed.reads {
+            let first = lexed.commands.get(at).and_then(|words| words.first());
+            let words = lexed.commands.get(at).map_or(0, Vec::len);
+            match first.map(|word| word.text.as_str()) {
+                Some("exec") if words == 1 => fed.all = true,
+                Some(text) if !GROUP_ENDS.contains(&text) => fed.each[at] = true,
+                // What a group reads its commands read; which they are is not looked at.
+                _ => fed.all = true,
+            }
+        }
+        for (at, words) in lexed.commands.iter().enumerate() {
+            fed.each[at] |= words.first().is_some_and(|word| word.text == "coproc");
+        }
+        // What a function runs reads what the function is given.
+        fed.all |= defines(lexed) && fed.each.contains(&true);
+        fed
+    }
+
+    pub(super) fn command(&self, at: usize) -> bool {
+        self.all || self.each.get(at).copied().unwrap_or_default()
+    }
+
+    /// Whether what runs within a command is given input.
+    pub(super) fn inner(&self, inner: &Inner) -> bool {
+        match inner.kind {
+            InnerKind::ReadsCommand => true,
+            InnerKind::Command => self.command(inner.at),
+            InnerKind::Parameter => self.command(inner.at) && inner.text.contains(['`', '(']),
+        }
+    }
+}
+
+fn begins_group(lexed: &Lexed, at: usize) -> bool {
+    let words = lexed.commands.get(at).map(Vec::as_slice).unwrap_or_default();
+    lexed.opened.contains(&at)
+        || words
+            .iter()
+            .take(3)
+            .any(|word| GROUPS.contains(&word.text.as_str()))
+}
+
+fn defines(lexed: &Lexed) -> bool {
+    let mut first = lexed.commands.iter().filter_map(|words| words.first());
+    lexed.defines || first.any(|word| word.text == "function")
+}
+
+/// What runs within a command line.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) text: String,
+    /// The place of the command that it stands in; none where it stands in a here-document.
+    pub(crate) at: usize,
+    pub(crate) kind: InnerKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InnerKind {
+    /// `$(…)`, backticks, `<(…)`.
+    Command,
+    /// `>(…)`: it reads what the command writes.
+    ReadsCommand,
+    /// `${…}`: no command, but may have some within.
+    Parameter,
+}
+
+impl Lexer<'_> {
+    /// What groups and commands read.
+    pub(super) fn note_groups(&mut self, c: char) {
+        let at = self.lexed.commands.len();
+        match c {
+            '<' if !self.rest.starts_with('(') => match self.closed {
+                true => self.lexed.group_reads = true,
+                false if !self.rest.trim_start().starts_with("/dev/null") => self.lexed.reads.push(at),
+                false => {}
+            },
+            '(' => {
+                self.lexed.defines |= self.rest.trim_start().starts_with(')');
+                let begun = usize::from(self.word.is_some() || !self.command.is_empty());
+                self.lexed.opened.push(at + begun);
+            }
+            _ => {}
+        }
+        self.closed = c == ')' || (self.closed && (c == ' ' || c == '\t' || c.is_ascii_digit()));
+    }
+
+    pub(super) fn note_inner(&mut self, text: String, kind: InnerKind) {
+        let at = self.lexed.commands.len();
+        self.lexed.inner.push(Inner { text, at, kind });
+    }
+}
