@@ -270,6 +270,7 @@ impl Heard {
                 reason: asked.reason.clone(),
                 suggested: asked.suggested.clone(),
                 by_server: false,
+                answers: None,
             }),
             _ => return None,
         })

@@ -32,6 +32,8 @@ pub struct Known {
     pub name: Option<String>,
     /// Whether they are the person whose server this is.
     pub operator: bool,
+    /// Whether they decide about calls of members, besides the operator.
+    pub approver: bool,
 }
 
 /// Why a keyring cannot be read or written.
@@ -283,6 +285,7 @@ impl Keyring {
             owner: OwnerId::new(OPERATOR),
             name,
             operator: true,
+            approver: false,
         };
         let own = self.identity().ok().flatten();
         let own = own.map(|own| (*own.public_key(), operator(None)));
@@ -290,10 +293,11 @@ impl Keyring {
         let others = others.into_iter().map(|other| {
             let known = match other.role {
                 TrustedAs::Operator => operator(other.name),
-                TrustedAs::Member => Known {
+                TrustedAs::Member | TrustedAs::Approver => Known {
                     owner: owner_of(&other.public_key),
                     name: other.name,
                     operator: false,
+                    approver: other.role == TrustedAs::Approver,
                 },
             };
             (other.public_key, known)

@@ -13,6 +13,8 @@ pub enum TrustedAs {
     /// Has sessions of their own.
     #[default]
     Member,
+    /// The same, and decides about calls of other members.
+    Approver,
     /// Is the person whose server this is.
     Operator,
 }
@@ -22,6 +24,7 @@ impl TrustedAs {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Member => "member",
+            Self::Approver => "approver",
             Self::Operator => "operator",
         }
     }

@@ -47,6 +47,8 @@ pub struct Identity {
     pub name: Option<String>,
     /// Whether they may do what the operator may.
     pub operator: bool,
+    /// Whether they decide about calls of members, besides the operator.
+    pub approver: bool,
     /// Whether they have not said who they are.
     pub visitor: bool,
     /// The key that says so.
@@ -61,6 +63,7 @@ impl Identity {
             person: OwnerId::new(VISITORS),
             name: None,
             operator: false,
+            approver: false,
             visitor: true,
         }
     }
@@ -71,6 +74,7 @@ impl Identity {
             person: self.person.clone(),
             name: self.name.clone(),
             operator: self.operator,
+            approver: self.approver,
             visitor: self.visitor,
             seat: Seat {
                 person: self.person.clone(),
@@ -186,6 +190,7 @@ impl Auth {
             person: known.owner,
             name: known.name,
             operator: known.operator,
+            approver: known.approver,
             visitor: false,
             key: Some(*key),
         })
@@ -205,9 +210,10 @@ impl Auth {
     pub fn still_knows(&self, identity: &Identity) -> bool {
         match &identity.key {
             None => self.visitors,
-            Some(key) => self
-                .identity_of(key)
-                .is_some_and(|now| now.person == identity.person && now.operator == identity.operator),
+            Some(key) => self.identity_of(key).is_some_and(|now| {
+                let rank = |identity: &Identity| (identity.operator, identity.approver);
+                now.person == identity.person && rank(&now) == rank(identity)
+            }),
         }
     }
 
@@ -355,16 +361,15 @@ fn client_of(headers: &HeaderMap) -> Result<&str, Box<Problem>> {
 /// Checks what a program calls itself.
 ///
 /// # Errors
-/// `bad_request` where it is empty, too long or not printable.
+/// `bad_request` where it is empty, too long, or could be read as more than a name: it is shown in lines about people.
 pub fn check_client(name: &str) -> Result<(), Box<Problem>> {
-    let is_good =
-        !name.is_empty() && name.chars().count() <= CLIENT_CHARS && !name.chars().any(char::is_control);
-    if is_good {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
+    if !name.is_empty() && name.len() <= CLIENT_CHARS && name.chars().all(is_plain) {
         return Ok(());
     }
     Err(problem(
         "bad_request",
-        &format!("a client's name has 1 to {CLIENT_CHARS} printable characters"),
+        &format!("a client's name has 1 to {CLIENT_CHARS} letters and digits of ASCII, `-`, `_` and `.`"),
     ))
 }
 

@@ -10,19 +10,11 @@ use agentx_types::{
     WheelChanged,
 };
 
+use crate::deciding::Decider;
 use crate::rooms::Room;
 use crate::state::{Access, Caller, ServerState};
 use crate::trust::change_of_server;
 use crate::wheel::Verdict;
-
-/// Why an operator keeps no rule in the session of a member.
-const KEEPS_ELSEWHERE: &str = "in a member's session a call is allowed once; a rule in the settings of this server allows such calls for good";
-/// Why nobody else keeps a rule.
-const KEEPS_NOTHING: &str = "you may allow this call once; only the operator of this server keeps rules";
-/// Why members do not approve calls of their own sessions.
-const ONLY_THE_OPERATOR: &str = "only the operator of this server may allow this call, by an answer or by a rule in the server's settings; until then it waits, and you may refuse it or stop the run";
-/// Why who drives does not approve.
-const NOT_WHO_DRIVES: &str = "the role `drive` does not allow calls that the operator is asked about: the operator does, or somebody with the role `approve`";
 
 /// Somebody in a session that they are about to do something to.
 pub(crate) struct Hand {
@@ -67,7 +59,16 @@ impl Hand {
         self.drive(believed, |session| async move {
             let before = session.state().await?.config;
             let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
-            session.change(change).await
+            let mode = match &change {
+                ConfigChange::Approval(mode) => Some(*mode),
+                _ => None,
+            };
+            let seq = session.change(change).await?;
+            if let Some(mode) = mode {
+                let usual = self.state.settings().approval;
+                self.room.mode_is_set(mode, usual, &self.caller.seat);
+            }
+            Ok(seq)
         })
         .await
     }
@@ -76,11 +77,8 @@ impl Hand {
         self.access.owner == *self.state.runtime().owner()
     }
 
-    /// Whether whoever this is may not allow what the settings of the server ask about: its operator may, and in sessions of theirs
-    /// those whom they let approve.
-    pub(crate) fn is_limited(&self) -> bool {
-        let is_named = self.is_operators() && self.access.role == SessionRole::Approve;
-        !self.caller.operator && !is_named
+    pub(crate) fn decider(&self) -> Decider {
+        Decider::new(&self.state, &self.caller, &self.access)
     }
 
     /// Whether whoever this is may decide so about a call that waits.
@@ -92,29 +90,12 @@ impl Hand {
         call: &ToolCallId,
         decision: ApprovalDecision,
     ) -> Result<(), RuntimeError> {
-        self.needs(SessionRole::Approve, "decide about tool calls")?;
-        let is_operators = self.is_operators();
-        if decision == ApprovalDecision::Deny || (self.caller.operator && is_operators) {
-            return Ok(());
-        }
-        if decision != ApprovalDecision::Once {
-            return Err(RuntimeError::Denied(
-                match self.caller.operator {
-                    true => KEEPS_ELSEWHERE,
-                    false => KEEPS_NOTHING,
-                }
-                .into(),
-            ));
-        }
         let waiting = self.session.state().await?.pending_approvals;
         let by_server = waiting
             .iter()
             .any(|asked| asked.tool_call_id == *call && asked.by_server);
-        match (by_server && self.is_limited(), is_operators) {
-            (false, _) => Ok(()),
-            (true, false) => Err(RuntimeError::Denied(ONLY_THE_OPERATOR.into())),
-            (true, true) => Err(RuntimeError::Denied(NOT_WHO_DRIVES.into())),
-        }
+        let checked = self.decider().check(decision, by_server);
+        checked.map_err(|why| RuntimeError::Denied(why.into()))
     }
 
     /// Does something that only who drives does; takes the wheel for that where nobody has it.
@@ -150,6 +131,7 @@ impl Hand {
     pub(crate) async fn turn(&self, changed: WheelChanged) -> Result<u64, RuntimeError> {
         let seq = self.told(self.session.note(Note::Wheel(changed.clone())).await)?;
         self.room.turned(&changed);
+        self.room.put_back_after(&changed).await;
         Ok(seq)
     }
 

@@ -17,6 +17,7 @@ mod client_time;
 mod commands;
 mod control;
 mod counts;
+mod deciding;
 mod expiring;
 mod files;
 mod hand;

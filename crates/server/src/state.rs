@@ -33,6 +33,8 @@ pub struct Caller {
     pub name: Option<String>,
     /// Whether they may do what the operator may.
     pub operator: bool,
+    /// Whether they decide about calls of members, besides the operator.
+    pub approver: bool,
     /// Whether they have not said who they are.
     pub visitor: bool,
     /// They, at this program.
@@ -86,7 +88,12 @@ impl ServerState {
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
         let rules = server_rules(&settings, runtime.owner(), runtime.owner(), &runtime.tools());
         Arc::new(Self {
-            runtime: Arc::new(runtime.as_server().bound_by(rules)),
+            runtime: Arc::new(
+                runtime
+                    .as_server()
+                    .bound_by(rules)
+                    .asking_again(settings.approval),
+            ),
             runtimes: Mutex::new(HashMap::new()),
             settings,
             options,
@@ -186,8 +193,9 @@ impl ServerState {
         let role = if owner == caller.person {
             Some(SessionRole::Own)
         } else {
-            // Somebody has to decide about the calls of members, and that is whoever runs the server.
-            shared.max(caller.operator.then_some(SessionRole::Approve))
+            // Somebody has to decide about the calls of members: whoever runs the server, or whom they named for it.
+            let decides = caller.operator || (caller.approver && owner != *self.runtime.owner());
+            shared.max(decides.then_some(SessionRole::Approve))
         };
         let most = if caller.visitor {
             SessionRole::Watch
@@ -239,6 +247,24 @@ impl ServerState {
     /// See [`RuntimeError`].
     pub async fn create(&self, owner: &OwnerId, config: AgentConfig) -> Result<SessionId, RuntimeError> {
         let room = self.rooms.create(config, &self.runtime_of(owner)).await?;
+        Ok(room.id().clone())
+    }
+
+    /// Makes a session of a caller, who drives it while nobody is asked in it.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    pub(crate) async fn create_by(
+        &self,
+        caller: &Caller,
+        config: AgentConfig,
+    ) -> Result<SessionId, RuntimeError> {
+        let mode = config.approval;
+        let room = self
+            .rooms
+            .create(config, &self.runtime_of(&caller.person))
+            .await?;
+        room.mode_is_set(mode, self.settings.approval, &caller.seat);
         Ok(room.id().clone())
     }
 

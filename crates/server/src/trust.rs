@@ -9,11 +9,10 @@ use agentx_runtime::{
     ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
 };
 use agentx_types::{
-    AgentConfig, AgentKind, Condensing, ConfigChange, ModelSpec, OwnerId, Route, Routing, SessionRole,
-    ToolSpec,
+    AgentConfig, AgentKind, Condensing, ConfigChange, ModelSpec, OwnerId, Route, Routing, ToolSpec,
 };
 
-use crate::members::make_directory;
+use crate::members::{directory, make_directory};
 use crate::state::{Access, Caller, ServerState};
 use crate::widening::{Bounds, least};
 
@@ -85,6 +84,51 @@ fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -
         server_rules: runtime.server_rules(),
         workspace,
         owns,
+    }
+}
+
+/// The agent that a new session gets where nothing else is said, as whoever asks may see it.
+///
+/// # Errors
+/// Where the model of the settings is not known.
+pub(crate) fn default_agent(state: &ServerState, caller: &Caller) -> Result<AgentConfig, RuntimeError> {
+    let (settings, runtime) = (state.settings(), state.runtime_of(&caller.person));
+    let model = choose(settings, &runtime.models(), &settings.model_or_default().value)?;
+    let agent = settings.agent(model, runtime.tools());
+    if caller.operator {
+        return Ok(agent);
+    }
+    // What the operator's folder says, and where their projects are, is not for members.
+    let mut rules = agent.rules;
+    rules.retain(|rule| rule.workspace.is_none());
+    Ok(AgentConfig {
+        workspace: directory(settings, &caller.person).to_string_lossy().into_owned(),
+        instructions: Vec::new(),
+        guard: None,
+        rules,
+        ..agent
+    })
+}
+
+/// Takes out of an agent of the server's files, and of those that it may make, what the operator's folder says to their own agents.
+fn without_instructions(config: AgentConfig) -> AgentConfig {
+    AgentConfig {
+        instructions: Vec::new(),
+        agents: config.agents.into_iter().map(without_instructions).collect(),
+        routing: config.routing.map(|routing| {
+            let route = |route: Route| Route {
+                agent: without_instructions(route.agent),
+                ..route
+            };
+            Box::new(Routing {
+                routes: routing.routes.into_iter().map(route).collect(),
+                default: routing
+                    .default
+                    .map(|agent| Box::new(without_instructions(*agent))),
+                ..*routing
+            })
+        }),
+        ..config
     }
 }
 
@@ -167,11 +211,8 @@ pub(crate) fn named_of_server(
         limits: within_named(settings, wanted.limits),
         ..wanted
     };
-    of_member(
-        state,
-        caller,
-        state.runtime_of(&caller.person).resolve_agent(&wanted)?,
-    )
+    let agent = state.runtime_of(&caller.person).resolve_agent(&wanted)?;
+    of_member(state, caller, without_instructions(agent))
 }
 
 /// A model as the server knows it: what it costs and how it is spoken to is not for clients to say.
@@ -281,7 +322,8 @@ pub(crate) fn change_of_server(
         }
         change => change,
     };
-    let owns = access.role == SessionRole::Own;
+    // A role in somebody else's session, be it `own`, takes nothing back that was put there.
+    let owns = access.owner == caller.person;
     if caller.operator && owns {
         return Ok(change);
     }

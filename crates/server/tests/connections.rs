@@ -112,7 +112,7 @@ async fn a_browser_brings_its_token_as_a_subprotocol() {
     assert_eq!(chosen.as_deref(), Some("agentx.v1"));
     let session = world.session(ApprovalMode::Auto).await;
     tab.subscribe(&session, 0, "ui").await;
-    let named = tab.accepted("authenticate", json!({"client": "tab 1"})).await;
+    let named = tab.accepted("authenticate", json!({"client": "tab-1"})).await;
     assert_eq!(named["result"]["person"], "own_local");
     assert_eq!(open(&world, &offered("wrong")).await.err(), Some(401));
     let header = [("authorization", format!("Bearer {token}"))];

@@ -2,6 +2,7 @@
 
 mod connections;
 mod http_api;
+mod lent;
 mod members;
 mod people;
 mod strangers;

@@ -254,6 +254,7 @@ async fn a_deleted_session_is_gone_for_who_reads_it() {
         name: None,
         person: "own_local".into(),
         operator: true,
+        approver: false,
         visitor: false,
         seat: agentx_types::Seat {
             person: "own_local".into(),

@@ -51,6 +51,8 @@ pub(crate) enum IdentityCommand {
 pub(crate) enum TrustArg {
     /// They have sessions of their own, in a directory of their own; you decide what runs on your machine
     Member,
+    /// A member who also sees the sessions of other members, and decides about their calls in your place, once each
+    Approver,
     /// They are you, for a server: your sessions and your machine are theirs
     Operator,
 }

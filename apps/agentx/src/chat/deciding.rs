@@ -1,12 +1,13 @@
 //! The line while a question is open: whose it is, and the keys that answer without it.
 
 use agentx::runtime::still_asked;
-use agentx::types::{ApprovalRequested, ToolCallId};
+use agentx::types::{ApprovalDecision, ApprovalRequested, ToolCallId};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
-use super::{Chat, Face, Flow, attention};
+use super::{Chat, Face, Flow, Seat, attention};
 use crate::error::CliError;
+use crate::render::answers::Answers;
 use crate::render::approval::{self, Answer, Put};
 
 /// What is said to a key that came too early to be an answer.
@@ -19,12 +20,15 @@ impl Chat<'_> {
         match self.desk.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
                 let file = self.before(&question).await;
-                let still_asked = match may_answer {
+                let answers = self.answers_to(&question).await;
+                self.desk.answers = answers.clone();
+                let keeps = answers.has(ApprovalDecision::Always);
+                let still_asked = match may_answer && keeps {
                     true => self.still_asked(&question).await,
                     false => None,
                 };
                 let how = Put {
-                    may: may_answer,
+                    answers: may_answer.then_some(&answers),
                     still_asked: still_asked.as_deref(),
                     shows_all: match self.face {
                         Face::Editor { .. } => "Ctrl-O",
@@ -37,14 +41,30 @@ impl Chat<'_> {
                     return;
                 }
                 if matches!(self.face, Face::Lines { .. }) {
-                    let prompt = approval::prompt_of_lines(self.console.out_style());
-                    self.transcript.aside(prompt);
+                    let prompt = answers.prompt_of_lines(self.console.out_style());
+                    self.transcript.aside(&prompt);
                 }
                 self.ask_in_line();
             }
             Some(_) => {}
             None => self.take_line_back(),
         }
+    }
+
+    /// The answers that count: on a server it says so for each person, elsewhere all do.
+    async fn answers_to(&self, question: &ApprovalRequested) -> Answers {
+        let Seat::Open { session, .. } = &self.seat else {
+            return Answers::default();
+        };
+        if self.place.remote().is_none() {
+            return Answers::default();
+        }
+        let state = session.state().await;
+        let waiting = state.map(|state| state.pending_approvals).unwrap_or_default();
+        let asked = waiting
+            .iter()
+            .find(|asked| asked.tool_call_id == question.tool_call_id);
+        asked.map(Answers::of).unwrap_or_default()
     }
 
     /// Why the like would be asked about also with the rule that is offered.

@@ -10,6 +10,7 @@ use agentx::types::{
 
 use super::queue::{Queue, Waiting, run_of};
 use super::rewinding::Asking;
+use crate::render::answers::Answers;
 use crate::render::{approval, conversation};
 
 /// The state of a chat, from the events alone.
@@ -23,6 +24,8 @@ pub(crate) struct Desk {
     /// The person has asked to stop.
     pub(crate) stopping: bool,
     questions: VecDeque<ApprovalRequested>,
+    /// The answers to the first of them that count.
+    pub(crate) answers: Answers,
     sent: VecDeque<Sent>,
     /// Texts that waited already when the session was opened.
     inherited: usize,

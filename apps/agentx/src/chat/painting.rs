@@ -16,7 +16,7 @@ use crate::render::cast::Cast;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::transcript::Transcript;
-use crate::render::{approval, units};
+use crate::render::units;
 use crate::seat;
 
 /// A session that a chat has left.
@@ -212,7 +212,7 @@ impl Chat<'_> {
         let own = self.desk.asking.as_ref().map(Asking::prompt);
         let prompt = match (wanted, own) {
             (Some(wanted), _) => format!("search {wanted} › "),
-            _ if asked => approval::PROMPT_OF_KEYS.to_owned(),
+            _ if asked => self.desk.answers.prompt_of_keys(),
             _ if editor.is_commanded() => COMMANDED.to_owned(),
             (None, Some(own)) => own,
             (None, None) => PROMPT.to_owned(),

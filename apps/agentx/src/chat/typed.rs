@@ -13,6 +13,7 @@ use super::terminal::Input;
 use super::xterm;
 use super::{Chat, Face, Flow, Seat, reading};
 use crate::error::CliError;
+use crate::render::answers::{REFUSE_OR_STOP, is_number};
 use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -163,7 +164,8 @@ impl Chat<'_> {
             if line.trim().is_empty() {
                 return Ok(Flow::On);
             }
-            if let Some(note) = approval::no_answer(line) {
+            if is_number(line) {
+                let note = self.desk.answers.wrong(line);
                 self.transcript.in_passing(&note);
                 return Ok(Flow::On);
             }
@@ -340,6 +342,11 @@ impl Chat<'_> {
             return Ok(Flow::On);
         };
         let session = session.clone();
+        if !self.desk.answers.has(answer.decision) {
+            let note = self.desk.answers.not_counted();
+            self.transcript.in_passing(&self.console.out_style().warn(&note));
+            return Ok(Flow::On);
+        }
         let answer = self.as_it_counts(&question, answer).await;
         let Some(rule) = self.rule_of(&question, &answer).await else {
             return Ok(Flow::On);
@@ -365,17 +372,24 @@ impl Chat<'_> {
                 self.transcript.aside(&self.console.out_style().warn(TOO_LATE));
             }
             Err(error) => {
-                self.complain(&error);
-                if !matches!(error, CliError::Runtime(RuntimeError::Denied(_))) {
-                    // It was not heard: the question stands.
-                    self.ask_if_new(None).await;
-                    return Ok(Flow::On);
+                // It does not count: the question stands.
+                match &error {
+                    CliError::Runtime(RuntimeError::Denied(why)) => self.answer_denied(why),
+                    error => self.complain(error),
                 }
+                self.ask_if_new(None).await;
+                return Ok(Flow::On);
             }
         }
         self.desk.answered(&question.tool_call_id);
         self.ask_if_new(None).await;
         Ok(Flow::On)
+    }
+
+    fn answer_denied(&mut self, why: &str) {
+        let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
+        let text = self.console.out_style().bad(&text);
+        self.transcript.in_passing(&text);
     }
 
     /// Refuses what is asked.

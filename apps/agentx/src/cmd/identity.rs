@@ -161,6 +161,14 @@ a member has sessions of their own. In them:
 of your sessions they see what you share: `agentx sessions share ID PERSON --as ROLE`
 ";
 
+/// What somebody may do who decides in the operator's place.
+const OF_APPROVERS: &str = "\
+an approver is a member who also decides about calls of other members:
+  sessions of other members                               they see them
+  calls there that would ask you                          they allow or refuse them, once each; what they allow runs on this machine
+  calls of their own sessions, and your rules             as for any member
+";
+
 /// What an operator may do.
 const OF_OPERATORS: &str = "\
 warning: to a server of this directory an operator is you: all of your sessions are theirs, and what they allow runs on this machine
@@ -170,7 +178,7 @@ warning: to a server of this directory an operator is you: all of your sessions 
 fn allowed_by_rules(settings: &Settings, role: Option<TrustArg>, console: &mut Console) {
     let allow = |rule: &&Rule| rule.effect == RuleEffect::Allow && rule.workspace.is_none();
     let rules: Vec<String> = settings.rules.iter().filter(allow).map(describe).collect();
-    if role == Some(TrustArg::Member) && !rules.is_empty() {
+    if matches!(role, Some(TrustArg::Member | TrustArg::Approver)) && !rules.is_empty() {
         console.say(&format!(
             "these rules of yours let calls of members run without a question: {}\n",
             rules.join(", ")
@@ -215,6 +223,7 @@ fn trust(
     if before.is_none_or(|known| known.role != role) {
         console.say(match role {
             TrustedAs::Member => OF_MEMBERS,
+            TrustedAs::Approver => OF_APPROVERS,
             TrustedAs::Operator => OF_OPERATORS,
         });
     }
@@ -276,6 +285,7 @@ fn is_own(keyring: &Keyring, key: &PublicKey) -> Result<bool, CliError> {
 fn role_of(role: TrustArg) -> TrustedAs {
     match role {
         TrustArg::Member => TrustedAs::Member,
+        TrustArg::Approver => TrustedAs::Approver,
         TrustArg::Operator => TrustedAs::Operator,
     }
 }

@@ -4,9 +4,9 @@ use agentx::config::show_rule;
 use agentx::runtime::grade::{Grade, of_command};
 use agentx::runtime::{FileInQuestion, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
-use agentx_terminal::{Line, Row};
 use serde_json::Value;
 
+use super::answers::Answers;
 use super::clean::visible;
 use super::diff::unified;
 use super::style::Style;
@@ -14,30 +14,8 @@ use super::table::cut;
 use super::tool::arguments;
 use super::units;
 
-/// The words before the cursor while a question is open.
-pub(crate) const PROMPT: &str = "allow? y once · s session · a always · n no › ";
-
-/// The same in a terminal that is so wide: broken between words.
-pub(crate) fn prompt_in(width: usize) -> String {
-    let rows = Line::new(PROMPT.trim_end(), Default::default()).rows(width.saturating_sub(2).max(1));
-    let rows: Vec<String> = rows.iter().map(Row::text).collect();
-    format!("{} ", rows.join("\n"))
-}
-
-/// The same, where keys are read one by one.
-pub(crate) const PROMPT_OF_KEYS: &str = "allow? y once · s session · a always · n no · with Alt at once › ";
-
-/// The same, for who listens.
-const PROMPT_IN_WORDS: &str =
-    "allow it? type y for this once, s for this session, a for always, n for no, and press Enter";
-
-/// What is printed where the answer is a line.
-pub(crate) fn prompt_of_lines(style: Style) -> &'static str {
-    style.sign(PROMPT.trim_end(), PROMPT_IN_WORDS)
-}
-
 /// A rule that is longer is not shown whole, where it is a text that stands above.
-const LONGEST_RULE: usize = 160;
+pub(super) const LONGEST_RULE: usize = 160;
 
 /// What can be typed besides, where a rule is kept.
 const OTHER_RULE: &str = "  (`a PATTERN` allows more or less)";
@@ -67,8 +45,8 @@ pub(crate) fn open(asked: &PendingApproval) -> ApprovalRequested {
 /// How a chat puts a question.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Put<'a> {
-    /// Whether whoever sees it may answer: then another rule may be named, too.
-    pub(crate) may: bool,
+    /// What whoever sees it may answer; nothing, where it is not theirs to answer.
+    pub(crate) answers: Option<&'a Answers>,
     /// Why the like would be asked about also with the rule that `always` keeps.
     pub(crate) still_asked: Option<&'a str>,
     /// What shows the rest of a long change.
@@ -83,8 +61,11 @@ pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, how: Put<'
         lines.truncate(DIFF_LINES);
         lines.push(style.dim(&format!("… {more} more ({} shows all)", how.shows_all)));
     }
-    let mut text = told(request, file, diff, style);
-    if how.may {
+    let keeps = how
+        .answers
+        .is_none_or(|answers| answers.has(ApprovalDecision::Always));
+    let mut text = told(request, file, diff, (keeps, style));
+    if keeps && how.answers.is_some() {
         text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
     }
     if let Some(why) = how.still_asked {
@@ -151,14 +132,15 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Op
 /// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is now; why; and the
 /// rule that "always" would keep.
 pub(crate) fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Style) -> String {
-    told(request, file, change(request, file.text.as_deref(), style), style)
+    let diff = change(request, file.text.as_deref(), style);
+    told(request, file, diff, (true, style))
 }
 
 fn told(
     request: &ApprovalRequested,
     file: &FileInQuestion,
     diff: Option<Vec<String>>,
-    style: Style,
+    (keeps, style): (bool, Style),
 ) -> String {
     let mut text = format!(
         "{} {}\n",
@@ -187,7 +169,9 @@ fn told(
         Some(_) => ", in this project",
         None => "",
     };
-    say(&format!("  always would keep{place}: {}", rule(request)));
+    if keeps {
+        say(&format!("  always would keep{place}: {}", rule(request)));
+    }
     text
 }
 
@@ -257,19 +241,6 @@ pub(crate) fn parse(line: &str) -> Option<Answer> {
     })
 }
 
-/// The reply to a number, which is an answer in other programs but not here. `None` for any other line.
-pub(crate) fn no_answer(line: &str) -> Option<String> {
-    let word = line.trim();
-    let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| wrong_answer(word))
-}
-
-/// What is said to a line that is none of the answers.
-pub(crate) fn wrong_answer(line: &str) -> String {
-    let shown = cut(&visible(line.trim()), LONGEST_RULE);
-    format!("`{shown}` is not one of the answers: y once, s session, a always, n no")
-}
-
 /// The answer in words, for the record above.
 pub(crate) fn answered(answer: &Answer) -> &'static str {
     match answer.decision {
@@ -300,15 +271,6 @@ mod tests {
         assert_eq!(text.matches("a row of it").count(), 40 + 10, "{text}");
         assert!(text.contains("… and so on, just as it stands above\n"), "{text}");
         assert!(asked("cargo test -p a", "cargo test *").contains("keep: allow bash \"cargo test *\"\n"));
-    }
-
-    #[test]
-    fn a_number_is_no_message_while_a_question_is_open() {
-        let told = "`1` is not one of the answers: y once, s session, a always, n no";
-        assert_eq!(no_answer(" 1 ").as_deref(), Some(told));
-        for line in ["", "1 more file, please", "one"] {
-            assert_eq!(no_answer(line), None, "{line}");
-        }
     }
 
     #[test]

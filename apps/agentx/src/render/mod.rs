@@ -1,5 +1,6 @@
 //! From events and data to text: pure functions, so that every line on the screen has a test without a screen.
 
+pub(crate) mod answers;
 pub(crate) mod approval;
 pub(crate) mod branches;
 pub(crate) mod cast;

@@ -31,6 +31,28 @@ fn shows(chat: &Pty, text: &str) -> bool {
     chat.lines().iter().any(|line| line.contains(text))
 }
 
+/// The machine of somebody called ada, whom the server of a sandbox trusts as this.
+fn member(sandbox: &Sandbox, role: &str) -> Sandbox {
+    let other = Sandbox::new();
+    other.run(&["identity", "new"]);
+    let shown = other.command(&["--json", "identity", "show"]).output().unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let key = shown["public_key"].as_str().unwrap();
+    let trusted = sandbox.run(&["identity", "trust", key, "--name", "ada", "--as", role]);
+    assert_eq!(trusted.code, Some(0), "{trusted}");
+    other
+}
+
+/// The latest session that somebody is shown.
+fn latest(sandbox: &Sandbox, server: &Serving) -> String {
+    let list = sandbox
+        .command(&["--connect", &server.url, "--json", "sessions", "list"])
+        .output()
+        .unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    list[0]["session_id"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn a_question_is_answered_from_another_seat() {
     let sandbox = Sandbox::new();
@@ -122,21 +144,10 @@ fn a_chat_goes_on_with_a_server_that_was_killed() {
 #[test]
 fn who_may_only_watch_sees_a_question_and_is_not_asked() {
     let sandbox = Sandbox::new();
-    let other = Sandbox::new();
-    other.run(&["identity", "new"]);
-    let shown = other.command(&["--json", "identity", "show"]).output().unwrap();
-    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
-    let key = shown["public_key"].as_str().unwrap();
-    let trusted = sandbox.run(&["identity", "trust", key, "--name", "ada", "--as", "member"]);
-    assert_eq!(trusted.code, Some(0), "{trusted}");
+    let other = member(&sandbox, "member");
     let server = Serving::start(&sandbox);
     let mut desk = chat(&sandbox, &server);
-    let list = sandbox
-        .command(&["--connect", &server.url, "--json", "sessions", "list"])
-        .output()
-        .unwrap();
-    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
-    let id = list[0]["session_id"].as_str().unwrap();
+    let id = &*latest(&sandbox, &server);
     let shared = sandbox.run(&[
         "--connect",
         &server.url,
@@ -190,4 +201,41 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     assert_eq!(notes(), "one\nbye\nthree\n");
     desk.keys("\u{4}");
     assert_eq!(desk.end(), Some(0));
+}
+
+/// A member's answer that does not count takes no question away, and what they type next goes to nobody else.
+#[test]
+fn a_member_keeps_the_question_until_an_answer_counts() {
+    let sandbox = Sandbox::new();
+    let ada = member(&sandbox, "member");
+    let server = Serving::start(&sandbox);
+    let mut chat = chat(&ada, &server);
+    chat.keys("run echo one\r");
+    chat.wait_for("only the operator of the server may allow it");
+    chat.wait_for_last("the operator decides · n refuses it · with Alt at once ›");
+    assert!(!shows(&chat, "always would keep"));
+    for answer in ["y", "a", "s echo *", "\u{1b}y"] {
+        chat.keys(&format!("{answer}\r"));
+        chat.wait_for(
+            "not counted: only the operator of the server may allow this call; `n` refuses it, Ctrl-C stops",
+        );
+        chat.wait_for_last("the operator decides · n refuses it · with Alt at once ›");
+    }
+    let id = latest(&ada, &server);
+    let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
+    desk.wait_for_last("allow? y once · n no · with Alt at once ›");
+    desk.keys("a\r");
+    desk.wait_for("not counted; what counts here: y once, n no");
+    desk.keys("y\r");
+    desk.wait_for("allowed once");
+    chat.wait_for("allowed by another one");
+    chat.wait_for("│ one");
+    chat.wait_for_last("›");
+    chat.keys("run echo two\r");
+    chat.wait_for_last("the operator decides · n refuses it · with Alt at once ›");
+    chat.keys("n\r");
+    chat.wait_for("  refused");
+    for seat in [&chat, &desk] {
+        assert!(!shows(seat, "queued") && !shows(seat, "/wheel"));
+    }
 }

@@ -196,6 +196,7 @@ fn who_somebody_is() {
         owner: OwnerId::new("own_local"),
         name: None,
         operator: true,
+        approver: false,
     };
     assert_eq!(keyring.person(&own), Some(operator.clone()));
     assert_eq!(keyring.person(&key(2)), Some(operator));
@@ -224,7 +225,7 @@ fn a_list_that_makes_no_sense_is_an_error_with_its_line_and_stays_as_it_is() {
         (
             format!("[{}]", one.replace("\"}", "\",\n\"as\": \"king\"}")),
             2,
-            "`member` or `operator`",
+            "one of `member`, `approver`, `operator`",
         ),
         (
             format!("[{}]", one.replace("\"}", "\",\n\"note\": \"x\"}")),

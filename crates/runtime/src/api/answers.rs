@@ -2,8 +2,8 @@
 
 use agentx_agent::approval::Question;
 use agentx_types::{
-    AgentConfig, CondensedRange, ModelSpec, NanoUsd, RequestedCall, Rule, RunId, RunStatus, SessionId,
-    ToolCallId, Usage, WindowFill,
+    AgentConfig, ApprovalDecision, CondensedRange, ModelSpec, NanoUsd, RequestedCall, Rule, RunId, RunStatus,
+    SessionId, ToolCallId, Usage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -97,6 +97,9 @@ pub struct PendingApproval {
     /// nobody with the role `drive` does in a session of the operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
+    /// The answers of whoever asked a server for the state that count; absent where all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<ApprovalDecision>>,
 }
 
 impl PendingApproval {
@@ -109,6 +112,7 @@ impl PendingApproval {
             reason: question.reason.clone(),
             suggested: question.suggested.clone(),
             by_server: question.by_server,
+            answers: None,
         }
     }
 }

@@ -244,7 +244,7 @@ pub(super) async fn create(
     caller: &Caller,
     config: AgentConfig,
 ) -> Result<SessionId, Failure> {
-    Ok(state.create(&caller.person, config).await?)
+    Ok(state.create_by(caller, config).await?)
 }
 
 /// Deletes a session.

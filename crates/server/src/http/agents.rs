@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::answer::Tagged;
 use super::extract::{CanFail, Member, PathId, Query};
 use super::{Failure, Shared};
-use crate::trust::{choose, named_of_server};
+use crate::trust::{default_agent, named_of_server};
 
 /// What is to be otherwise than an agent's file says.
 #[derive(Deserialize, JsonSchema)]
@@ -30,11 +30,7 @@ pub(crate) async fn tools(front: Shared, Member(caller): Member) -> Result<Tagge
 }
 
 pub(crate) async fn agent(front: Shared, Member(caller): Member) -> Result<Tagged<AgentConfig>, Failure> {
-    let known = front.state.runtime_of(&caller.person).models();
-    let settings = front.state.settings();
-    let model = choose(settings, &known, &settings.model_or_default().value)?;
-    let tools = front.state.runtime_of(&caller.person).tools();
-    Ok(Tagged(settings.agent(model, tools)))
+    Ok(Tagged(default_agent(&front.state, &caller)?))
 }
 
 pub(crate) async fn list(front: Shared, Member(caller): Member) -> Result<Tagged<Vec<AgentInfo>>, Failure> {

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use agentx_runtime::{NamedAgent, NamedLimits, Runtime as _, SessionInfo, SessionQuery, SessionState};
+use agentx_runtime::{
+    NamedAgent, NamedLimits, Runtime as _, RuntimeError, SessionInfo, SessionQuery, SessionState,
+};
 use agentx_types::{AgentConfig, ApprovalMode, SessionId, SessionRole, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,9 +15,13 @@ use super::cursor::Cursor;
 use super::extract::{CanFail, Driving, In, Key, Member, Owning, Query, Somebody, Watching};
 use super::query::Limit;
 use super::{Failure, Shared, act};
+use crate::deciding::Decider;
 use crate::options::TITLE_CHARS;
 use crate::state::{Caller, ServerState};
 use crate::trust::{named_of_server, of_server};
+
+/// Why nobody else forks a session: the copy would be its owner's.
+const FORKS_ITS_OWNER: &str = "only whose session it is forks it: the copy would be theirs";
 
 /// Which sessions.
 #[derive(Deserialize, JsonSchema)]
@@ -237,6 +243,9 @@ pub(crate) async fn fork(
     OptionalJson(request): OptionalJson<ForkRequest>,
 ) -> Result<Made<Created>, Failure> {
     let (person, what) = (at.caller.person.clone(), at.session.to_string());
+    if at.access.owner != person {
+        return Err(RuntimeError::Denied(FORKS_ITS_OWNER.into()).into());
+    }
     let make = async move { Ok(at.access.runtime.fork(&at.session, request.at_seq).await?) };
     let asked = (&*what, &request.at_seq);
     let made = front.once.make(&person, asked, key, make).await?;
@@ -244,12 +253,13 @@ pub(crate) async fn fork(
 }
 
 pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<Body<SessionState>, Failure> {
+    let decider = Decider::new(&front.state, &at.caller, &at.access);
     let room = front.state.rooms().there(&at.session).await;
     // One that is open knows how it stands; of another, nobody has to become the writer to tell.
     if let Some(session) = room.as_ref().and_then(|room| room.session()) {
-        return Ok(Body(session.state().await?));
+        return Ok(Body(decider.offer(session.state().await?)));
     }
-    Ok(Body(at.access.runtime.state(&at.session).await?))
+    Ok(Body(decider.offer(at.access.runtime.state(&at.session).await?)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Sessions as people share them: opened once whoever asks, with who is there and who drives, and put away when idle.
 
+mod lent;
 mod people;
 mod places;
 mod room;

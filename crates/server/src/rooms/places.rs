@@ -159,6 +159,7 @@ impl Rooms {
                 continue;
             };
             if let Some(room) = here.as_ref() {
+                put_back_if_owed(room).await;
                 if !room.has_been_idle(idle) {
                     let room = room.clone();
                     drop(here);
@@ -271,6 +272,15 @@ async fn is_busy(room: &Arc<Room>) -> bool {
     state.is_ok_and(|state| state.run.is_some_and(|run| !run.status.is_final()))
 }
 
+/// Calls are asked about again where who wanted otherwise has gone.
+async fn put_back_if_owed(room: &Room) {
+    if room.is_owed()
+        && let Ok(_gate) = room.gate.try_lock()
+    {
+        room.put_back().await;
+    }
+}
+
 /// What time alone brings: who drives has been gone for too long.
 async fn tick(room: &Arc<Room>) {
     let now = room.now_ms();
@@ -283,7 +293,10 @@ async fn tick(room: &Arc<Room>) {
     let changed = room.wheel().tick(room.now_ms());
     let Some(changed) = changed else { return };
     match session.note(Note::Wheel(changed.clone())).await {
-        Ok(_) => room.turned(&changed),
+        Ok(_) => {
+            room.turned(&changed);
+            room.put_back_after(&changed).await;
+        }
         Err(error) => room.note_failure(&error),
     }
 }

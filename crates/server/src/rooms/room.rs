@@ -11,6 +11,7 @@ use agentx_types::{AgentKind, Condensing, ConfigChange, OwnerId, SessionId, Whee
 use tokio::task::AbortHandle;
 
 use super::People;
+use super::lent::Lent;
 use crate::counts::Counts;
 use crate::feed::{Bounds, Feed, Lens, Pump, Source};
 use crate::wheel::{Patience, Wheel};
@@ -30,6 +31,8 @@ pub struct Room {
     wheel: Mutex<Wheel>,
     last_reason: Mutex<Option<WheelReason>>,
     pub(crate) people: People,
+    pub(super) lent: Mutex<Option<Lent>>,
+    pub(super) patience: Patience,
     feeds: tokio::sync::Mutex<[Option<Running>; 3]>,
     lenses: Arc<Lenses>,
     bounds: Bounds,
@@ -73,6 +76,8 @@ impl Room {
             wheel: Mutex::new(Wheel::new(parts.patience)),
             last_reason: Mutex::new(None),
             people: People::default(),
+            lent: Mutex::new(None),
+            patience: parts.patience,
             feeds: tokio::sync::Mutex::default(),
             lenses: Arc::new(lenses),
             bounds: parts.bounds,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_config::{Places, Request as Load, Settings, load};
+use agentx_config::{FolderTrust, Places, Request as Load, Settings, load};
 use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
 use agentx_server::{Limits, Server, ServerOptions, ServerState, bind, http};
@@ -13,13 +13,14 @@ use axum::http::{HeaderMap, Method, Request, StatusCode};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-/// A server, and who is known there: the operator, two members.
+/// A server, and who is known there: the operator, two members, and Vera, who decides about calls of members.
 pub(crate) struct Desk {
     pub(crate) state: Arc<ServerState>,
     router: Router,
     pub(crate) operator: String,
     pub(crate) ann: String,
     pub(crate) bob: String,
+    pub(crate) vera: String,
     pub(crate) ann_id: String,
     pub(crate) bob_id: String,
     pub(crate) directory: tempfile::TempDir,
@@ -77,6 +78,11 @@ impl Ask<'_> {
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    pub(crate) fn header_bytes(mut self, name: &str, value: &[u8]) -> Self {
         self.request = self.request.header(name, value);
         self
     }
@@ -159,17 +165,35 @@ impl Desk {
 
     /// A server whose settings have these rules, each as in `deny bash: git push *`.
     pub(crate) async fn ruled(options: ServerOptions, rules: &[&str]) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), options, rules).await
+    }
+
+    /// A server whose folder has this `AGENTS.md`.
+    pub(crate) async fn with_instructions(text: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("AGENTS.md"), text).unwrap();
+        Self::at(directory, wide(), &[]).await
+    }
+
+    async fn at(directory: tempfile::TempDir, options: ServerOptions, rules: &[&str]) -> Self {
         let mut settings = settings(directory.path());
+        if directory.path().join("AGENTS.md").exists() {
+            settings.folder.trust = FolderTrust::Trusted;
+        }
         settings.rules = rules.iter().map(|rule| rule_of(rule)).collect();
         let keyring = Keyring::open(&settings.data_dir).unwrap();
         let operator = keyring.identity_or_new().unwrap();
-        let people = [SecretKey::generate().unwrap(), SecretKey::generate().unwrap()];
-        for (key, name) in people.iter().zip(["Ann", "Bob"]) {
+        let people = [(); 3].map(|()| SecretKey::generate().unwrap());
+        let roles = [
+            ("Ann", TrustedAs::Member),
+            ("Bob", TrustedAs::Member),
+            ("Vera", TrustedAs::Approver),
+        ];
+        for (key, (name, role)) in people.iter().zip(roles) {
             let trusted = Trusted {
                 public_key: *key.public_key(),
                 name: Some(name.to_owned()),
-                role: TrustedAs::Member,
+                role,
             };
             keyring.trust(trusted).unwrap();
         }
@@ -182,6 +206,7 @@ impl Desk {
             operator: String::new(),
             ann: String::new(),
             bob: String::new(),
+            vera: String::new(),
             ann_id: owner_of(people[0].public_key()).to_string(),
             bob_id: owner_of(people[1].public_key()).to_string(),
             directory,
@@ -190,6 +215,7 @@ impl Desk {
         desk.operator = desk.token(&operator).await;
         desk.ann = desk.token(&people[0]).await;
         desk.bob = desk.token(&people[1]).await;
+        desk.vera = desk.token(&people[2]).await;
         desk
     }
 

@@ -201,21 +201,21 @@ fn answers() -> Vec<Attempt> {
     ]
 }
 
-struct Place<'a> {
-    desk: &'a Desk,
-    session: String,
+pub(crate) struct Place<'a> {
+    pub(crate) desk: &'a Desk,
+    pub(crate) session: String,
     /// Made by the command that must not run.
-    canary: PathBuf,
+    pub(crate) canary: PathBuf,
 }
 
 impl Place<'_> {
-    async fn post(&self, token: &str, what: &str, body: &Value) -> Reply {
+    pub(crate) async fn post(&self, token: &str, what: &str, body: &Value) -> Reply {
         let path = format!("/v1/sessions/{}/{what}", self.session);
         self.desk.post(&path, body).by(token).send().await
     }
 
     /// Says something, and waits until a question is asked, which is returned, or nothing is left to be done.
-    async fn say(&self, token: &str, words: &str) -> Option<String> {
+    pub(crate) async fn say(&self, token: &str, words: &str) -> Option<String> {
         let said = self
             .post(token, "messages", &json!({"content": words}))
             .await

@@ -7,6 +7,7 @@
 )]
 
 mod acts;
+mod deciders;
 mod described;
 mod desk;
 mod files;

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::in_question;
+use crate::render::answers::Answers;
 use crate::render::approval::{self, Answer};
 
 /// Answers approvals.
@@ -167,7 +168,7 @@ impl Questions {
     fn ask(&self, console: &mut Console) {
         let Some((_, text)) = &self.put else { return };
         console.say(text);
-        console.say(&approval::prompt_in(console.terminal.width));
+        console.say(&Answers::default().prompt_in(console.terminal.width));
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());
     }
@@ -179,7 +180,7 @@ fn why_not(given: &str) -> String {
         Some(_) => "a pattern can be given in a chat (`agentx chat`) or with `agentx approvals add`; here the rule is kept as it \
                     stands above"
             .to_owned(),
-        None => approval::wrong_answer(given),
+        None => Answers::default().wrong(given),
     }
 }
 

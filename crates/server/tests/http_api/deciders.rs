@@ -1,0 +1,156 @@
+//! Who decides about calls of members besides the operator, and what each of them is told counts.
+
+use serde_json::{Value, json};
+
+use crate::http_api::desk::Desk;
+use crate::http_api::members::Place;
+
+/// The answers of somebody that count, as the state of the session says it to them.
+async fn offered(place: &Place<'_>, token: &str) -> Value {
+    let path = format!("/v1/sessions/{}/state", place.session);
+    let state = place.desk.get(&path).by(token).send().await.ok().json();
+    state["pending_approvals"][0]["answers"].clone()
+}
+
+/// A session of whoever has this token, in which a command waits for an answer, and that call.
+async fn asked<'a>(desk: &'a Desk, token: &str, name: &str) -> (Place<'a>, String) {
+    let canary = desk.ann_dir().join(name);
+    let place = Place {
+        desk,
+        session: desk.session(token).await,
+        canary,
+    };
+    let words = format!("run touch {}", place.canary.display());
+    let call = place.say(token, &words).await.unwrap();
+    (place, call)
+}
+
+#[tokio::test]
+async fn each_is_told_which_answers_count_and_no_other_does() {
+    let desk = Desk::new().await;
+    let (of_ann, ann_call) = asked(&desk, &desk.ann, "of-ann").await;
+    let (of_operator, own_call) = asked(&desk, &desk.operator, "of-operator").await;
+    for (person, role) in [(&desk.bob_id, "drive")] {
+        desk.share(&desk.ann, &of_ann.session, person, json!(role)).await;
+        desk.share(&desk.operator, &of_operator.session, person, json!(role))
+            .await;
+    }
+    let all = json!(["once", "session", "always", "deny"]);
+    for (place, call, token, told) in [
+        (&of_ann, &ann_call, &desk.ann, json!(["deny"])),
+        (&of_ann, &ann_call, &desk.bob, json!(["deny"])),
+        (&of_ann, &ann_call, &desk.vera, json!(["once", "deny"])),
+        (&of_ann, &ann_call, &desk.operator, json!(["once", "deny"])),
+        (&of_operator, &own_call, &desk.bob, json!(["deny"])),
+        (&of_operator, &own_call, &desk.operator, all),
+    ] {
+        assert_eq!(offered(place, token).await, told);
+        for decision in ["once", "session", "always"] {
+            if !told.as_array().unwrap().contains(&json!(decision)) {
+                let answer = json!({"tool_call_id": call, "decision": decision});
+                assert_eq!(place.post(token, "approvals", &answer).await.code(), "denied");
+            }
+        }
+    }
+}
+
+/// Whom the operator named allows calls of other members once; in their own sessions, and in the operator's, nothing.
+#[tokio::test]
+async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
+    let desk = Desk::new().await;
+    let (of_ann, call) = asked(&desk, &desk.ann, "of-ann").await;
+    let yes = json!({"tool_call_id": call, "decision": "once"});
+    let seq = of_ann.post(&desk.vera, "approvals", &yes).await.ok().json()["seq"].as_u64();
+    desk.until_finished(&of_ann.session, seq.unwrap()).await;
+    assert!(of_ann.canary.exists());
+    let said = of_ann
+        .post(&desk.vera, "messages", &json!({"content": "run ls"}))
+        .await;
+    assert_eq!(said.code(), "denied", "they do not drive it");
+    let (own, call) = asked(&desk, &desk.vera, "own").await;
+    let yes = json!({"tool_call_id": call, "decision": "once"});
+    assert_eq!(own.post(&desk.vera, "approvals", &yes).await.code(), "denied");
+    desk.share(&desk.vera, &own.session, &desk.bob_id, json!("own"))
+        .await;
+    assert_eq!(own.post(&desk.bob, "approvals", &yes).await.code(), "denied");
+    let (of_operator, call) = asked(&desk, &desk.operator, "of-operator").await;
+    let yes = json!({"tool_call_id": call, "decision": "once"});
+    let hidden = of_operator.post(&desk.vera, "approvals", &yes).await;
+    assert_eq!(
+        hidden.code(),
+        "no_session",
+        "sessions of the operator are not theirs to see"
+    );
+    assert!(!own.canary.exists() && !of_operator.canary.exists());
+}
+
+/// A role in somebody else's session, be it `own`, takes no rule away that was put there, and makes no copy in the owner's name.
+#[tokio::test]
+async fn who_has_the_role_own_takes_no_rule_away_and_forks_nothing() {
+    let desk = Desk::new().await;
+    for owner in [&desk.operator, &desk.ann] {
+        let session = desk.session(owner).await;
+        let place = Place {
+            desk: &desk,
+            session,
+            canary: desk.directory.path().join("canary"),
+        };
+        for rule in [
+            json!({"effect": "deny", "tool": "bash", "argument": "touch *"}),
+            json!({"effect": "ask", "tool": "read"}),
+        ] {
+            let added = json!({"change": {"rule_added": rule}});
+            place.post(owner, "changes", &added).await.ok();
+        }
+        desk.share(owner, &place.session, &desk.bob_id, json!("own"))
+            .await;
+        place.post(owner, "wheel", &json!({"wish": "release"})).await;
+        for rules in [json!([]), json!([{"effect": "ask", "tool": "read"}])] {
+            let fewer = json!({"change": {"rules": rules}});
+            assert_eq!(place.post(&desk.bob, "changes", &fewer).await.code(), "denied");
+        }
+        assert_eq!(place.post(&desk.bob, "fork", &json!({})).await.code(), "denied");
+        place.post(owner, "fork", &json!({})).await.ok();
+    }
+}
+
+/// What a member is shown before they have a session: their own directory, and nothing of the operator's folder.
+#[tokio::test]
+async fn a_members_agent_tells_nothing_of_the_operators_folder() {
+    let desk = Desk::with_instructions("Made up: the operator's plans.").await;
+    let agent = |token: &str| desk.get("/v1/agent").by(token).send();
+    let own = agent(&desk.operator).await.ok().json();
+    assert!(own.to_string().contains("the operator's plans"));
+    let shown = agent(&desk.ann).await.ok().json();
+    assert_eq!(shown["workspace"], json!(desk.ann_dir().to_string_lossy()));
+    let without = shown.to_string().replace(&*desk.ann_dir().to_string_lossy(), "");
+    let root = std::fs::canonicalize(desk.directory.path()).unwrap();
+    assert!(!without.contains("plans") && !without.contains(&*root.to_string_lossy()));
+    let session = desk.session(&desk.ann).await;
+    let facts = desk.seen(&format!("/v1/sessions/{session}/state")).await;
+    assert!(!facts.to_string().contains("plans"));
+}
+
+/// A name of a program is shown in lines about people: it cannot read as more than a name.
+#[tokio::test]
+async fn no_program_calls_itself_what_reads_as_somebody_else() {
+    let desk = Desk::new().await;
+    let long = "a".repeat(65);
+    for name in [
+        "pc watches · you at desk",
+        "a b",
+        "a\u{9b}2J",
+        "a\u{202e}b",
+        "",
+        &long,
+    ] {
+        let asked = desk.get("/v1/me").by(&desk.ann);
+        let asked = asked.header_bytes("agentx-client", name.as_bytes());
+        assert_eq!(asked.send().await.code(), "bad_request", "{name:?}");
+    }
+    let asked = desk
+        .get("/v1/me")
+        .by(&desk.ann)
+        .header("agentx-client", "pc-1.home_2");
+    asked.send().await.ok();
+}
