@@ -54,18 +54,34 @@ impl NodeRuntime {
         let mut step = LOOK_BACK;
         while until > 0 {
             let after = until.saturating_sub(step);
-            let count = usize::try_from(until - after).unwrap_or(usize::MAX);
-            let facts = self.log().read(session, after, count).await?;
-            let writers = facts.iter().rev().filter_map(|fact| match &fact.event {
-                EnvironmentEvent::WriterAttached(attached) => Some(attached.serves),
-                _ => None,
-            });
-            if let Some(serves) = writers.take(1).next() {
+            if let Some(serves) = self.last_writer(session, after, until).await? {
                 return Ok(serves);
             }
             (until, step) = (after, step.saturating_mul(2));
         }
         Ok(false)
+    }
+
+    /// Whether the last writer among the events after `after` up to `until` was a server; `None` where no writer is among them.
+    async fn last_writer(
+        &self,
+        session: &SessionId,
+        mut after: u64,
+        until: u64,
+    ) -> Result<Option<bool>, RuntimeError> {
+        let mut last = None;
+        while after < until {
+            let count = usize::try_from(until - after).unwrap_or(usize::MAX);
+            let facts = self.log().read(session, after, count).await?;
+            let Some(end) = facts.last() else { break };
+            after = end.seq;
+            for fact in facts.iter() {
+                if let EnvironmentEvent::WriterAttached(attached) = &fact.event {
+                    last = Some(attached.serves);
+                }
+            }
+        }
+        Ok(last)
     }
 }
 

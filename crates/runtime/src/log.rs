@@ -43,7 +43,7 @@ pub trait SessionLog: BlobStore {
     /// batch is kept.
     fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>>;
 
-    /// Up to `limit` facts after `after_seq`, in order. Empty at the end.
+    /// Up to `limit` facts after `after_seq`, in order: fewer where they are large. Empty at the end.
     ///
     /// # Errors
     /// Where the session does not exist or what is stored cannot be read.

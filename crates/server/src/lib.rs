@@ -32,9 +32,11 @@ mod stall;
 mod state;
 mod tls;
 mod trust;
+mod turns;
 mod unread;
 
 pub use counts::{Count, Counts};
 pub use options::{Limits, ServerOptions};
 pub use server::{Server, ServerError, bind};
 pub use state::{Access, Caller, Counted, Following, ServerState};
+pub use turns::{Queue, Turn, Turns};

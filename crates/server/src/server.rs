@@ -367,6 +367,7 @@ async fn sweep(state: Arc<ServerState>) {
     loop {
         ticks.tick().await;
         state.auth().look_at_trust();
+        state.shelf().forget_unused();
         state.rooms().sweep(idle).await;
     }
 }

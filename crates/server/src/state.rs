@@ -14,15 +14,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Auth;
 use crate::counts::Counts;
-use crate::feed::{Only, Place, Reader, Start};
+use crate::feed::{Only, Place, Reader, Share, Shelf, Start};
 use crate::hosts::Hosts;
 use crate::members::server_rules;
 use crate::options::ServerOptions;
 use crate::outbox::Ear;
 use crate::rooms::{Membership, Room, Rooms};
+use crate::turns::Turns;
 
 /// How many owners' runtimes are kept ready.
 const RUNTIMES: usize = 256;
+/// How many sessions are checked, searched or folded anew at once. The log has two threads that read.
+const CHECKS: usize = 1;
+
+/// How many read history at once: half of what the machine can do at once, so that the rest has the other half.
+fn readers_at_once() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores / 2).clamp(1, 8)
+}
 
 /// Who sends a request or holds a connection, and with which program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +81,9 @@ pub struct ServerState {
     hosts: Hosts,
     rooms: Rooms,
     counts: Arc<Counts>,
+    history: Turns,
+    checks: Turns,
+    shelf: Arc<Shelf>,
     sockets: Mutex<HashMap<OwnerId, usize>>,
     shutdown: CancellationToken,
 }
@@ -101,6 +113,9 @@ impl ServerState {
             hosts,
             rooms,
             counts,
+            history: Turns::new(readers_at_once()),
+            checks: Turns::new(CHECKS),
+            shelf: Arc::default(),
             sockets: Mutex::new(HashMap::new()),
             shutdown: CancellationToken::new(),
         })
@@ -134,6 +149,21 @@ impl ServerState {
     /// What is counted.
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Turns at reading what happened in sessions.
+    pub fn history(&self) -> &Turns {
+        &self.history
+    }
+
+    /// Turns at what takes long for one session: checking it, folding it anew, searching.
+    pub fn checks(&self) -> &Turns {
+        &self.checks
+    }
+
+    /// Large pieces of history that were read a moment ago.
+    pub fn shelf(&self) -> &Arc<Shelf> {
+        &self.shelf
     }
 
     /// Cancelled when the server ends; streams end then.
@@ -296,7 +326,8 @@ impl ServerState {
             head,
             only,
         };
-        let reader = Reader::new(feed, room.source(), start);
+        let share = Share::new(self.history.queue(&caller.person), self.shelf.clone());
+        let reader = Reader::new(feed, (room.source(), share), start);
         let membership = room.join(&caller.seat, access.role, reader.slot().clone(), ear);
         // Who lost their role in between was not there to be told.
         let role = self.role_of(caller, session).await?;

@@ -3,6 +3,7 @@
 mod connections;
 mod http_api;
 mod lent;
+mod load;
 mod members;
 mod people;
 mod strangers;

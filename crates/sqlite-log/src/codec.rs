@@ -175,6 +175,15 @@ pub(crate) enum Body<'a> {
 }
 
 impl Body<'_> {
+    /// How many bytes of it stand in its row.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Thinking(text) => text.len(),
+            Self::Inline { payload, .. } => payload.len(),
+            Self::InBlob { .. } => 0,
+        }
+    }
+
     /// The event itself; `payload` is what the blob holds, where it lies in one.
     pub(crate) fn event(&self, blob: Option<&str>) -> Result<EnvironmentEvent, String> {
         match (self, blob) {

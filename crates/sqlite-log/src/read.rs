@@ -162,7 +162,10 @@ pub(crate) fn ends(chain: &Chain, rest: &[u8]) -> Result<(), Damage> {
     })
 }
 
-/// Up to `limit` facts of a session after `after_seq`.
+/// Facts are read until they have so many bytes, however many are wanted: whoever reads them holds all at once.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// Up to `limit` facts of a session after `after_seq`; fewer where they are large, and one however large it is.
 pub(crate) fn facts(
     connection: &Connection,
     session: &SessionId,
@@ -170,22 +173,47 @@ pub(crate) fn facts(
     limit: usize,
 ) -> Result<Vec<Fact>, Fault> {
     let row = session_row(connection, session)?;
-    let mut facts = Vec::with_capacity(limit.min(4096));
+    let mut page = Page {
+        facts: Vec::with_capacity(limit.min(4096)),
+        bytes: 0,
+        limit,
+    };
     for part in parts(connection, row)?
         .iter()
         .filter(|part| part.upto > after_seq)
     {
-        if facts.len() >= limit {
+        if page.is_full() {
             break;
         }
-        match part_facts(connection, session, part, after_seq, limit, &mut facts) {
+        match part_facts(connection, session, part, after_seq, &mut page) {
             Ok(()) => {}
             Err(Stop::Fault(fault)) => return Err(fault),
-            Err(Stop::Damage(_)) if !facts.is_empty() => break,
+            Err(Stop::Damage(_)) if !page.facts.is_empty() => break,
             Err(Stop::Damage(damage)) => return Err(damage.error(session).into()),
         }
     }
-    Ok(facts)
+    Ok(page.facts)
+}
+
+/// Facts as they are read.
+struct Page {
+    facts: Vec<Fact>,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Page {
+    fn is_full(&self) -> bool {
+        self.facts.len() >= self.limit || self.bytes >= PAGE_BYTES
+    }
+
+    /// Whether it has room for a fact of so many bytes.
+    fn takes(&mut self, bytes: usize) -> bool {
+        let takes = !self.is_full() && (self.facts.is_empty() || self.bytes + bytes <= PAGE_BYTES);
+        // What did not fit is the first one of the next page, whatever comes behind it.
+        self.bytes = if takes { self.bytes + bytes } else { PAGE_BYTES };
+        takes
+    }
 }
 
 fn part_facts(
@@ -193,17 +221,21 @@ fn part_facts(
     session: &SessionId,
     part: &Part,
     after_seq: u64,
-    limit: usize,
-    facts: &mut Vec<Fact>,
+    page: &mut Page,
 ) -> Result<(), Stop> {
     let from = after_seq.max(part.after) + 1;
     let flow = rows(connection, part, from, |chain, row| {
         events(chain, &row, |seq, decoder, body, _| {
-            if seq > part.upto || facts.len() >= limit {
+            if seq > part.upto || page.is_full() {
                 return Ok(ControlFlow::Break(()));
             }
             if seq >= from {
-                facts.push(fact(connection, session, seq, decoder, body)?);
+                let aside = aside(connection, body, seq)?;
+                if !page.takes(body.len() + aside.as_ref().map_or(0, String::len)) {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let fact = fact_of(session, (seq, decoder), body, aside.as_deref())?;
+                page.facts.push(fact);
             }
             Ok(ControlFlow::Continue(()))
         })
@@ -218,12 +250,26 @@ pub(crate) fn fact(
     decoder: &Decoder,
     body: &Body<'_>,
 ) -> Result<Fact, Stop> {
+    let aside = aside(connection, body, seq)?;
+    fact_of(session, (seq, decoder), body, aside.as_deref())
+}
+
+/// What of an event lies in a blob.
+fn aside(connection: &Connection, body: &Body<'_>, seq: u64) -> Result<Option<String>, Stop> {
+    match body {
+        Body::InBlob { hash, .. } => blob_payload(connection, hash, seq).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn fact_of(
+    session: &SessionId,
+    (seq, decoder): (u64, &Decoder),
+    body: &Body<'_>,
+    aside: Option<&str>,
+) -> Result<Fact, Stop> {
     let damage = |what| Damage { seq, what };
-    let payload = match body {
-        Body::InBlob { hash, .. } => Some(blob_payload(connection, hash, seq)?),
-        _ => None,
-    };
-    let event = body.event(payload.as_deref()).map_err(damage)?;
+    let event = body.event(aside).map_err(damage)?;
     let context = decoder.context().map_err(damage)?;
     Ok(Arc::new(Envelope {
         seq,

@@ -119,3 +119,29 @@ fn big_batches_are_cut_into_segments() {
         assert_eq!(log.digests(&session()).await.unwrap(), [(20_000, digest(20_000))]);
     });
 }
+
+#[test]
+fn a_page_of_long_facts_is_short() {
+    run(async {
+        let log = agentx_sqlite_log::SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        let size = 1 << 20;
+        let texts = [10, size, size, size, 9 * size, 10, size].map(|size| TextChunk {
+            text: "x".repeat(size),
+        });
+        let written = facts(1, texts.map(EnvironmentEvent::from).to_vec());
+        log.append(&writer, batch(written.clone())).await.unwrap();
+        let (mut read, mut pages) = (Vec::new(), Vec::new());
+        loop {
+            let after = read.last().map_or(0, |fact: &Fact| fact.seq);
+            let page = log.read(&session(), after, 1000).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            pages.push(page.len());
+            read.extend(page);
+        }
+        assert_eq!(read, written);
+        assert_eq!(pages, [4, 1, 2], "none is lost, and a long one comes alone");
+    });
+}

@@ -4,6 +4,7 @@ use agentx_runtime::{Derived, Fact, SessionFold, UiProjection};
 use agentx_types::wire::WireView;
 use agentx_types::{OwnerId, SessionId};
 
+use super::shelf::Shelf;
 use super::{Encoder, Frame};
 
 /// A view of a session at one point of it.
@@ -89,5 +90,23 @@ impl Lens {
                 }
             }
         }
+    }
+
+    /// Sees a fact of `session`, and hands on its frames: those that somebody has encoded of late, where there are any.
+    pub(crate) fn look_with(
+        &mut self,
+        (fact, shelf): (&Fact, &Shelf),
+        encoder: &mut Encoder,
+        mut push: impl FnMut(Frame),
+    ) {
+        let view = self.view();
+        if let Some(frames) = shelf.frames(&fact.session_id, view, fact.seq) {
+            self.pass(fact);
+            return frames.iter().cloned().for_each(push);
+        }
+        let mut frames = Vec::new();
+        self.look(fact, encoder, |frame| frames.push(frame));
+        shelf.keep_frames(&fact.session_id, view, fact.seq, &frames);
+        frames.drain(..).for_each(&mut push);
     }
 }

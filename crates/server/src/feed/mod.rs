@@ -8,6 +8,8 @@ mod encode;
 mod lens;
 mod only;
 mod reader;
+mod replay;
+mod shelf;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -24,6 +26,8 @@ pub(crate) use encode::Pump;
 pub use lens::Lens;
 pub use only::{Only, Spoken};
 pub use reader::{Reader, Source, Start, Step};
+pub use replay::Share;
+pub use shelf::Shelf;
 pub use slot::Slot;
 
 /// Where an event stands: its `seq`, and its index there.

@@ -5,6 +5,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 
 use agentx_runtime::{BoxFuture, Fact, RuntimeError};
@@ -32,6 +33,8 @@ fn fact(seq: u64, size: usize) -> Fact {
 #[derive(Default)]
 struct Log {
     facts: Mutex<Vec<Fact>>,
+    /// How many pages were read.
+    pages: AtomicUsize,
 }
 
 impl Log {
@@ -49,6 +52,7 @@ impl Log {
 
 impl Source for Log {
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>> {
+        self.pages.fetch_add(1, Ordering::Relaxed);
         let facts = self.facts.lock().unwrap();
         let page = facts.iter().filter(|fact| fact.seq > after_seq).take(limit);
         let page: Vec<Fact> = page.cloned().collect();
@@ -96,7 +100,7 @@ impl World {
             head: self.log.len(),
             only: None,
         };
-        Reader::new(self.feed.clone(), self.log.clone(), start)
+        Reader::new(self.feed.clone(), (self.log.clone(), Share::default()), start)
     }
 }
 
@@ -169,7 +173,7 @@ fn who_comes_back_soon_is_served_without_the_log() {
     world.log.facts.lock().unwrap().clear();
     let mut reader = Reader::new(
         world.feed.clone(),
-        world.log.clone(),
+        (world.log.clone(), Share::default()),
         Start {
             session: session(),
             view: WireView::Environment,
@@ -262,7 +266,11 @@ fn a_part_of_an_event_is_gone_on_with() {
         head: 20,
         only: None,
     };
-    let mut reader = Reader::new(world.feed.clone(), world.log.clone(), start((15, 0)));
+    let mut reader = Reader::new(
+        world.feed.clone(),
+        (world.log.clone(), Share::default()),
+        start((15, 0)),
+    );
     assert_eq!(read_all(&mut reader).0, (16..=20).collect::<Vec<_>>());
 }
 
@@ -290,7 +298,7 @@ fn a_part_is_handed_on_and_what_is_left_out_was_seen() {
             head: 0,
             only: Only::of(agents, media).unwrap(),
         };
-        Reader::new(feed.clone(), Arc::new(Log::default()), start)
+        Reader::new(feed.clone(), (Arc::new(Log::default()), Share::default()), start)
     };
     let mut readers = [
         reader(&[], &[]),
@@ -323,7 +331,7 @@ fn a_part_is_chosen_from_the_log_too() {
     let world = World::new(1500, BOUNDS);
     let mut start = world.reader(0).start().clone();
     start.only = Only::of(Vec::new(), vec![Medium::Audio]).unwrap();
-    let mut reader = Reader::new(world.feed.clone(), world.log.clone(), start);
+    let mut reader = Reader::new(world.feed.clone(), (world.log.clone(), Share::default()), start);
     let mut steps = Vec::new();
     // Each turn without a frame is a wake-up more.
     for _ in 0..20 {
@@ -333,6 +341,38 @@ fn a_part_is_chosen_from_the_log_too() {
     }
     assert_eq!(steps, [Step::CaughtUp(1500)]);
     assert_eq!(reader.seen().map(|seen| seen.seq), Some(1500));
+}
+
+#[test]
+fn many_readers_of_a_large_event_share_its_bytes() {
+    let log = Arc::new(Log::default());
+    for size in [10, shelf::LARGE, 10] {
+        log.add(size);
+    }
+    let feed = Arc::new(Feed::new(log.len(), BOUNDS));
+    let share = Share::default();
+    let read = || {
+        let start = Start {
+            session: session(),
+            view: WireView::Environment,
+            after: (0, u32::MAX),
+            head: log.len(),
+            only: None,
+        };
+        let mut reader = Reader::new(feed.clone(), (log.clone(), share.clone()), start);
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut frames = Vec::new();
+        while reader.poll_next(&mut cx, (100, 1 << 20), &mut frames) != Poll::Ready(Step::CaughtUp(3)) {}
+        frames
+    };
+    let first = read();
+    assert_eq!(first.len(), 3);
+    for _ in 0..60 {
+        let next = read();
+        assert_eq!(next, first);
+        assert_eq!(next[1].text.as_ptr(), first[1].text.as_ptr(), "not encoded again");
+    }
+    assert_eq!(log.pages.load(Ordering::Relaxed), 1, "nor read again");
 }
 
 #[derive(Clone, Debug)]

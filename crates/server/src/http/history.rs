@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{Delivery, Runtime as _, View};
+use agentx_runtime::{Delivery, Fact, Runtime as _, RuntimeError, View};
 use agentx_types::wire::WireView;
 use agentx_types::{
     AgentStateId, Envelope, EnvironmentEvent, Medium, Message, RuntimeEvent, SessionId, Timestamp, UiEvent,
@@ -22,7 +22,8 @@ use super::describe::{Answer, Operation};
 use super::extract::{In, Query, Stream, Watching};
 use super::query::{Limit, List};
 use super::{Failure, Shared, stream as live};
-use crate::feed::{Encoder, Lens, Only};
+use crate::feed::{Encoder, Lens, Only, Shelf};
+use crate::turns::Queue;
 
 /// How many facts are read at once, where they are small.
 const PAGE: usize = 512;
@@ -125,11 +126,13 @@ pub(crate) struct Events(pub(crate) Response);
 pub(crate) struct Lines(Response);
 
 pub(crate) async fn messages(
+    front: Shared,
     at: In<Watching>,
     Query(query): Query<MessagesQuery>,
 ) -> Result<Body<MessagePage>, Failure> {
     let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
     let (mut items, mut last) = (Vec::new(), None);
+    let _turn = front.state.history().take(&at.caller.person).await;
     // The events of one fact stay together or apart as the page has room, so its earlier ones may come again.
     let from = u64::saturating_sub(after.0, 1);
     let mut events = at
@@ -199,48 +202,38 @@ pub(crate) async fn events(
     Ok(Events(response))
 }
 
-/// A page of events, written as they are encoded.
+/// A page of events, written as they are encoded, a turn at a time.
 async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<Vec<u8>, Failure> {
     let (runtime, session) = (&at.access.runtime, &at.session);
+    let queue = front.state.history().queue(&at.caller.person);
     let head = runtime.info(session).await?.last_seq;
     let after = query.after_seq.min(head);
     let known = front.lenses.before(session, query.view, after);
     let mut lens = known.unwrap_or_else(|| Lens::new(session, &at.access.owner, query.view));
     lens.skip_to(after);
-    let only = query.only()?;
-    let mut encoder = Encoder::default();
-    let mut out = b"{\"items\":[".to_vec();
-    let (mut count, mut at_once) = (0, PAGE);
-    let is_full = |count: usize, out: &[u8]| count >= query.limit.get() || out.len() >= MOST_BYTES;
-    while !is_full(count, &out) && lens.at() < head {
-        let facts = runtime.facts(session, lens.at(), at_once).await?;
+    let mut page = Page {
+        lens,
+        only: query.only()?,
+        shelf: front.state.shelf().clone(),
+        after: query.after_seq,
+        head,
+        most: query.limit.get(),
+        encoder: Encoder::default(),
+        out: b"{\"items\":[".to_vec(),
+        count: 0,
+    };
+    let mut at_once = PAGE;
+    while !page.is_full() && page.lens.at() < head {
+        let turn = queue.take().await;
+        let facts = runtime.facts(session, page.lens.at(), at_once).await?;
         if facts.is_empty() {
             break;
         }
-        let before = out.len();
-        for fact in facts.iter().take_while(|fact| fact.seq <= head) {
-            if fact.seq <= query.after_seq {
-                lens.pass(fact);
-                continue;
-            }
-            lens.look(fact, &mut encoder, |frame| {
-                if only.as_ref().is_some_and(|only| !only.wants(&frame)) {
-                    return;
-                }
-                if count > 0 {
-                    out.push(b',');
-                }
-                out.extend_from_slice(frame.text.as_bytes());
-                count += 1;
-            });
-            if is_full(count, &out) {
-                break;
-            }
-        }
-        at_once = next_page(at_once, out.len() - before);
-        // Folding a long session is work; others get a turn.
-        tokio::task::yield_now().await;
+        let before = page.out.len();
+        page = turn.run(move || page.take(&facts)).await?;
+        at_once = next_page(at_once, page.out.len() - before);
     }
+    let Page { lens, mut out, .. } = page;
     out.push(b']');
     if lens.at() < head {
         out.extend_from_slice(format!(",\"next_after_seq\":{}", lens.at()).as_bytes());
@@ -250,15 +243,60 @@ async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<
     Ok(out)
 }
 
-pub(crate) async fn export(at: In<Watching>) -> Result<Lines, Failure> {
+/// A page of events that is being written.
+struct Page {
+    lens: Lens,
+    only: Option<Only>,
+    shelf: Arc<Shelf>,
+    after: u64,
+    head: u64,
+    most: usize,
+    encoder: Encoder,
+    out: Vec<u8>,
+    count: usize,
+}
+
+impl Page {
+    fn is_full(&self) -> bool {
+        self.count >= self.most || self.out.len() >= MOST_BYTES
+    }
+
+    /// Adds what these facts become, as far as there is room.
+    fn take(mut self, facts: &[Fact]) -> Self {
+        for fact in facts.iter().take_while(|fact| fact.seq <= self.head) {
+            if fact.seq <= self.after {
+                self.lens.pass(fact);
+                continue;
+            }
+            let (only, out, count) = (self.only.as_ref(), &mut self.out, &mut self.count);
+            self.lens
+                .look_with((fact, &*self.shelf), &mut self.encoder, |frame| {
+                    if only.is_some_and(|only| !only.wants(&frame)) {
+                        return;
+                    }
+                    if *count > 0 {
+                        out.push(b',');
+                    }
+                    out.extend_from_slice(frame.text.as_bytes());
+                    *count += 1;
+                });
+            if self.is_full() {
+                break;
+            }
+        }
+        self
+    }
+}
+
+pub(crate) async fn export(front: Shared, at: In<Watching>) -> Result<Lines, Failure> {
     let head = at.access.runtime.info(&at.session).await?.last_seq;
     let begin = Export {
+        queue: front.state.history().queue(&at.caller.person),
         runtime: at.access.runtime,
         session: at.session,
         at: 0,
         head,
         at_once: PAGE,
-        encoder: Encoder::default(),
     };
     let pages = stream::try_unfold(begin, |mut export| async move {
         let lines = export.next().await?;
@@ -272,12 +310,12 @@ pub(crate) async fn export(at: In<Watching>) -> Result<Lines, Failure> {
 
 /// Facts on their way out, as fast as they are taken.
 struct Export {
+    queue: Queue,
     runtime: Arc<NodeRuntime>,
     session: SessionId,
     at: u64,
     head: u64,
     at_once: usize,
-    encoder: Encoder,
 }
 
 /// How many facts to read next, when so many became so many bytes.
@@ -293,22 +331,33 @@ impl Export {
         if self.at >= self.head {
             return Ok(None);
         }
+        let broken = |error: RuntimeError| std::io::Error::other(error.to_string());
+        let turn = self.queue.take().await;
         let facts = self.runtime.facts(&self.session, self.at, self.at_once).await;
-        let facts = facts.map_err(|error| std::io::Error::other(error.to_string()))?;
-        let mut lines = Vec::new();
-        for fact in facts.iter().take_while(|fact| fact.seq <= self.head) {
-            if let Some(frame) = self.encoder.frame(&**fact) {
-                lines.extend_from_slice(frame.text.as_bytes());
-                lines.push(b'\n');
-            }
-            self.at = fact.seq;
-        }
+        let facts = facts.map_err(broken)?;
+        let head = self.head;
+        let written = turn.run(move || lines_of(&facts, head)).await;
+        let (lines, last) = written.map_err(broken)?;
+        self.at = last.unwrap_or(self.at);
         self.at_once = next_page(self.at_once, lines.len());
         if lines.is_empty() {
             return Err(std::io::Error::other("the session is shorter than it was"));
         }
         Ok(Some(lines.into()))
     }
+}
+
+/// Facts up to `head`, a line each, and the last of them.
+fn lines_of(facts: &[Fact], head: u64) -> (Vec<u8>, Option<u64>) {
+    let (mut encoder, mut lines, mut last) = (Encoder::default(), Vec::new(), None);
+    for fact in facts.iter().take_while(|fact| fact.seq <= head) {
+        if let Some(frame) = encoder.frame(&**fact) {
+            lines.extend_from_slice(frame.text.as_bytes());
+            lines.push(b'\n');
+        }
+        last = Some(fact.seq);
+    }
+    (lines, last)
 }
 
 impl IntoResponse for Events {

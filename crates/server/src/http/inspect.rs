@@ -52,18 +52,22 @@ pub(crate) async fn rows(at: In<Watching>, Query(query): Query<RowsQuery>) -> Re
     ))
 }
 
-pub(crate) async fn verify(at: In<Watching>) -> Result<Body<VerifyReport>, Failure> {
+pub(crate) async fn verify(front: Shared, at: In<Watching>) -> Result<Body<VerifyReport>, Failure> {
+    let _turn = front.state.checks().take(&at.caller.person).await;
     Ok(Body(at.access.runtime.verify(&at.session).await?))
 }
 
-pub(crate) async fn replay(at: In<Watching>) -> Result<Body<ReplayReport>, Failure> {
+pub(crate) async fn replay(front: Shared, at: In<Watching>) -> Result<Body<ReplayReport>, Failure> {
+    let _turn = front.state.checks().take(&at.caller.person).await;
     Ok(Body(at.access.runtime.replay(&at.session).await?))
 }
 
 pub(crate) async fn context(
+    front: Shared,
     at: In<Watching>,
     Query(query): Query<ContextQuery>,
 ) -> Result<Tagged<ContextView>, Failure> {
+    let _turn = front.state.checks().take(&at.caller.person).await;
     let view = at.access.runtime.context(&at.session, query.at_seq).await?;
     Ok(Tagged(view))
 }

@@ -1,6 +1,7 @@
 //! Events as a stream of server-sent events, for places where sockets die: what is there, then what happens, without a gap or a
 //! double. Whoever is cut off comes back with `Last-Event-ID`.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use crate::state::{Counted, Following, ServerState};
 
 /// How many frames, and about how many bytes, are handed on at once.
 const AT_ONCE: (usize, usize) = (256, 64 << 10);
+/// Frames of so many bytes are sent from where they are: all streams send the same bytes.
+const SHARED: usize = 16 << 10;
 /// What a browser is told about how soon to come back.
 const RETRY: &str = "retry: 1000\n\n";
 
@@ -109,6 +112,8 @@ struct Live {
     headers: HeaderMap,
     heartbeat: Interval,
     frames: Vec<Frame>,
+    /// What is to be sent before anything else is looked for.
+    ready: VecDeque<Bytes>,
     /// Whom the operator trusted when it was last looked whether they still trust this one.
     trust: u64,
     has_ended: bool,
@@ -140,6 +145,7 @@ impl Live {
             headers,
             heartbeat,
             frames: Vec::new(),
+            ready: VecDeque::new(),
             trust: 0,
             has_ended: false,
         }
@@ -147,6 +153,9 @@ impl Live {
 
     /// What is sent next; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
+        if let Some(piece) = self.ready.pop_front() {
+            return Some(piece);
+        }
         if self.has_ended {
             return None;
         }
@@ -157,8 +166,10 @@ impl Live {
             _ = self.heartbeat.tick() => self.beat(),
             step = self.following.reader.next(AT_ONCE, &mut self.frames) => self.step(step),
         };
-        state.counts().sent_bytes.add(out.len() as u64);
-        Some(out.into())
+        self.ready.push_back(out.into());
+        let bytes: usize = self.ready.iter().map(Bytes::len).sum();
+        state.counts().sent_bytes.add(bytes as u64);
+        self.ready.pop_front()
     }
 
     fn step(&mut self, step: Step) -> String {
@@ -185,9 +196,9 @@ impl Live {
         }
     }
 
+    /// Moves large frames, with all before them, into `ready`; returns the rest.
     fn take_frames(&mut self) -> String {
-        let size: usize = self.frames.iter().map(|frame| frame.text.len() + 64).sum();
-        let mut out = String::with_capacity(size);
+        let mut out = String::new();
         self.state.counts().sent.add(self.frames.len() as u64);
         for frame in self.frames.drain(..) {
             out.push_str("id: ");
@@ -195,7 +206,12 @@ impl Live {
             out.push_str("\nevent: ");
             out.push_str(frame.tag());
             out.push_str("\ndata: ");
-            out.push_str(frame.text.as_str());
+            if frame.text.len() < SHARED {
+                out.push_str(frame.text.as_str());
+            } else {
+                self.ready.push_back(std::mem::take(&mut out).into());
+                self.ready.push_back(frame.text.into());
+            }
             out.push_str("\n\n");
         }
         out

@@ -2,8 +2,9 @@
 //!
 //! tungstenite would copy each frame into a buffer of the connection that never gets smaller again: after one large event,
 //! every reader of it would keep its size. Here what is ready at one moment is framed into memory that is given back once it
-//! is sent, so a connection that waits has none.
+//! is sent, so a connection that waits has none. A large text is not copied at all: all connections send the same bytes.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::task::{Context, Poll, ready};
 
 use agentx_types::wire::Bye;
 use axum::body::Bytes;
+use axum::extract::ws::Utf8Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::{
     CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE,
@@ -28,6 +30,8 @@ use crate::outbox::{Item, Outbox};
 
 /// How much is read from a socket at once. An idle connection keeps this much memory.
 const READ_BUFFER: usize = 2 * 1024;
+/// Texts of so many bytes are sent from where they are.
+const SHARED: usize = 16 * 1024;
 /// How many bytes the reason of a close frame may have; the protocol has room for 123.
 const REASON: usize = 120;
 
@@ -42,8 +46,8 @@ pub(super) type Stream = WebSocketStream<Heard>;
 /// Where it hears.
 pub(super) struct Sink<W = WriteHalf<TokioIo<Upgraded>>> {
     to: W,
-    /// What is on its way, and how much of it has left.
-    batch: Vec<u8>,
+    /// What is on its way, and how much of the first piece has left.
+    pieces: VecDeque<Bytes>,
     left: usize,
 }
 
@@ -51,20 +55,23 @@ impl<W: AsyncWrite + Unpin> Sink<W> {
     /// Sends everything. Where it is not let finish, what is missing goes before what is sent next.
     pub(super) async fn send(&mut self, batch: Batch) -> io::Result<()> {
         self.go_on().await?;
-        self.batch = batch.bytes;
+        self.pieces = batch.into_pieces();
         self.go_on().await?;
         self.to.flush().await
     }
 
     async fn go_on(&mut self) -> io::Result<()> {
-        while self.left < self.batch.len() {
-            match self.to.write(&self.batch[self.left..]).await? {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                count => self.left += count,
+        while let Some(piece) = self.pieces.front() {
+            while self.left < piece.len() {
+                match self.to.write(&piece[self.left..]).await? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    count => self.left += count,
+                }
             }
+            self.left = 0;
+            self.pieces.pop_front();
         }
-        self.batch = Vec::new();
-        self.left = 0;
+        self.pieces = VecDeque::new();
         Ok(())
     }
 
@@ -94,7 +101,7 @@ pub(super) async fn halves(
     let stream = WebSocketStream::from_raw_socket(heard, Role::Server, Some(config)).await;
     let sink = Sink {
         to,
-        batch: Vec::new(),
+        pieces: VecDeque::new(),
         left: 0,
     };
     (stream, sink)
@@ -163,18 +170,23 @@ impl AsyncWrite for Heard {
 /// Frames that are sent together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
+    /// What comes before `bytes`.
+    pieces: VecDeque<Bytes>,
     bytes: Vec<u8>,
+    length: usize,
     frames: u64,
 }
 
 impl Batch {
-    /// So many bytes more are about to come in so many frames.
-    pub(super) fn reserve(&mut self, bytes: usize, frames: usize) {
-        self.bytes.reserve(bytes + 10 * frames);
-    }
-
-    pub(super) fn text(&mut self, text: &str) {
-        self.frame(TEXT, &[text.as_bytes()]);
+    /// A text; a large one is shared with whoever else sends it.
+    pub(super) fn text(&mut self, text: &Utf8Bytes) {
+        if text.len() < SHARED {
+            return self.frame(TEXT, &[text.as_bytes()]);
+        }
+        self.head(TEXT, text.len());
+        self.length += text.len();
+        self.pieces.push_back(std::mem::take(&mut self.bytes).into());
+        self.pieces.push_back(text.clone().into());
     }
 
     pub(super) fn ping(&mut self) {
@@ -193,6 +205,7 @@ impl Batch {
             Item::Text(text) => self.text(text),
             Item::Framed(bytes) => {
                 self.frames += 1;
+                self.length += bytes.len();
                 self.bytes.extend_from_slice(bytes);
             }
             Item::Task(_) => {}
@@ -203,13 +216,28 @@ impl Batch {
         self.frames
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.length
     }
 
-    /// A server's frames have no mask.
+    fn into_pieces(mut self) -> VecDeque<Bytes> {
+        if !self.bytes.is_empty() {
+            self.pieces.push_back(self.bytes.into());
+        }
+        self.pieces
+    }
+
     fn frame(&mut self, kind: u8, parts: &[&[u8]]) {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
+        self.head(kind, length);
+        self.length += length;
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+    }
+
+    /// The head of a frame. A server's frames have no mask.
+    fn head(&mut self, kind: u8, length: usize) {
+        let before = self.bytes.len();
         self.frames += 1;
         self.bytes.push(kind);
         match (u8::try_from(length), u16::try_from(length)) {
@@ -223,7 +251,7 @@ impl Batch {
                 self.bytes.extend_from_slice(&(length as u64).to_be_bytes());
             }
         }
-        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        self.length += self.bytes.len() - before;
     }
 }
 
@@ -236,9 +264,17 @@ mod tests {
 
     use super::*;
 
+    /// All of its bytes.
+    fn whole(batch: Batch) -> Vec<u8> {
+        let length = batch.len();
+        let bytes = batch.into_pieces().iter().flatten().copied().collect::<Vec<u8>>();
+        assert_eq!(bytes.len(), length);
+        bytes
+    }
+
     /// What a client that did not make them reads from the frames.
-    async fn read(batch: &Batch) -> Vec<Message> {
-        let from = io::Cursor::new(batch.bytes().to_vec());
+    async fn read(batch: Batch) -> Vec<Message> {
+        let from = io::Cursor::new(whole(batch));
         let stream = WebSocketStream::from_raw_socket(from, Role::Client, None).await;
         stream
             .filter_map(|read| std::future::ready(read.ok()))
@@ -254,10 +290,10 @@ mod tests {
             .iter()
             .map(|length| "é".repeat(length / 2) + &"x".repeat(length % 2))
             .collect();
-        texts.iter().for_each(|text| batch.text(text));
+        texts.iter().for_each(|text| batch.text(&text.into()));
         batch.ping();
         assert_eq!(batch.frames(), 9);
-        let read = read(&batch).await;
+        let read = read(batch).await;
         let said: Vec<&str> = read.iter().filter_map(|message| message.to_text().ok()).collect();
         assert_eq!(&said[..8], texts);
         assert_eq!(read[8], Message::Ping(Bytes::new()));
@@ -268,13 +304,23 @@ mod tests {
         let (to, mut from) = tokio::io::duplex(64);
         let mut sink = Sink {
             to,
-            batch: Vec::new(),
+            pieces: VecDeque::new(),
             left: 0,
         };
         let (mut first, mut second) = (Batch::default(), Batch::default());
-        first.text(&"a".repeat(1_000));
-        second.text("b");
-        let all = [first.bytes(), second.bytes()].concat();
+        let long = Utf8Bytes::from("a".repeat(SHARED));
+        let framed = |batch: &mut Batch| {
+            batch.text(&"before".into());
+            batch.text(&long);
+            batch.text(&"b".into());
+        };
+        framed(&mut first);
+        framed(&mut second);
+        let all = whole(first).repeat(2);
+        let mut first = Batch::default();
+        framed(&mut first);
+        let is_shared = |piece: &Bytes| piece.as_ptr() == long.as_ptr();
+        assert!(first.pieces.iter().any(is_shared), "a large text is not copied");
         {
             let mut sending = std::pin::pin!(sink.send(first));
             assert!(futures_util::poll!(sending.as_mut()).is_pending());
@@ -298,7 +344,7 @@ mod tests {
         };
         let mut batch = Batch::default();
         batch.close(&bye);
-        let read = read(&batch).await;
+        let read = read(batch).await;
         let [Message::Close(Some(close))] = &read[..] else {
             panic!("{read:?}");
         };

@@ -81,7 +81,7 @@ impl Writing {
     async fn send(&mut self, sink: &mut Sink, batch: Batch) -> Result<(), End> {
         let counts = self.shared.state.counts();
         counts.sent.add(batch.frames());
-        counts.sent_bytes.add(batch.bytes().len() as u64);
+        counts.sent_bytes.add(batch.len() as u64);
         let stalled = self.shared.state.options().limits.stalled;
         tokio::select! {
             biased;
@@ -118,7 +118,7 @@ impl Writing {
         let mut ended = Vec::new();
         for offset in 0..count {
             let index = (self.turn + offset) % count;
-            if batch.bytes().len() >= GATHER {
+            if batch.len() >= GATHER {
                 // There is more; it is looked at when this is sent.
                 self.turn = index;
                 break;
@@ -138,7 +138,7 @@ impl Writing {
         {
             return Poll::Ready(Err(end));
         }
-        if batch.bytes().is_empty() {
+        if batch.len() == 0 {
             Poll::Pending
         } else {
             Poll::Ready(Ok(batch))
@@ -191,9 +191,8 @@ impl Writing {
         let Some(subscription) = self.subscriptions.get_mut(index) else {
             return Ok(None);
         };
-        while batch.bytes().len() < GATHER {
+        while batch.len() < GATHER {
             let step = subscription.reader.poll_next(cx, TURN, frames);
-            batch.reserve(frames.iter().map(|frame| frame.text.len()).sum(), frames.len());
             for frame in frames.drain(..) {
                 batch.text(&frame.text);
             }
