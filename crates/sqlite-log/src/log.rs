@@ -239,7 +239,8 @@ impl SessionLog for SqliteLog {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>> {
         let session = session.clone();
-        Box::pin(self.read_with(move |connection| read::facts(connection, &session, after_seq, limit)))
+        let most = (limit, read::PAGE_BYTES);
+        Box::pin(self.read_with(move |connection| read::page(connection, &session, after_seq, most)))
     }
 
     fn scan(

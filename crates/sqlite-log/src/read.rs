@@ -162,21 +162,32 @@ pub(crate) fn ends(chain: &Chain, rest: &[u8]) -> Result<(), Damage> {
     })
 }
 
-/// Facts are read until they have so many bytes, however many are wanted: whoever reads them holds all at once.
-const PAGE_BYTES: usize = 4 << 20;
+/// How many bytes of facts whoever reads a session gets at once, however many facts they want.
+pub(crate) const PAGE_BYTES: usize = 4 << 20;
 
-/// Up to `limit` facts of a session after `after_seq`; fewer where they are large, and one however large it is.
+/// Up to `limit` facts of a session after `after_seq`.
 pub(crate) fn facts(
     connection: &Connection,
     session: &SessionId,
     after_seq: u64,
     limit: usize,
 ) -> Result<Vec<Fact>, Fault> {
+    page(connection, session, after_seq, (limit, usize::MAX))
+}
+
+/// The same, as far as they have at most so many bytes; the first one however large it is.
+pub(crate) fn page(
+    connection: &Connection,
+    session: &SessionId,
+    after_seq: u64,
+    (limit, most_bytes): (usize, usize),
+) -> Result<Vec<Fact>, Fault> {
     let row = session_row(connection, session)?;
     let mut page = Page {
         facts: Vec::with_capacity(limit.min(4096)),
         bytes: 0,
         limit,
+        most_bytes,
     };
     for part in parts(connection, row)?
         .iter()
@@ -200,18 +211,24 @@ struct Page {
     facts: Vec<Fact>,
     bytes: usize,
     limit: usize,
+    most_bytes: usize,
 }
 
 impl Page {
     fn is_full(&self) -> bool {
-        self.facts.len() >= self.limit || self.bytes >= PAGE_BYTES
+        self.facts.len() >= self.limit || self.bytes >= self.most_bytes
     }
 
     /// Whether it has room for a fact of so many bytes.
     fn takes(&mut self, bytes: usize) -> bool {
-        let takes = !self.is_full() && (self.facts.is_empty() || self.bytes + bytes <= PAGE_BYTES);
+        let takes =
+            !self.is_full() && (self.facts.is_empty() || self.bytes.saturating_add(bytes) <= self.most_bytes);
         // What did not fit is the first one of the next page, whatever comes behind it.
-        self.bytes = if takes { self.bytes + bytes } else { PAGE_BYTES };
+        self.bytes = if takes {
+            self.bytes + bytes
+        } else {
+            self.most_bytes
+        };
         takes
     }
 }
